@@ -1,0 +1,41 @@
+// The composition root: settings in, services' context and deletion worker out.
+import { type Logger, pino } from "pino";
+import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
+import { type Config, databaseFile } from "./config.ts";
+import { openSqlite } from "./db/sqlite.ts";
+import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
+import type { Context } from "./services/context.ts";
+
+export interface App extends Context {
+  log: Logger;
+  worker: DeletionWorker;
+  /** Lets the worker finish its records, then closes the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database and puts the app together. The worker rests until it is started.
+ * @throws DomainError "config" where the database can't be used
+ */
+export async function openApp(config: Config, given: { clock?: Clock; ids?: Ids; log?: Logger } = {}): Promise<App> {
+  const log = given.log ?? pino({ level: "silent" });
+  const database = await openSqlite({ file: databaseFile(config), busy_timeout: config.busy_timeout });
+  const context: Context = {
+    database,
+    clock: given.clock ?? systemClock,
+    ids: given.ids ?? systemIds,
+    config,
+    wakeWorker: () => worker.wake(),
+    recording: new Set(),
+  };
+  const worker = createWorker(context, log);
+  return {
+    ...context,
+    log,
+    worker,
+    async close() {
+      await worker.stop();
+      await database.close();
+    },
+  };
+}

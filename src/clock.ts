@@ -1,0 +1,20 @@
+// Time and randomness, handed in so that tests can bring their own.
+
+export interface Clock {
+  /** Wall time in Unix milliseconds; may jump in either direction. */
+  now(): number;
+}
+
+export interface Ids {
+  /** `length` random characters of RFC 4648 base32 in lower case, 5 bits each. */
+  random(length: number): string;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
+
+export const systemIds: Ids = {
+  random: (length) =>
+    Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => ALPHABET.charAt(byte & 31)).join(""),
+};

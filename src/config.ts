@@ -1,0 +1,133 @@
+// Every setting: its name, default and meaning in one schema. Nothing else reads the environment.
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { DomainError, messageOf } from "./errors.ts";
+
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Reads 250ms, 30s, 15m, 12h or 90d into milliseconds; null where the text is none of these. */
+export function parseDuration(text: string): number | null {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
+  return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : null;
+}
+
+const duration = z.string().transform((text, context) => {
+  const milliseconds = parseDuration(text);
+  if (milliseconds !== null) return milliseconds;
+  context.addIssue({ code: "custom", message: "not a duration such as 30s, 15m or 12h" });
+  return z.NEVER;
+});
+
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, "not a whole number")
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `not between ${least} and ${most}`);
+
+const url = z
+  .url({ protocol: /^https?$/, error: "not an http or https address" })
+  .transform((text) => text.replace(/\/+$/, ""));
+
+/** The settings. Environment name: PODKEEP_ and the key in capitals. Flag: the key with hyphens. */
+export const Settings = z.object({
+  data_dir: z.string().min(1).describe("Folder that holds the database; made with mode 0700"),
+  database_url: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "not a postgres:// address")
+    .optional()
+    .describe("postgres://… keeps the data on PostgreSQL instead of in the folder")
+    .meta({ secret: true }),
+  host: z.string().min(1).default("127.0.0.1").describe("Address to listen on; 0.0.0.0 for all of IPv4, :: for all"),
+  port: whole(0, 65535).prefault("8042").describe("Port to listen on; 0 takes a free one"),
+  public_url: url.optional().describe("Address that links in answers bear; without it they follow the request"),
+  trusted_proxies: z
+    .string()
+    .default("")
+    .transform((text) => text.split(/[\s,]+/).filter(Boolean))
+    .describe("Addresses or CIDR ranges whose X-Forwarded-For, -Proto and -Host are believed"),
+  max_per_page: whole(1, 5000).prefault("500").describe("Largest per_page; a larger one is cut"),
+  max_items: whole(1, 100_000).prefault("5000").describe("Most items in one POST"),
+  max_body: whole(1024, 1_000_000_000).prefault("5242880").describe("Largest request body, in bytes"),
+  failed_logins: whole(1, 1_000_000)
+    .prefault("100")
+    .describe("Failed logins a minute from one address; loopback is exempt"),
+  busy_timeout: duration.prefault("5s").describe("How long to wait for another process that writes, before a 503"),
+  deletion_attempts: whole(1, 100).prefault("8").describe("How often a deletion is tried before it is FAILURE"),
+  deletion_pause: duration
+    .prefault("1s")
+    .describe("Pause after the first failed attempt; each next one is four times as long"),
+  deletion_pause_max: duration.prefault("1h").describe("Longest pause between attempts"),
+  deletion_poll: duration.prefault("5s").describe("How often to look for deletions that other processes asked for"),
+  drain_timeout: duration.prefault("10s").describe("How long a shutdown waits for requests under way"),
+  log_level: z
+    .enum(["debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .describe("Least level that is logged"),
+});
+
+export type Config = z.infer<typeof Settings>;
+export type SettingName = keyof Config;
+
+export const settingNames = Object.keys(Settings.shape) as SettingName[];
+export const envNameOf = (name: SettingName) => `PODKEEP_${name.toUpperCase()}`;
+export const isSecret = (name: SettingName) => Settings.shape[name].meta()?.["secret"] === true;
+
+type Environment = Record<string, string | undefined>;
+
+/** Where a setting's value came from. */
+export type Source = "flag" | "environment" | "file" | "default";
+
+export interface Settled {
+  config: Config;
+  sources: Record<SettingName, Source>;
+}
+
+/**
+ * Reads the settings from flags, the environment and *_FILE (secrets alone), in that order.
+ * @throws DomainError "config" with one line for each setting that is wrong
+ */
+export function readConfig(flags: Partial<Record<SettingName, string>>, env: Environment = process.env): Settled {
+  const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
+  const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, Source>;
+  for (const name of settingNames) {
+    const [value, source] = lookUp(name, flags, env);
+    if (value === undefined) continue;
+    given[name] = value;
+    sources[name] = source;
+  }
+  const parsed = Settings.safeParse(given);
+  if (parsed.success) return { config: parsed.data, sources };
+  const details = parsed.error.issues.map(({ path, message }) => {
+    const name = path[0] as SettingName;
+    return `${sources[name] === "flag" ? `--${name.replaceAll("_", "-")}` : envNameOf(name)}: ${message}`;
+  });
+  throw new DomainError("config", details.join("; "));
+}
+
+function lookUp(
+  name: SettingName,
+  flags: Partial<Record<SettingName, string>>,
+  env: Environment,
+): [string | undefined, Source] {
+  if (flags[name] !== undefined) return [flags[name], "flag"];
+  const value = env[envNameOf(name)];
+  if (value !== undefined && value !== "") return [value, "environment"];
+  const file = isSecret(name) ? env[`${envNameOf(name)}_FILE`] : undefined;
+  if (!file) return [undefined, "default"];
+  try {
+    return [readFileSync(file, "utf8").trim(), "file"];
+  } catch (error) {
+    throw new DomainError("config", `${envNameOf(name)}_FILE: ${messageOf(error)}`);
+  }
+}
+
+function defaultDataDir(env: Environment): string {
+  if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
+  return join(env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share"), "podkeep");
+}
+
+/** The database file in the data folder. */
+export const databaseFile = (config: Config) => join(config.data_dir, "podkeep.db");

@@ -1,0 +1,27 @@
+// Wire shapes of deletions (interface sections 2.2, 4.5 and 4.6), with the published texts.
+import { z } from "zod";
+
+export const RECEIVED = "Deletion request was received and will be processed";
+export const MESSAGES = {
+  PENDING: "Deletion is pending",
+  SUCCESS: "Subscription deleted successfully",
+  FAILURE: "The deletion process encountered an error and was rolled back",
+} as const;
+
+const deletion_id = z.int().meta({ example: 1 });
+
+export const DeletionReceipt = z
+  .object({ deletion_id, message: z.string().meta({ example: RECEIVED }) })
+  .meta({ id: "DeletionReceipt" });
+
+export type DeletionReceipt = z.infer<typeof DeletionReceipt>;
+
+export const Deletion = z
+  .object({
+    deletion_id,
+    status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
+    message: z.string().optional().meta({ example: MESSAGES.SUCCESS }),
+  })
+  .meta({ id: "Deletion" });
+
+export type Deletion = z.infer<typeof Deletion>;

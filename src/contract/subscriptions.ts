@@ -1,0 +1,123 @@
+// Wire shapes of subscriptions (interface sections 2.1 and 4.1 to 4.4).
+import { z } from "zod";
+import { date_time, feed_url, guid, parseDateTime, positive } from "./common.ts";
+
+export const Subscription = z
+  .object({
+    feed_url,
+    guid: guid.meta({ description: "The guid that was asked for; in the list, the one a client may know" }),
+    is_subscribed: z.boolean(),
+    subscription_changed: date_time.optional(),
+    new_guid: guid.optional().meta({ description: "The guid that replaced this one" }),
+    guid_changed: date_time.optional(),
+    deleted: date_time.optional().meta({ description: "Present for deleted subscriptions" }),
+  })
+  .meta({ id: "Subscription" });
+
+export type Subscription = z.infer<typeof Subscription>;
+
+/** Where a page ended: the stamp of its last item and that item's guid. */
+export interface Cursor {
+  changed_at: number;
+  guid: string;
+}
+
+export function writeCursor({ changed_at, guid }: Cursor): string {
+  return Buffer.from(`${changed_at}/${guid}`).toString("base64url");
+}
+
+const cursor = z.string().transform((text, context): Cursor => {
+  const match = /^(\d{1,16})\/([0-9a-f-]{36})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
+  if (!match?.[1] || !match[2]) {
+    context.addIssue({ code: "custom", message: "Not a cursor of this server" });
+    return z.NEVER;
+  }
+  return { changed_at: Number(match[1]), guid: match[2] };
+});
+
+const since = z
+  .string()
+  .transform((text, context) => {
+    const stamp = text === "" ? null : parseDateTime(text);
+    if (stamp !== null || text === "") return stamp;
+    context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time with Z or an offset" });
+    return z.NEVER;
+  })
+  .meta({ format: "date-time", description: "Only what changed later than this", example: "2026-11-21T08:30:00.000Z" });
+
+export const SubscriptionQuery = z.object({
+  since: since.optional(),
+  page: positive.optional().meta({ type: "integer", minimum: 1, description: "From 1; default 1" }),
+  per_page: positive
+    .optional()
+    .meta({ type: "integer", minimum: 1, description: "Default 50; a larger one than the server's limit is cut" }),
+  cursor: cursor.optional().meta({ description: "Opaque; comes with `next`" }),
+});
+
+export type SubscriptionQuery = z.infer<typeof SubscriptionQuery>;
+
+export const SubscriptionPage = z
+  .object({
+    total: z.int().meta({ description: "All items that match" }),
+    page: z.int(),
+    per_page: z.int().meta({ description: "The value in effect" }),
+    next: z.string().optional().meta({ format: "url", description: "Present where more items follow" }),
+    previous: z.string().optional().meta({ format: "url" }),
+    subscriptions: z.array(Subscription),
+  })
+  .meta({ id: "SubscriptionPage" });
+
+export type SubscriptionPage = z.infer<typeof SubscriptionPage>;
+
+export const NewSubscriptions = z
+  .object({
+    subscriptions: z.array(
+      z.object({
+        feed_url: z.string().meta({ example: "https://podnews.net/rss" }),
+        // Of any type here, for a bad guid fails its own item and not the request.
+        guid: z
+          .unknown()
+          .optional()
+          .meta({ type: "string", format: "uuid", description: "From the feed, if it has one" }),
+      }),
+    ),
+  })
+  .meta({ id: "NewSubscriptions" });
+
+export type NewSubscriptions = z.infer<typeof NewSubscriptions>;
+
+export const AddedSubscriptions = z
+  .object({
+    success: z.array(z.object({ feed_url, guid, is_subscribed: z.boolean(), subscription_changed: date_time })),
+    failure: z.array(
+      z.object({
+        feed_url: z.string().meta({ description: "As it was sent", example: "podnews.net/rss" }),
+        message: z.string().meta({ example: "No protocol present" }),
+      }),
+    ),
+  })
+  .meta({ id: "AddedSubscriptions" });
+
+export type AddedSubscriptions = z.infer<typeof AddedSubscriptions>;
+
+export const SubscriptionPatch = z
+  .object({
+    new_feed_url: z.string().optional().meta({ format: "url", example: "https://podnews.net/feed.xml" }),
+    new_guid: guid.optional(),
+    is_subscribed: z.boolean().optional(),
+  })
+  .meta({ id: "SubscriptionPatch" });
+
+export type SubscriptionPatch = z.infer<typeof SubscriptionPatch>;
+
+export const PatchedSubscription = z
+  .object({
+    new_feed_url: feed_url.optional(),
+    is_subscribed: z.boolean().optional(),
+    subscription_changed: date_time.optional(),
+    new_guid: guid.optional(),
+    guid_changed: date_time.optional(),
+  })
+  .meta({ id: "PatchedSubscription" });
+
+export type PatchedSubscription = z.infer<typeof PatchedSubscription>;

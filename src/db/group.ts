@@ -1,0 +1,138 @@
+// Group commit: the transactions that are waiting share one commit, and so one fsync (P7).
+
+/** What the writer needs of an engine with one writing connection. */
+export interface GroupEngine {
+  /** Begins a transaction; waits for other processes for a bounded time. */
+  begin(): Promise<void>;
+  /** Runs one statement of transaction control. */
+  control(sql: string): void;
+  inTransaction(): boolean;
+  /** Called when a commit has been refused and when one is done. */
+  committed(): void;
+  /** Gives the error that the caller of a job gets, and mends the connection where it can't be trusted any more. */
+  failed(error: unknown): unknown;
+}
+
+interface Job {
+  run(): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown };
+
+const LARGEST_GROUP = 256;
+/** Milliseconds after which a group takes no further job, so that a large one does not hold up the others. */
+const LONGEST_GROUP = 50;
+
+/** Takes jobs and runs them in groups, each job in a savepoint of its own. */
+export class GroupWriter {
+  #queue: Job[] = [];
+  #loop: Promise<void> | null = null;
+  #lastCommit = 0;
+  #lastGroup = 0;
+
+  constructor(private readonly engine: GroupEngine) {}
+
+  /** Resolves with the job's result once the commit that holds it is done. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run: work, resolve: (value) => resolve(value as T), reject });
+      this.#loop ??= this.#work();
+    });
+  }
+
+  /** Resolves when nothing is waiting any more. */
+  async idle(): Promise<void> {
+    while (this.#loop) await this.#loop;
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  async #work(): Promise<void> {
+    do {
+      await nextTurn();
+      await this.#linger();
+      await this.#runGroup();
+    } while (this.#queue.length > 0);
+    this.#loop = null;
+  }
+
+  // Writers that got their answer a moment ago are about to write again: on a slow disk, waiting for them a little
+  // makes groups larger and costs next to nothing.
+  async #linger(): Promise<void> {
+    const end = performance.now() + this.#lastCommit / 10;
+    while (this.#queue.length < this.#lastGroup && performance.now() < end) await nextTurn();
+  }
+
+  async #runGroup(): Promise<void> {
+    const outcomes: Outcome[] = [];
+    try {
+      await this.engine.begin();
+    } catch (error) {
+      const failure = this.engine.failed(error);
+      for (const job of this.#queue.splice(0)) job.reject(failure);
+      return;
+    }
+    const end = performance.now() + LONGEST_GROUP;
+    while (outcomes.length < LARGEST_GROUP && (outcomes.length === 0 || performance.now() < end)) {
+      const job = this.#queue.shift();
+      if (!job) break;
+      outcomes.push(await this.#runJob(job));
+      if (!this.engine.inTransaction()) {
+        this.#groupLost(outcomes);
+        return;
+      }
+    }
+    this.#commit(outcomes);
+  }
+
+  async #runJob(job: Job): Promise<Outcome> {
+    try {
+      this.engine.control("savepoint job");
+      const value = await job.run();
+      this.engine.control("release job");
+      return { job, value };
+    } catch (error) {
+      if (this.engine.inTransaction()) {
+        this.engine.control("rollback to job");
+        this.engine.control("release job");
+      }
+      return { job, error };
+    }
+  }
+
+  #commit(outcomes: Outcome[]): void {
+    const start = performance.now();
+    try {
+      this.engine.control("commit");
+    } catch (error) {
+      if (this.engine.inTransaction()) this.engine.control("rollback");
+      const failure = this.engine.failed(error);
+      for (const outcome of outcomes) outcome.job.reject("error" in outcome ? outcome.error : failure);
+      this.engine.committed();
+      return;
+    }
+    this.#lastCommit = performance.now() - start;
+    this.#lastGroup = outcomes.length;
+    this.engine.committed();
+    for (const outcome of outcomes) {
+      if ("error" in outcome) outcome.job.reject(this.engine.failed(outcome.error));
+      else outcome.job.resolve(outcome.value);
+    }
+  }
+
+  // A full disk inside a job rolls the whole transaction back: the job that met it fails, the others run again.
+  #groupLost(outcomes: Outcome[]): void {
+    const last = outcomes.pop();
+    if (last && "error" in last) last.job.reject(this.engine.failed(last.error));
+    this.#queue.unshift(...outcomes.map((outcome) => outcome.job));
+    this.engine.committed();
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

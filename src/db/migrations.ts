@@ -1,0 +1,51 @@
+// The schema's history as a static map: a compiled executable has no folder to look into.
+import { type Kysely, type Migration, Migrator } from "kysely";
+import { DomainError, messageOf } from "../errors.ts";
+import { start } from "./migrations/0001_start.ts";
+import type { Schema } from "./schema.ts";
+
+/** What an engine says about its column types and tables; it has no name to compare with. */
+export interface Dialect {
+  /** Type of text that is compared byte by byte. */
+  readonly text: "text" | 'text collate "C"';
+  /** Appended to `create table`. */
+  readonly tableOptions: string;
+}
+
+function migrationsFor(dialect: Dialect): Record<string, Migration> {
+  return {
+    "0001_start": start(dialect),
+  };
+}
+
+/** The schema version of this program. */
+export const SCHEMA_VERSION = "0001_start";
+
+/**
+ * Tells which migrations of this program the database lacks.
+ * @param applied names of the migrations that the database holds, in any order
+ * @throws DomainError "config" where the database holds one that this program doesn't know
+ */
+export function pendingMigrations(applied: readonly string[], dialect: Dialect): string[] {
+  const known = Object.keys(migrationsFor(dialect));
+  const newest = [...applied].sort().at(-1);
+  if (applied.some((name) => !known.includes(name))) {
+    throw new DomainError(
+      "config",
+      `The database has schema version ${newest}, this program knows up to ${SCHEMA_VERSION}: use a newer podkeep`,
+    );
+  }
+  return known.filter((name) => !applied.includes(name));
+}
+
+/** Brings the database up to this program's schema. @throws DomainError "config" where a migration fails */
+export async function migrate(db: Kysely<Schema>, dialect: Dialect, disableTransactions: boolean): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrationsFor(dialect) },
+    disableTransactions,
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error)
+    throw new DomainError("config", `The database could not be migrated: ${messageOf(error)}`, { cause: error });
+}

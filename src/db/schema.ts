@@ -1,0 +1,78 @@
+// The tables as Kysely sees them. Stamps and times are Unix milliseconds, flags are 0 or 1.
+
+export interface UserTable {
+  id: string;
+  name: string;
+  /** The last change stamp given out (P1). */
+  clock: number;
+  last_subscription: number;
+  last_deletion: number;
+  created_at: number;
+}
+
+export interface TokenTable {
+  id: string;
+  user_id: string;
+  label: string;
+  scope: "read" | "write";
+  /** SHA-256 of the whole token, in hex. */
+  hash: string;
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+  revoked_at: number | null;
+}
+
+export interface SubscriptionTable {
+  user_id: string;
+  id: number;
+  feed_url: string;
+  /** The current guid, in lower case. */
+  guid: string;
+  is_subscribed: number;
+  subscription_changed: number;
+  guid_changed: number | null;
+  deleted: number | null;
+  /** The latest of the three stamps: the place in the change feed, unique per user. */
+  changed_at: number;
+}
+
+/** Every guid that a subscription ever had. */
+export interface GuidTable {
+  user_id: string;
+  guid: string;
+  subscription: number;
+  /** When another guid took its place; null for the current one. */
+  retired_at: number | null;
+}
+
+/** Every feed address that a subscription ever had, as the hash of its feed key. */
+export interface FeedTable {
+  user_id: string;
+  feed: string;
+  subscription: number;
+}
+
+export interface DeletionTable {
+  user_id: string;
+  id: number;
+  subscription: number;
+  status: "SUCCESS" | "PENDING" | "FAILURE";
+  /** 1 where the listener wanted the podcast again before the deletion ran. */
+  called_off: number;
+  /** What went wrong last, for the admin; never a feed address. */
+  message: string | null;
+  attempts: number;
+  requested_at: number;
+  run_after: number;
+  finished_at: number | null;
+}
+
+export interface Schema {
+  users: UserTable;
+  tokens: TokenTable;
+  subscriptions: SubscriptionTable;
+  guids: GuidTable;
+  feeds: FeedTable;
+  deletions: DeletionTable;
+}

@@ -1,0 +1,40 @@
+// Reads of one event-loop turn share one read transaction: taking SQLite's locks costs more than most reads do.
+
+/** Hands out one snapshot per turn on a connection of its own. */
+export class Snapshot {
+  #open = false;
+  #stale = false;
+  #readers = 0;
+  #ended: PromiseWithResolvers<void> | null = null;
+
+  constructor(private readonly control: (sql: "begin" | "commit") => void) {}
+
+  /** Runs reads on a snapshot that holds everything committed before the call. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#stale) await (this.#ended ??= Promise.withResolvers<void>()).promise;
+    if (!this.#open) {
+      this.control("begin");
+      this.#open = true;
+      setImmediate(() => this.end());
+    }
+    this.#readers++;
+    try {
+      return await work();
+    } finally {
+      this.#readers--;
+      if (this.#stale) this.end();
+    }
+  }
+
+  /** Ends the snapshot as soon as nobody reads from it: at the end of the turn, and after each commit. */
+  end(): void {
+    if (!this.#open) return;
+    this.#stale = true;
+    if (this.#readers > 0) return;
+    this.control("commit");
+    this.#open = false;
+    this.#stale = false;
+    this.#ended?.resolve();
+    this.#ended = null;
+  }
+}

@@ -1,0 +1,225 @@
+// The embedded engine: one file, one writing connection with group commit, one reading connection.
+import { SQLiteError, type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
+import { BunSqliteDialect } from "kysely-bun-sqlite";
+import { DomainError, messageOf } from "../errors.ts";
+import type { Database } from "./database.ts";
+import { GroupWriter } from "./group.ts";
+import { type Dialect, migrate, pendingMigrations } from "./migrations.ts";
+import type { Schema } from "./schema.ts";
+import { Snapshot } from "./snapshot.ts";
+import type { Connection } from "./statement.ts";
+
+/** "podk": tells our files from those of other programs. */
+const APPLICATION_ID = 0x706f646b;
+/** Bytes up to which a file is checked whole at every start. */
+const CHECKED_AT_START = 32 * 1024 * 1024;
+
+const DIALECT: Dialect = { text: "text", tableOptions: "without rowid" };
+
+// kysely-bun-sqlite prepares at every execution; a prepare() that keeps its statements halves the cost of a read.
+class CachingSqlite extends Sqlite {
+  readonly #statements = new Map<string, Statement>();
+
+  override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = super.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    // biome-ignore lint/suspicious/noExplicitAny: the type that bun:sqlite gives it
+    return statement as Statement<Row, Values extends any[] ? Values : [Values]>;
+  }
+
+  override close(): void {
+    for (const statement of this.#statements.values()) statement.finalize();
+    this.#statements.clear();
+    super.close();
+  }
+}
+
+// The dialect's driver guards its one connection with a mutex and begins with a plain BEGIN. Here transactions are
+// begun by the group writer and the snapshot, and everything in between may use the connection.
+class SharedDialect extends BunSqliteDialect {
+  override createDriver(): Driver {
+    const inner = super.createDriver();
+    let connection: DatabaseConnection | undefined;
+    return {
+      init: () => inner.init(),
+      acquireConnection: async () => (connection ??= await inner.acquireConnection()),
+      releaseConnection: async () => {},
+      beginTransaction: () => inTransactionAlready(),
+      commitTransaction: () => inTransactionAlready(),
+      rollbackTransaction: () => inTransactionAlready(),
+      destroy: () => inner.destroy(),
+    };
+  }
+
+  override createAdapter() {
+    return new SqliteAdapter();
+  }
+}
+
+function inTransactionAlready(): never {
+  throw new Error("Transactions are begun by Database.read and Database.write");
+}
+
+interface Handle {
+  sqlite: Sqlite;
+  connection: Connection;
+}
+
+function openHandle(file: string, plans: Map<object, CompiledQuery>): Handle {
+  const sqlite = new CachingSqlite(file, { readwrite: true, create: true, strict: true });
+  sqlite.run("pragma busy_timeout = 0");
+  sqlite.run("pragma foreign_keys = on");
+  sqlite.run("pragma synchronous = full");
+  return {
+    sqlite,
+    connection: { kysely: new Kysely<Schema>({ dialect: new SharedDialect({ database: sqlite }) }), plans },
+  };
+}
+
+export interface SqliteOptions {
+  file: string;
+  /** Milliseconds to wait for another process that writes. */
+  busy_timeout: number;
+}
+
+/**
+ * Opens the database file, makes it where it is missing, and migrates it.
+ * @throws DomainError "config" where the file is not ours, damaged, from a newer program, or can't be written
+ */
+export async function openSqlite({ file, busy_timeout }: SqliteOptions): Promise<Database> {
+  const plans = new Map<object, CompiledQuery>();
+  prepareFile(file);
+  const opened: Sqlite[] = [];
+  const open = () => {
+    const handle = openHandle(file, plans);
+    opened.push(handle.sqlite);
+    return handle;
+  };
+  try {
+    const writer = open();
+    const applied = inspect(writer.sqlite, file);
+    await begin(writer.sqlite, busy_timeout, () => writer.sqlite.run("pragma journal_mode = wal"));
+    if (pendingMigrations(applied, DIALECT).length > 0) await migrateFile(writer, busy_timeout);
+    return new SqliteDatabase(writer, open(), open, busy_timeout);
+  } catch (error) {
+    for (const sqlite of opened) sqlite.close();
+    if (error instanceof DomainError) throw error;
+    throw new DomainError("config", `${file} can't be opened as a database: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+// SQLite gives its companion files the mode of the database.
+function prepareFile(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    closeSync(openSync(file, "a", 0o600));
+  } catch (error) {
+    throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+// Reads alone, so that a file that is not ours stays as it was.
+function inspect(sqlite: Sqlite, file: string): string[] {
+  if (statSync(file).size === 0) return [];
+  const value = (sql: string) => Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0];
+  if (value("pragma application_id") !== APPLICATION_ID) {
+    if (value("select count(*) from sqlite_schema") === 0) return [];
+    throw new DomainError("config", `${file} is not a database of podkeep`);
+  }
+  if (statSync(file).size <= CHECKED_AT_START) {
+    const found = value("pragma quick_check(1)");
+    if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
+  }
+  return sqlite
+    .query<{ name: string }, []>("select name from kysely_migration")
+    .all()
+    .map((row) => row.name);
+}
+
+async function migrateFile({ sqlite, connection }: Handle, busy_timeout: number): Promise<void> {
+  await begin(sqlite, busy_timeout, () => sqlite.run("begin immediate"));
+  try {
+    await migrate(connection.kysely, DIALECT, true);
+    sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
+    sqlite.run("commit");
+  } catch (error) {
+    if (sqlite.inTransaction) sqlite.run("rollback");
+    throw error;
+  }
+}
+
+/** Runs `act`, again and again while another process writes. @throws DomainError "unavailable" after `timeout` ms */
+async function begin(sqlite: Sqlite, timeout: number, act: () => void): Promise<void> {
+  const end = performance.now() + timeout;
+  for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
+    try {
+      return act();
+    } catch (error) {
+      if (!isBusy(error) || sqlite.inTransaction) throw error;
+      if (performance.now() > end) {
+        throw new DomainError("unavailable", "Another process is writing to the database", { retry_after: 5 });
+      }
+    }
+    await Bun.sleep(pause);
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof SQLiteError ? (error.code ?? "") : "");
+const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
+
+class SqliteDatabase implements Database {
+  readonly #snapshot: Snapshot;
+  readonly #group: GroupWriter;
+
+  constructor(
+    private writer: Handle,
+    private readonly reader: Handle,
+    reopen: () => Handle,
+    busy_timeout: number,
+  ) {
+    reader.sqlite.run("pragma query_only = on");
+    this.#snapshot = new Snapshot((sql) => reader.sqlite.run(sql));
+    this.#group = new GroupWriter({
+      begin: () => begin(this.writer.sqlite, busy_timeout, () => this.writer.sqlite.run("begin immediate")),
+      control: (sql) => this.writer.sqlite.run(sql),
+      inTransaction: () => this.writer.sqlite.inTransaction,
+      committed: () => this.#snapshot.end(),
+      failed: (error) => {
+        // After a failed write or fsync nobody knows what the page cache holds: go on with a fresh connection.
+        if (codeOf(error).startsWith("SQLITE_IOERR")) {
+          this.writer.sqlite.close();
+          this.writer = reopen();
+        }
+        return isUnavailable(error)
+          ? new DomainError("unavailable", "The database can't be written now", { retry_after: 5, cause: error })
+          : error;
+      },
+    });
+  }
+
+  read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+    return this.#snapshot.run(() => work(this.reader.connection));
+  }
+
+  write<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+    return this.#group.run(() => work(this.writer.connection));
+  }
+
+  async close(): Promise<void> {
+    await this.#group.idle();
+    this.#snapshot.end();
+    this.reader.sqlite.close();
+    this.writer.sqlite.close();
+  }
+}
+
+/** Whether the database refuses to be written for a reason that may pass: full, locked, failing or read-only disk. */
+function isUnavailable(error: unknown): boolean {
+  return /^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(codeOf(error));
+}

@@ -1,0 +1,82 @@
+// Kysely queries compiled once per engine and bound to new values at every execution.
+import type { Compilable, CompiledQuery, Kysely } from "kysely";
+import type { Schema } from "./schema.ts";
+
+type Value = string | number | null;
+type Values = Record<string, Value>;
+
+/** What statements run on: a transaction or a read snapshot of one engine. */
+export interface Connection {
+  readonly kysely: Kysely<Schema>;
+  /** Compiled statements, kept for the life of the engine. */
+  readonly plans: Map<object, CompiledQuery>;
+}
+
+/** Stands for a value while a query is compiled: the field of the values, or of the row with this index. */
+class Marker {
+  constructor(
+    readonly field: string,
+    readonly row?: number,
+  ) {}
+}
+
+/** Rows that one statement takes at a time: few sizes, so that few statements stay prepared. */
+const PIECES = [100, 10, 1];
+
+// A marker poses as the value it stands for: Kysely passes parameters through unseen.
+function markers<T extends Values>(row?: number): T {
+  return new Proxy({} as T, { get: (_, field) => new Marker(String(field), row) });
+}
+
+function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): CompiledQuery {
+  const parameters = plan.parameters.map((parameter) => {
+    if (!(parameter instanceof Marker)) return parameter;
+    const from = parameter.row === undefined ? values : rows[parameter.row];
+    return from?.[parameter.field];
+  });
+  return { ...plan, parameters };
+}
+
+async function run<R>(
+  on: Connection,
+  key: object,
+  build: () => Compilable<R>,
+  values: Values,
+  rows: readonly Values[],
+) {
+  let plan = on.plans.get(key);
+  if (!plan) {
+    plan = build().compile();
+    on.plans.set(key, plan);
+  }
+  const result = await on.kysely.executeQuery(bind(plan, values, rows));
+  return result.rows as R[];
+}
+
+/** Makes a function that runs one query. `build` is called once; its `p` gives a marker for each value. */
+export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P) => Compilable<R>) {
+  const key = {};
+  return (on: Connection, values: P): Promise<R[]> => run(on, key, () => build(on.kysely, markers<P>()), values, []);
+}
+
+/**
+ * Makes a function that runs one query over many rows, in pieces of 100, 10 and 1: the rows of an insert, or the
+ * members of an IN list.
+ */
+export function bulkStatement<P extends Values, Row extends Values, R>(
+  build: (db: Kysely<Schema>, p: P, rows: Row[]) => Compilable<R>,
+) {
+  const keys = new Map(PIECES.map((size) => [size, {}]));
+  return async (on: Connection, values: P, rows: readonly Row[]): Promise<R[]> => {
+    const results: R[][] = [];
+    let start = 0;
+    for (const [size, key] of keys) {
+      for (; rows.length - start >= size; start += size) {
+        const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
+        const piece = rows.slice(start, start + size);
+        results.push(await run(on, key, () => build(on.kysely, markers<P>(), list()), values, piece));
+      }
+    }
+    return results.flat();
+  };
+}

@@ -1,0 +1,15 @@
+// What travels with a request through middleware and handlers.
+import type { Logger } from "pino";
+import type { Identity } from "../services/tokens.ts";
+
+export interface HttpEnv {
+  Bindings: {
+    /** The peer's address, as the socket has it. */
+    address?: string | undefined;
+  };
+  Variables: {
+    requestId: string;
+    log: Logger;
+    identity: Identity;
+  };
+}

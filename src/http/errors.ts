@@ -1,0 +1,78 @@
+// The one table from error code to HTTP answer, and the body that all of them share (design: interface section 7).
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ZodError } from "zod";
+import type { ErrorBody } from "../contract/common.ts";
+import { DomainError, type ErrorCode, messageOf } from "../errors.ts";
+import type { HttpEnv } from "./env.ts";
+
+type Code = ErrorCode | "internal";
+
+export const ANSWERS = {
+  unauthorized: [401, "User not authorized"],
+  not_found: [404, "Resource not found"],
+  invalid: [405, "Input could not be validated"],
+  method_not_allowed: [405, "Method not allowed"],
+  conflict: [409, "Conflict"],
+  gone: [410, "Subscription has been deleted"],
+  too_large: [413, "Request body is too large"],
+  too_many: [429, "Too many requests"],
+  internal: [500, "Internal server error"],
+  config: [500, "Internal server error"],
+  unavailable: [503, "Service is temporarily unavailable"],
+} as const satisfies Record<Code, [ContentfulStatusCode, string]>;
+
+const MOST_DETAILS = 20;
+
+/** Turns whatever a handler threw into an answer; what nobody foresaw goes to the log with the request's id. */
+export function answerError(error: unknown, c: Context<HttpEnv>): Response {
+  const known = toDomainError(error);
+  if (!known) {
+    const request_id = c.get("requestId");
+    c.get("log").error({
+      request_id,
+      reason: messageOf(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    return answer(c, "internal", `Internal server error (request ${request_id})`);
+  }
+  const { details, retry_after, challenge, allow } = known.extras;
+  if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
+  if (allow) c.header("Allow", allow.join(", "));
+  if (known.code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, known.message));
+  return answer(c, known.code, ANSWERS[known.code][1], known.code === "invalid" ? details : undefined);
+}
+
+function answer(c: Context<HttpEnv>, code: Code, message: string, details?: string[]): Response {
+  const status = ANSWERS[code][0];
+  const body: ErrorBody = {
+    code: String(status),
+    message,
+    ...(details ? { details: details.slice(0, MOST_DETAILS) } : {}),
+  };
+  return c.json(body, status);
+}
+
+// RFC 6750 section 3: without any credential, the challenge bears no error.
+function challengeOf(error: string | undefined, description: string): string {
+  if (!error) return 'Bearer realm="podkeep"';
+  const scope = error === "insufficient_scope" ? ', scope="write"' : "";
+  return `Bearer realm="podkeep", error="${error}", error_description="${description}"${scope}`;
+}
+
+function toDomainError(error: unknown): DomainError | null {
+  if (error instanceof DomainError) return error;
+  if (!(error instanceof HTTPException)) return null;
+  if (error.status === 413) return new DomainError("too_large", error.message);
+  return new DomainError("invalid", error.message, { details: [error.message] });
+}
+
+/** Where and why input is wrong, in the words of section 3: `subscriptions.0.feed_url: required`. */
+export function invalidInput(error: ZodError): DomainError {
+  const details = error.issues.slice(0, MOST_DETAILS).map(({ path, message }) => {
+    const reason = message.endsWith("received undefined") ? "required" : message.replace(/^Invalid input: /, "");
+    return `${path.join(".") || "body"}: ${reason}`;
+  });
+  return new DomainError("invalid", "Input could not be validated", { details });
+}

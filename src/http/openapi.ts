@@ -1,0 +1,65 @@
+// The pieces from which every operation of /openapi.json is described.
+import type { ZodType } from "zod";
+import { ErrorBody } from "../contract/common.ts";
+import type { ErrorCode } from "../errors.ts";
+import { VERSION } from "../version.ts";
+import { ANSWERS } from "./errors.ts";
+
+export const DOCUMENT = {
+  openapi: "3.1.0",
+  info: {
+    title: "podkeep",
+    version: VERSION,
+    description:
+      "Keeps a listener's podcast subscriptions and syncs them between apps: the subscriptions part of the Open Podcast API.",
+    license: { name: "MIT", identifier: "MIT" },
+  },
+  servers: [{ url: "/v1" }, { url: "/" }],
+};
+
+const common = (operationId: string, summary: string) => ({ operationId, summary, security: [{ bearer: [] }] });
+
+export const reads = (operationId: string, summary: string) => ({
+  ...common(operationId, summary),
+  method: "get" as const,
+});
+
+export const writes = <Method extends "post" | "patch" | "delete">(
+  operationId: string,
+  method: Method,
+  summary: string,
+) => ({
+  ...common(operationId, summary),
+  method,
+});
+
+export function jsonBody<Schema extends ZodType>(description: string, schema: Schema) {
+  return { description, content: { "application/json": { schema } } };
+}
+
+export const notModified = {
+  304: { description: "Nothing has changed since the answer that bore the ETag in If-None-Match" },
+};
+
+type ErrorAnswer = {
+  description: string;
+  content: { "application/json": { schema: typeof ErrorBody; examples: object } };
+};
+
+/** The error answers of an operation: the given ones and those that any may have. */
+export function describeErrors(...codes: ErrorCode[]): Record<never, ErrorAnswer> {
+  const answers: Record<number, ErrorAnswer> = {};
+  for (const code of [...codes, "too_many", "internal"] as const) {
+    const [status, message] = ANSWERS[code];
+    answers[status] = {
+      description: message,
+      content: {
+        "application/json": {
+          schema: ErrorBody,
+          examples: { [code]: { value: { code: String(status), message } satisfies ErrorBody } },
+        },
+      },
+    };
+  }
+  return answers;
+}

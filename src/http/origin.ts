@@ -1,0 +1,58 @@
+// Where a request came from and which address its client used, seen through trusted proxies.
+import { BlockList, isIP, isIPv6 } from "node:net";
+import { DomainError } from "../errors.ts";
+
+export interface Origins {
+  /** The client's own address. */
+  addressOf(request: Request, peer: string | undefined): string;
+  /** The scheme, host and port that links bear. */
+  originOf(request: Request, peer: string | undefined): string;
+}
+
+/** @throws DomainError "config" where a trusted proxy is no address or CIDR range */
+export function createOrigins({
+  trusted_proxies,
+  public_url,
+}: {
+  trusted_proxies: string[];
+  public_url?: string | undefined;
+}): Origins {
+  const trusted = new BlockList();
+  for (const range of trusted_proxies) trust(trusted, range);
+  const isTrusted = (address: string) => isIP(address) > 0 && trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  return {
+    addressOf(request, peer) {
+      const hops = (request.headers.get("x-forwarded-for") ?? "").split(",").map((hop) => plainAddress(hop.trim()));
+      let address = plainAddress(peer ?? "");
+      while (isTrusted(address)) {
+        const next = hops.pop();
+        if (!next || isIP(next) === 0) break;
+        address = next;
+      }
+      return address;
+    },
+    originOf(request, peer) {
+      if (public_url) return public_url;
+      const url = new URL(request.url);
+      if (!peer || !isTrusted(plainAddress(peer))) return url.origin;
+      const proto = request.headers.get("x-forwarded-proto") ?? "";
+      const host = request.headers.get("x-forwarded-host") ?? "";
+      return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${/^[\w.:[\]-]+$/.test(host) ? host : url.host}`;
+    },
+  };
+}
+
+function trust(list: BlockList, range: string): void {
+  const [address = "", prefix] = range.split("/");
+  const family = isIPv6(address) ? "ipv6" : "ipv4";
+  try {
+    if (isIP(address) === 0) throw new Error("no address");
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  } catch {
+    throw new DomainError("config", `PODKEEP_TRUSTED_PROXIES: ${range} is not an address or a CIDR range`);
+  }
+}
+
+// A dual-stack socket shows IPv4 peers as ::ffff:192.0.2.1.
+const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "");

@@ -1,0 +1,93 @@
+// The HTTP face: middleware, routes at / and at /v1, errors.
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import { requestId } from "hono/request-id";
+import { routePath } from "hono/route";
+import type { App } from "../app.ts";
+import { DomainError } from "../errors.ts";
+import { serveDeletions } from "./deletions.ts";
+import type { HttpEnv } from "./env.ts";
+import { answerError, invalidInput } from "./errors.ts";
+import { createGuards } from "./guards.ts";
+import { DOCUMENT } from "./openapi.ts";
+import { serveSubscriptions } from "./subscriptions.ts";
+
+export type Http = Hono<HttpEnv>;
+
+/** Puts the HTTP face on the app. */
+export function createHttp(app: App): Http {
+  const api = createApi(app);
+  const http = new Hono<HttpEnv>();
+  http.use(requestId());
+  http.use(async (c, next) => {
+    const start = performance.now();
+    c.set("log", app.log);
+    // Without a proper Host header the URL has no origin, and Hono has routed another path than was asked.
+    if (!URL.canParse(c.req.raw.url))
+      throw new DomainError("invalid", "Bad Host", { details: ["Host: not a host name"] });
+    await next();
+    app.log.info({
+      method: c.req.method,
+      route: routePath(c, -1),
+      status: c.res.status,
+      duration_ms: Math.round((performance.now() - start) * 1000) / 1000,
+      user_id: c.get("identity")?.user_id,
+      request_id: c.get("requestId"),
+    });
+  });
+  http.route("/", api);
+  http.route("/v1", api);
+  http.notFound(() => {
+    throw new DomainError("not_found", "No such path");
+  });
+  http.onError(answerError);
+  return http;
+}
+
+function createApi(app: App): OpenAPIHono<HttpEnv> {
+  const api = new OpenAPIHono<HttpEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidInput(result.error);
+    },
+  });
+  const guards = createGuards(app);
+  for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) {
+    api.use(
+      path,
+      cors({
+        origin: "*",
+        allowMethods: ["GET", "HEAD", "POST", "PATCH", "DELETE"],
+        allowHeaders: ["Authorization", "Content-Type", "If-None-Match"],
+        exposeHeaders: ["ETag", "Retry-After", "WWW-Authenticate", "X-Request-Id"],
+        maxAge: 86_400,
+      }),
+    );
+  }
+  serveSubscriptions(api, app, guards);
+  serveDeletions(api, app, guards);
+  let document: object | undefined;
+  api.get("/openapi.json", (c) => {
+    document ??= api.getOpenAPI31Document(DOCUMENT);
+    return c.json(document);
+  });
+  api.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  refuseOtherMethods(api);
+  return api;
+}
+
+// A known path with another method is 405 with the methods it has.
+function refuseOtherMethods(api: OpenAPIHono<HttpEnv>): void {
+  const methods = new Map<string, Set<string>>();
+  for (const { path, method } of api.routes) {
+    if (method === "ALL") continue;
+    const known = methods.get(path) ?? new Set();
+    methods.set(path, known.add(method));
+    if (method === "GET") known.add("HEAD");
+  }
+  for (const [path, known] of methods) {
+    api.all(path, () => {
+      throw new DomainError("method_not_allowed", "Method not allowed", { allow: [...known] });
+    });
+  }
+}

@@ -1,0 +1,98 @@
+// The change feed: what changed after a stamp, page by page (P2).
+import type { Cursor, Subscription, SubscriptionPage, SubscriptionQuery } from "../contract/subscriptions.ts";
+import type { SubscriptionTable } from "../db/schema.ts";
+import type { Connection } from "../db/statement.ts";
+import { countChanged, countRetired, findPlace, listChanged, listGuidsOf } from "../store/subscriptions.ts";
+import type { Context } from "./context.ts";
+import { describe, type Read, readAt, type Seen } from "./subscriptions.ts";
+
+const DEFAULT_PER_PAGE = 50;
+
+/** A page without its links, which only HTTP can make. */
+export interface Changes extends Omit<SubscriptionPage, "next" | "previous"> {
+  /** Where the next page goes on; null on the last one. */
+  next: Cursor | null;
+  /** Number of the page before; null on the first one. */
+  previous: number | null;
+}
+
+interface Item {
+  row: SubscriptionTable;
+  /** The guid under which the item stands. */
+  guid: string;
+}
+
+/** Lists what changed later than `since`, oldest change first, tombstones included. */
+export function listChanges(
+  context: Context,
+  user_id: string,
+  query: SubscriptionQuery,
+  seen: Seen,
+): Promise<Read<Changes>> {
+  const since = query.since ?? -1;
+  const page = query.page ?? 1;
+  const per_page = Math.min(query.per_page ?? DEFAULT_PER_PAGE, context.config.max_per_page);
+  return readAt(context, user_id, seen, async (on, clock) => {
+    if (since >= clock)
+      return { total: 0, page, per_page, next: null, previous: page > 1 ? 1 : null, subscriptions: [] };
+    const offset = query.cursor ? 0 : (page - 1) * per_page;
+    const start = query.cursor ?? (offset === 0 ? null : await placeOf(on, user_id, since, offset));
+    const found = start === undefined ? [] : await listItems(on, user_id, since, start, query.cursor ? 1 : 0, per_page);
+    const items = found.slice(0, per_page);
+    const last = found.length > per_page ? items.at(-1) : undefined;
+    const whole = offset === 0 && !query.cursor && !last;
+    const total = whole ? items.length : await countItems(on, user_id, since);
+    const pages = Math.max(1, Math.ceil(total / per_page));
+    return {
+      total,
+      page,
+      per_page,
+      next: last ? { changed_at: last.row.changed_at, guid: last.guid } : null,
+      previous: page > 1 ? Math.min(page - 1, pages) : null,
+      subscriptions: items.map(({ row, guid }): Subscription => describe(row, guid)),
+    };
+  });
+}
+
+async function countItems(on: Connection, user_id: string, since: number): Promise<number> {
+  const changed = (await countChanged(on, { user_id, since }))[0]?.count ?? 0;
+  const retired = (await countRetired(on, { user_id, since }))[0];
+  return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
+}
+
+async function placeOf(on: Connection, user_id: string, since: number, offset: number): Promise<Cursor | undefined> {
+  const [place] = await findPlace(on, { user_id, since, offset });
+  return place && { changed_at: place.changed_at, guid: place.retired ?? "" };
+}
+
+/**
+ * Up to `per_page` + 1 items from `start` on; a subscription stands once for each guid that was retired after `since`.
+ * @param skip 1 to leave out the item at `start` itself
+ */
+async function listItems(
+  on: Connection,
+  user_id: string,
+  since: number,
+  start: Cursor | null,
+  skip: 0 | 1,
+  per_page: number,
+): Promise<Item[]> {
+  const from = Math.max(since + 1, start?.changed_at ?? 0);
+  const rows = await listChanged(on, { user_id, from, limit: per_page + 1 + skip });
+  const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
+  const guids = await listGuidsOf(on, { user_id }, replaced);
+  const retired = Map.groupBy(
+    guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
+    (guid) => guid.subscription,
+  );
+  const items = rows.flatMap((row): Item[] => {
+    const known = retired.get(row.id)?.map(({ guid }) => guid) ?? [row.guid];
+    return known.sort().map((guid) => ({ row, guid }));
+  });
+  return items
+    .filter(({ row, guid }) => {
+      if (!start || row.changed_at !== start.changed_at) return true;
+      return skip ? guid > start.guid : guid >= start.guid;
+    })
+    .slice(0, per_page + 1);
+}

@@ -1,0 +1,47 @@
+// Feed addresses: what is one, which of them are the same, and the guid that follows from one (P3, P4).
+
+/** A feed address that may be subscribed to. */
+export interface Feed {
+  /** As it was sent, to the letter. */
+  feed_url: string;
+  /** Hash of the feed key: the same for all spellings of one address. */
+  feed: string;
+  /** The guid that Podcasting 2.0 computes from the address. */
+  computed_guid: string;
+}
+
+/** Why an address is refused. */
+export interface FeedRefusal {
+  message: "No protocol present" | "Only http and https are supported" | "Not a valid URL" | "Too long";
+}
+
+/** Bytes of UTF-8. */
+const LONGEST_FEED_URL = 8192;
+/** https://podcasting2.org/docs/podcast-namespace/tags/guid */
+const PODCAST_NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
+
+/** Reads a feed address, or tells why it can't be one. */
+export function readFeed(feed_url: string): Feed | FeedRefusal {
+  if (Buffer.byteLength(feed_url) > LONGEST_FEED_URL) return { message: "Too long" };
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: URL parsers drop them, so they are refused here
+  if (!feed_url.isWellFormed() || /[\u0000-\u001f\u007f]/.test(feed_url)) return { message: "Not a valid URL" };
+  const scheme = /^([a-z][a-z0-9+-]*):(?!\d)/i.exec(feed_url)?.[1]?.toLowerCase();
+  if (!scheme) return { message: "No protocol present" };
+  if (scheme !== "http" && scheme !== "https") return { message: "Only http and https are supported" };
+  const key = feedKey(feed_url);
+  if (key === null) return { message: "Not a valid URL" };
+  return {
+    feed_url,
+    feed: Bun.SHA256.hash(key, "hex"),
+    computed_guid: Bun.randomUUIDv5(key, PODCAST_NAMESPACE),
+  };
+}
+
+// The key is cut from the text itself, for URL would rewrite the path and the query.
+function feedKey(feed_url: string): string | null {
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
+  if (authority === undefined || rest.startsWith("\\") || !URL.canParse(feed_url)) return null;
+  const { host } = new URL(feed_url);
+  const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
+  return `${userinfo}${host}${rest}`.replace(/\/+$/, "");
+}

@@ -1,0 +1,95 @@
+// Bearer tokens: issued once, recognised by their hash, revoked at once.
+import { DomainError } from "../errors.ts";
+import { findToken, insertToken, listTokens as listRows, revokeToken as revokeRow, useToken } from "../store/tokens.ts";
+import type { Context } from "./context.ts";
+import { requireUser } from "./users.ts";
+
+export type Scope = "read" | "write";
+
+/** Who a request comes from. */
+export interface Identity {
+  user_id: string;
+  token_id: string;
+  scope: Scope;
+}
+
+const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
+/** Milliseconds between two records of a token's use. */
+const USE_INTERVAL = 60 * 60 * 1000;
+const LONGEST_LABEL = 100;
+
+const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7, "0");
+const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
+
+/**
+ * Issues a token; the only time that it is seen whole.
+ * @param expires_at wall time in Unix milliseconds; null for never
+ * @throws DomainError "not_found" where there is no such user, "invalid" for a bad label or an expiry in the past
+ */
+export async function issueToken(
+  context: Context,
+  user: string,
+  { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
+): Promise<{ id: string; token: string }> {
+  const now = context.clock.now();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they would garble the terminal that lists labels
+  if (label.length > LONGEST_LABEL || /[\u0000-\u001f\u007f]/.test(label)) {
+    throw new DomainError("invalid", `A label has up to ${LONGEST_LABEL} printable characters`);
+  }
+  if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
+  const { id: user_id } = await requireUser(context, user);
+  const id = context.ids.random(10);
+  const body = `podkeep_${id}_${context.ids.random(26)}`;
+  const token = body + checksum(body);
+  await context.database.write((on) =>
+    insertToken(on, { id, user_id, label, scope, hash: hashOf(token), created_at: now, expires_at }),
+  );
+  return { id, token };
+}
+
+/** Lists tokens without their secrets. @throws DomainError "not_found" where there is no such user */
+export async function listTokens(context: Context, user?: string) {
+  if (user !== undefined) await requireUser(context, user);
+  const rows = await context.database.read((on) => listRows(on, {}));
+  return rows.filter((row) => user === undefined || row.user === user);
+}
+
+/** Revokes a token from the next request on. @throws DomainError "not_found" */
+export async function revokeToken(
+  { database, clock }: Context,
+  id: string,
+): Promise<{ id: string; revoked_at: number }> {
+  const [row] = await database.write((on) => revokeRow(on, { id, revoked_at: clock.now() }));
+  if (!row) throw new DomainError("not_found", `There is no token ${id}`);
+  return { id, revoked_at: row.revoked_at ?? clock.now() };
+}
+
+/**
+ * Finds out who bears a token.
+ * @throws DomainError "unauthorized" where it is mistyped, unknown, expired or revoked
+ */
+export async function authenticate(context: Context, token: string): Promise<Identity> {
+  const match = TOKEN.exec(token);
+  if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
+  const [row] = await context.database.read((on) => findToken(on, { hash: hashOf(token) }));
+  const now = context.clock.now();
+  if (!row) throw refuse("The token is unknown");
+  if (row.revoked_at !== null) throw refuse("The token was revoked");
+  if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired");
+  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, row.id, now);
+  return { user_id: row.user_id, token_id: row.id, scope: row.scope };
+}
+
+function refuse(message: string): DomainError {
+  return new DomainError("unauthorized", message, { challenge: "invalid_token" });
+}
+
+// Nobody waits for it, and a full disk must not keep readers out.
+function recordUse({ database, recording }: Context, id: string, now: number): void {
+  if (recording.has(id)) return;
+  recording.add(id);
+  database
+    .write((on) => useToken(on, { id, last_used_at: now }))
+    .catch(() => {})
+    .finally(() => recording.delete(id));
+}

@@ -1,0 +1,46 @@
+// Users: who they are, and that they exist.
+import { DomainError } from "../errors.ts";
+import { anyUser, deleteUser as deleteRow, findUser, insertUser, listUsers as listRows } from "../store/users.ts";
+import type { Context } from "./context.ts";
+
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+-]{0,63}$/u;
+
+/** Makes a user. @throws DomainError "invalid" where the name can't be one, "conflict" where it is taken */
+export async function createUser(
+  { database, clock, ids }: Context,
+  name: string,
+): Promise<{ id: string; name: string }> {
+  if (!NAME.test(name)) {
+    throw new DomainError(
+      "invalid",
+      "A user name is 1 to 64 letters, digits and . _ @ + -, and begins with a letter or digit",
+    );
+  }
+  const id = ids.random(16);
+  await database.write(async (on) => {
+    if ((await findUser(on, { name })).length > 0) throw new DomainError("conflict", `There is a user ${name} already`);
+    await insertUser(on, { user_id: id, name, created_at: clock.now() });
+  });
+  return { id, name };
+}
+
+export function listUsers({ database }: Context) {
+  return database.read((on) => listRows(on, {}));
+}
+
+export async function hasUsers({ database }: Context): Promise<boolean> {
+  return (await database.read((on) => anyUser(on, {}))).length > 0;
+}
+
+/** The user of this name. @throws DomainError "not_found" */
+export async function requireUser({ database }: Context, name: string): Promise<{ id: string; name: string }> {
+  const [user] = await database.read((on) => findUser(on, { name }));
+  if (!user) throw new DomainError("not_found", `There is no user ${name}`);
+  return user;
+}
+
+/** Deletes a user with all tokens, subscriptions and deletions. @throws DomainError "not_found" */
+export async function deleteUser(context: Context, name: string): Promise<void> {
+  const { id } = await requireUser(context, name);
+  await context.database.write((on) => deleteRow(on, { user_id: id }), id);
+}

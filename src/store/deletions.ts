@@ -1,0 +1,124 @@
+// Statements on deletion records.
+import { sql } from "kysely";
+import { bulkStatement, statement } from "../db/statement.ts";
+
+type Owner = { user_id: string };
+
+// Written into the statements as a literal, so that the partial indexes on pending records serve them.
+const PENDING = sql.lit("PENDING" as const);
+
+export const insertDeletion = statement((db, p: Owner & { id: number; subscription: number; requested_at: number }) =>
+  db.insertInto("deletions").values({
+    user_id: p.user_id,
+    id: p.id,
+    subscription: p.subscription,
+    status: PENDING,
+    called_off: 0,
+    message: null,
+    attempts: 0,
+    requested_at: p.requested_at,
+    run_after: p.requested_at,
+    finished_at: null,
+  }),
+);
+
+export const findDeletion = statement((db, p: Owner & { id: number }) =>
+  db.selectFrom("deletions").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
+);
+
+export const findPending = bulkStatement((db, p: Owner, rows: { subscription: number }[]) =>
+  db
+    .selectFrom("deletions")
+    .select(["id", "subscription"])
+    .where("user_id", "=", p.user_id)
+    .where("status", "=", PENDING)
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.subscription),
+    ),
+);
+
+export const callOffDeletions = bulkStatement((db, p: Owner & { finished_at: number }, rows: { id: number }[]) =>
+  db
+    .updateTable("deletions")
+    .set({ status: "FAILURE", called_off: 1, finished_at: p.finished_at })
+    .where("user_id", "=", p.user_id)
+    .where("status", "=", PENDING)
+    .where(
+      "id",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+/** Pending records whose time has come, or whose time lies farther ahead than any pause: the clock was wrong then. */
+export const listDue = statement((db, p: { now: number; horizon: number; limit: number }) =>
+  db
+    .selectFrom("deletions")
+    .select(["user_id", "id", "attempts"])
+    .where("status", "=", PENDING)
+    .where((row) => row.or([row("run_after", "<=", p.now), row("run_after", ">", p.horizon)]))
+    .orderBy("run_after")
+    .limit(p.limit),
+);
+
+export const nextDue = statement((db) =>
+  db.selectFrom("deletions").select("run_after").where("status", "=", PENDING).orderBy("run_after").limit(1),
+);
+
+/** Counts an attempt; gives the record back to whoever was first to count this one. */
+export const countAttempt = statement((db, p: Owner & { id: number; attempts: number; run_after: number }) =>
+  db
+    .updateTable("deletions")
+    .set((row) => ({ attempts: row("attempts", "+", 1), run_after: p.run_after }))
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id)
+    .where("status", "=", PENDING)
+    .where("attempts", "=", p.attempts)
+    .returning("id"),
+);
+
+/** Claims a pending record by writing how it ends; gives it back to the one who did. */
+export const finishDeletion = statement(
+  (db, p: Owner & { id: number; status: "SUCCESS" | "FAILURE"; message: string | null; finished_at: number }) =>
+    db
+      .updateTable("deletions")
+      .set({ status: p.status, message: p.message, finished_at: p.finished_at })
+      .where("user_id", "=", p.user_id)
+      .where("id", "=", p.id)
+      .where("status", "=", PENDING)
+      .returning("subscription"),
+);
+
+export const noteFailure = statement((db, p: Owner & { id: number; message: string }) =>
+  db
+    .updateTable("deletions")
+    .set({ message: p.message })
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id)
+    .where("status", "=", PENDING),
+);
+
+export const retryDeletion = statement((db, p: Owner & { id: number; run_after: number }) =>
+  db
+    .updateTable("deletions")
+    .set({ status: PENDING, attempts: 0, message: null, run_after: p.run_after, finished_at: null })
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id),
+);
+
+export const listDeletions = statement((db) =>
+  db
+    .selectFrom("deletions")
+    .innerJoin("users", "users.id", "deletions.user_id")
+    .leftJoin("subscriptions", (join) =>
+      join
+        .onRef("subscriptions.user_id", "=", "deletions.user_id")
+        .onRef("subscriptions.id", "=", "deletions.subscription"),
+    )
+    .selectAll("deletions")
+    .select(["users.name as user", "subscriptions.guid"])
+    .orderBy("users.name")
+    .orderBy("deletions.id"),
+);

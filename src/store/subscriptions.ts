@@ -1,0 +1,213 @@
+// Statements on subscriptions and on the guids and feed addresses that lead to them.
+import { sql } from "kysely";
+import type { FeedTable, GuidTable, SubscriptionTable } from "../db/schema.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
+
+type Owner = { user_id: string };
+
+export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
+  db
+    .selectFrom("guids")
+    .select(["guid", "subscription", "retired_at"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "guid",
+      "in",
+      rows.map((row) => row.guid),
+    ),
+);
+
+export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
+  db
+    .selectFrom("feeds")
+    .select(["feed", "subscription"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "feed",
+      "in",
+      rows.map((row) => row.feed),
+    ),
+);
+
+export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("subscriptions")
+    .selectAll()
+    .where("user_id", "=", p.user_id)
+    .where(
+      "id",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+export const listGuidsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("guids")
+    .select(["guid", "subscription", "retired_at"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("feeds")
+    .select(["feed", "subscription"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+/** Inserts subscriptions, or replaces all fields of those that are there. */
+export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<SubscriptionTable, "user_id">[]) =>
+  db
+    .insertInto("subscriptions")
+    .values(
+      rows.map((row) => ({
+        user_id: p.user_id,
+        id: row.id,
+        feed_url: row.feed_url,
+        guid: row.guid,
+        is_subscribed: row.is_subscribed,
+        subscription_changed: row.subscription_changed,
+        guid_changed: row.guid_changed,
+        deleted: row.deleted,
+        changed_at: row.changed_at,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
+        feed_url: row.ref("excluded.feed_url"),
+        guid: row.ref("excluded.guid"),
+        is_subscribed: row.ref("excluded.is_subscribed"),
+        subscription_changed: row.ref("excluded.subscription_changed"),
+        guid_changed: row.ref("excluded.guid_changed"),
+        deleted: row.ref("excluded.deleted"),
+        changed_at: row.ref("excluded.changed_at"),
+      })),
+    ),
+);
+
+export const saveGuids = bulkStatement((db, p: Owner, rows: Omit<GuidTable, "user_id">[]) =>
+  db
+    .insertInto("guids")
+    .values(
+      rows.map((row) => ({
+        user_id: p.user_id,
+        guid: row.guid,
+        subscription: row.subscription,
+        retired_at: row.retired_at,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "guid"]).doUpdateSet((row) => ({
+        subscription: row.ref("excluded.subscription"),
+        retired_at: row.ref("excluded.retired_at"),
+      })),
+    ),
+);
+
+export const saveFeeds = bulkStatement((db, p: Owner, rows: Omit<FeedTable, "user_id">[]) =>
+  db
+    .insertInto("feeds")
+    .values(rows.map((row) => ({ user_id: p.user_id, feed: row.feed, subscription: row.subscription })))
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "feed"]).doUpdateSet((row) => ({ subscription: row.ref("excluded.subscription") })),
+    ),
+);
+
+export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .deleteFrom("subscriptions")
+    .where("user_id", "=", p.user_id)
+    .where(
+      "id",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+/** Marks a living subscription as deleted. */
+export const markDeleted = statement((db, p: Owner & { id: number; stamp: number }) =>
+  db
+    .updateTable("subscriptions")
+    .set({ is_subscribed: 0, deleted: p.stamp, changed_at: p.stamp })
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id)
+    .where("deleted", "is", null),
+);
+
+/** Moves a living subscription to the end of the change feed. */
+export const touchSubscription = statement((db, p: Owner & { id: number; stamp: number }) =>
+  db
+    .updateTable("subscriptions")
+    .set({ subscription_changed: p.stamp, changed_at: p.stamp })
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id)
+    .where("deleted", "is", null),
+);
+
+/** Subscriptions in the order of the change feed, from the place `from` on. */
+export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .selectAll()
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">=", p.from)
+    .orderBy("changed_at")
+    .limit(p.limit),
+);
+
+export const countChanged = statement((db, p: Owner & { since: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .select((row) => row.fn.countAll<number>().as("count"))
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">", p.since),
+);
+
+/** How many guids were retired after `since`, and how many subscriptions they lead to. */
+export const countRetired = statement((db, p: Owner & { since: number }) =>
+  db
+    .selectFrom("guids")
+    .select((row) => [
+      row.fn.countAll<number>().as("guids"),
+      row.fn.count<number>("subscription").distinct().as("subscriptions"),
+    ])
+    .where("user_id", "in", [p.user_id])
+    .where("retired_at", ">", p.since),
+);
+
+/** The place of the item that `offset` others stand before, in a feed where some subscriptions appear more than once. */
+export const findPlace = statement((db, p: Owner & { since: number; offset: number }) =>
+  db
+    .selectFrom("subscriptions as s")
+    .leftJoin("guids as g", (join) =>
+      join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
+    )
+    .select(["s.changed_at", "g.guid as retired"])
+    .where("s.user_id", "in", [p.user_id])
+    .where("s.changed_at", ">", p.since)
+    .orderBy("s.changed_at")
+    .orderBy("g.guid")
+    .limit(sql.lit(1))
+    .offset(p.offset),
+);
+
+/** Feed addresses of the living, subscribed ones. */
+export const listSubscribed = statement((db, p: Owner) =>
+  db
+    .selectFrom("subscriptions")
+    .select(["feed_url", "guid"])
+    .where("user_id", "=", p.user_id)
+    .where("deleted", "is", null)
+    .where("is_subscribed", "=", sql.lit(1))
+    .orderBy("id"),
+);

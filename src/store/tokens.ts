@@ -1,0 +1,58 @@
+// Statements on tokens.
+
+import type { TokenTable } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+export const findToken = statement((db, p: { hash: string }) =>
+  db
+    .selectFrom("tokens")
+    .select(["id", "user_id", "scope", "expires_at", "last_used_at", "revoked_at"])
+    .where("hash", "=", p.hash),
+);
+
+export const insertToken = statement(
+  (db, p: Omit<TokenTable, "scope" | "last_used_at" | "revoked_at"> & { scope: TokenTable["scope"] }) =>
+    db.insertInto("tokens").values({
+      id: p.id,
+      user_id: p.user_id,
+      label: p.label,
+      scope: p.scope,
+      hash: p.hash,
+      created_at: p.created_at,
+      expires_at: p.expires_at,
+      last_used_at: null,
+      revoked_at: null,
+    }),
+);
+
+export const listTokens = statement((db) =>
+  db
+    .selectFrom("tokens")
+    .innerJoin("users", "users.id", "tokens.user_id")
+    .select([
+      "tokens.id",
+      "users.name as user",
+      "tokens.label",
+      "tokens.scope",
+      "tokens.created_at",
+      "tokens.expires_at",
+      "tokens.last_used_at",
+      "tokens.revoked_at",
+    ])
+    .orderBy("users.name")
+    .orderBy("tokens.created_at")
+    .orderBy("tokens.id"),
+);
+
+export const useToken = statement((db, p: { id: string; last_used_at: number }) =>
+  db.updateTable("tokens").set({ last_used_at: p.last_used_at }).where("id", "=", p.id),
+);
+
+/** Revokes the token; one that is revoked already keeps its time. */
+export const revokeToken = statement((db, p: { id: string; revoked_at: number }) =>
+  db
+    .updateTable("tokens")
+    .set((row) => ({ revoked_at: row.fn.coalesce("revoked_at", row.val(p.revoked_at)) }))
+    .where("id", "=", p.id)
+    .returning(["id", "revoked_at"]),
+);

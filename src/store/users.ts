@@ -1,0 +1,50 @@
+// Statements on users.
+import { statement } from "../db/statement.ts";
+
+export const readClock = statement((db, p: { user_id: string }) =>
+  db.selectFrom("users").select("clock").where("id", "=", p.user_id),
+);
+
+export const findUser = statement((db, p: { name: string }) =>
+  db.selectFrom("users").selectAll().where("name", "=", p.name),
+);
+
+export const listUsers = statement((db) =>
+  db
+    .selectFrom("users")
+    .select(["id", "name", "created_at"])
+    .select((row) => [
+      row
+        .selectFrom("subscriptions")
+        .select((one) => one.fn.countAll<number>().as("count"))
+        .whereRef("subscriptions.user_id", "=", "users.id")
+        .where("deleted", "is", null)
+        .where("is_subscribed", "=", row.lit(1))
+        .as("subscriptions"),
+      row
+        .selectFrom("tokens")
+        .select((one) => one.fn.countAll<number>().as("count"))
+        .whereRef("tokens.user_id", "=", "users.id")
+        .where("revoked_at", "is", null)
+        .as("tokens"),
+    ])
+    .orderBy("name"),
+);
+
+export const anyUser = statement((db) => db.selectFrom("users").select("id").limit(1));
+
+export const insertUser = statement((db, p: { user_id: string; name: string; created_at: number }) =>
+  db.insertInto("users").values({
+    id: p.user_id,
+    name: p.name,
+    clock: 0,
+    last_subscription: 0,
+    last_deletion: 0,
+    created_at: p.created_at,
+  }),
+);
+
+/** Deletes the user and, by the foreign keys, all that is the user's. */
+export const deleteUser = statement((db, p: { user_id: string }) =>
+  db.deleteFrom("users").where("id", "=", p.user_id).returning("id"),
+);
