@@ -5,13 +5,13 @@ export class Snapshot {
   #open = false;
   #stale = false;
   #readers = 0;
-  #ended: PromiseWithResolvers<void> | null = null;
+  #end = Promise.withResolvers<void>();
 
   constructor(private readonly control: (sql: "begin" | "commit") => void) {}
 
   /** Runs reads on a snapshot that holds everything committed before the call. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stale) await (this.#ended ??= Promise.withResolvers<void>()).promise;
+    while (this.#stale) await this.#end.promise;
     if (!this.#open) {
       this.control("begin");
       this.#open = true;
@@ -34,7 +34,7 @@ export class Snapshot {
     this.control("commit");
     this.#open = false;
     this.#stale = false;
-    this.#ended?.resolve();
-    this.#ended = null;
+    this.#end.resolve();
+    this.#end = Promise.withResolvers<void>();
   }
 }
