@@ -7,9 +7,9 @@ export interface GroupEngine {
   /** Runs one statement of transaction control. */
   control(sql: string): void;
   inTransaction(): boolean;
-  /** Called when a commit has been refused and when one is done. */
+  /** Called after each group, whether it was committed or not. */
   committed(): void;
-  /** Gives the error that the caller of a job gets, and mends the connection where it can't be trusted any more. */
+  /** Gives the error that the caller of a job gets, and has the next begin() use a new connection where this one can't be trusted any more. Never throws. */
   failed(error: unknown): unknown;
 }
 
@@ -96,11 +96,27 @@ export class GroupWriter {
       this.engine.control("release job");
       return { job, value };
     } catch (error) {
-      if (this.engine.inTransaction()) {
-        this.engine.control("rollback to job");
-        this.engine.control("release job");
-      }
+      this.#undoJob();
       return { job, error };
+    }
+  }
+
+  // Where not even that works, the whole transaction goes, and #runGroup sees that it is gone.
+  #undoJob(): void {
+    if (!this.engine.inTransaction()) return;
+    try {
+      this.engine.control("rollback to job");
+      this.engine.control("release job");
+    } catch {
+      this.#rollback();
+    }
+  }
+
+  #rollback(): void {
+    try {
+      if (this.engine.inTransaction()) this.engine.control("rollback");
+    } catch (error) {
+      this.engine.failed(error);
     }
   }
 
@@ -109,7 +125,7 @@ export class GroupWriter {
     try {
       this.engine.control("commit");
     } catch (error) {
-      if (this.engine.inTransaction()) this.engine.control("rollback");
+      this.#rollback();
       const failure = this.engine.failed(error);
       for (const outcome of outcomes) outcome.job.reject("error" in outcome ? outcome.error : failure);
       this.engine.committed();

@@ -176,35 +176,45 @@ const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
 class SqliteDatabase implements Database {
   readonly #snapshot: Snapshot;
   readonly #group: GroupWriter;
+  #distrusted = false;
 
   constructor(
     private writer: Handle,
     private readonly reader: Handle,
-    reopen: () => Handle,
-    busy_timeout: number,
+    private readonly reopen: () => Handle,
+    private readonly busy_timeout: number,
   ) {
     reader.sqlite.run("pragma query_only = on");
     this.#snapshot = new Snapshot((sql) => reader.sqlite.run(sql));
     this.#group = new GroupWriter({
-      begin: () => begin(this.writer.sqlite, busy_timeout, () => this.writer.sqlite.run("begin immediate")),
+      begin: () => this.#begin(),
       control: (sql) => this.writer.sqlite.run(sql),
       inTransaction: () => this.writer.sqlite.inTransaction,
       committed: () => this.#snapshot.end(),
       failed: (error) => {
-        // After a failed write or fsync nobody knows what the page cache holds: go on with a fresh connection.
-        if (codeOf(error).startsWith("SQLITE_IOERR")) {
-          this.writer.sqlite.close();
-          this.writer = reopen();
-        }
-        return isUnavailable(error)
-          ? new DomainError("unavailable", "The database can't be written now", { retry_after: 5, cause: error })
-          : error;
+        // After a failed write or fsync nobody knows what the page cache holds.
+        if (codeOf(error).startsWith("SQLITE_IOERR")) this.#distrusted = true;
+        return toDomainError(error);
       },
     });
   }
 
-  read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
-    return this.#snapshot.run(() => work(this.reader.connection));
+  async #begin(): Promise<void> {
+    if (this.#distrusted) {
+      const fresh = this.reopen();
+      this.writer.sqlite.close();
+      this.writer = fresh;
+      this.#distrusted = false;
+    }
+    await begin(this.writer.sqlite, this.busy_timeout, () => this.writer.sqlite.run("begin immediate"));
+  }
+
+  async read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await this.#snapshot.run(() => work(this.reader.connection));
+    } catch (error) {
+      throw toDomainError(error);
+    }
   }
 
   write<T>(work: (on: Connection) => Promise<T>): Promise<T> {
@@ -219,7 +229,11 @@ class SqliteDatabase implements Database {
   }
 }
 
-/** Whether the database refuses to be written for a reason that may pass: full, locked, failing or read-only disk. */
-function isUnavailable(error: unknown): boolean {
-  return /^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(codeOf(error));
+// A disk that is full, locked, failing or read-only may be well again later.
+function toDomainError(error: unknown): unknown {
+  if (!/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(codeOf(error))) return error;
+  return new DomainError("unavailable", `The database can't be used now: ${messageOf(error)}`, {
+    retry_after: 5,
+    cause: error,
+  });
 }

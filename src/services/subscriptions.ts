@@ -47,16 +47,16 @@ export function readAt<T>(
 export const formatStamp = (stamp: number) => new Date(stamp).toISOString();
 
 /** A subscription on the wire, under the guid `known` by which a client knows it. */
-export function describe(row: Omit<SubscriptionTable, "user_id" | "changed_at">, known: string): Subscription {
+export function describe(row: Omit<SubscriptionTable, "user_id" | "changed_at">, known: string) {
   return {
     feed_url: row.feed_url,
     guid: known,
     is_subscribed: row.is_subscribed === 1,
     subscription_changed: formatStamp(row.subscription_changed),
-    ...(known === row.guid ? {} : { new_guid: row.guid }),
-    ...(row.guid_changed === null ? {} : { guid_changed: formatStamp(row.guid_changed) }),
-    ...(row.deleted === null ? {} : { deleted: formatStamp(row.deleted) }),
-  };
+    ...(known !== row.guid && { new_guid: row.guid }),
+    ...(row.guid_changed !== null && { guid_changed: formatStamp(row.guid_changed) }),
+    ...(row.deleted !== null && { deleted: formatStamp(row.deleted) }),
+  } satisfies Subscription;
 }
 
 /**
@@ -166,14 +166,14 @@ export async function patchSubscription(
 }
 
 function describePatched(entry: Entry, path: string, patch: SubscriptionPatch): PatchedSubscription {
-  const { new_guid, guid_changed, ...rest } = { ...describe(entry, entry.guid), new_guid: entry.guid };
-  const subscription = patch.is_subscribed !== undefined || patch.new_feed_url !== undefined;
+  const { is_subscribed, subscription_changed, guid_changed } = describe(entry, path);
+  const renamed = patch.new_guid !== undefined || path !== entry.guid;
   return {
-    ...(patch.new_feed_url === undefined ? {} : { new_feed_url: rest.feed_url }),
-    ...(patch.is_subscribed === undefined ? {} : { is_subscribed: rest.is_subscribed }),
-    ...(subscription ? { subscription_changed: formatStamp(entry.subscription_changed) } : {}),
-    ...(patch.new_guid === undefined && path === entry.guid ? {} : { new_guid }),
-    ...((patch.new_guid === undefined && path === entry.guid) || guid_changed === undefined ? {} : { guid_changed }),
+    ...(patch.new_feed_url !== undefined && { new_feed_url: entry.feed_url }),
+    ...(patch.is_subscribed !== undefined && { is_subscribed }),
+    ...((patch.new_feed_url !== undefined || patch.is_subscribed !== undefined) && { subscription_changed }),
+    ...(renamed && { new_guid: entry.guid }),
+    ...(renamed && guid_changed !== undefined && { guid_changed }),
   };
 }
 
