@@ -122,21 +122,20 @@ export class GroupWriter {
 
   #commit(outcomes: Outcome[]): void {
     const start = performance.now();
+    let refused: { error: unknown } | null = null;
     try {
       this.engine.control("commit");
+      this.#lastCommit = performance.now() - start;
+      this.#lastGroup = outcomes.length;
     } catch (error) {
       this.#rollback();
-      const failure = this.engine.failed(error);
-      for (const outcome of outcomes) outcome.job.reject("error" in outcome ? outcome.error : failure);
-      this.engine.committed();
-      return;
+      refused = { error };
     }
-    this.#lastCommit = performance.now() - start;
-    this.#lastGroup = outcomes.length;
     this.engine.committed();
     for (const outcome of outcomes) {
-      if ("error" in outcome) outcome.job.reject(this.engine.failed(outcome.error));
-      else outcome.job.resolve(outcome.value);
+      const failure = "error" in outcome ? outcome : refused;
+      if (failure) outcome.job.reject(this.engine.failed(failure.error));
+      else if ("value" in outcome) outcome.job.resolve(outcome.value);
     }
   }
 
