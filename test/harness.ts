@@ -1,10 +1,12 @@
 // The real app on a real file in a folder of its own, with a clock and ids that the test holds.
+import { Database as Sqlite } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { type App, openApp } from "../src/app.ts";
 import type { Ids } from "../src/clock.ts";
-import { readConfig, type SettingName } from "../src/config.ts";
+import { databaseFile, readConfig, type SettingName } from "../src/config.ts";
 import { createHttp, type Http } from "../src/http/server.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
@@ -24,7 +26,16 @@ export interface TestUser {
   name: string;
   token: string;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Adds one feed and gives its item of the answer. */
+  add(feed_url: string, guid?: string): Promise<Answer["body"]>;
+  /** Asks for a deletion and gives its id. */
+  remove(guid: string): Promise<number>;
+  /** All items that changed later than `since`, by following `next`. */
+  changes(since?: string, per_page?: number): Promise<Answer["body"][]>;
 }
+
+/** The n-th guid of a test. */
+export const guidOf = (n: number) => `${n.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
 
 export interface TestApp {
   app: App;
@@ -40,6 +51,10 @@ export interface TestApp {
     path: string,
     options?: { body?: string | Uint8Array | ReadableStream; headers?: Record<string, string>; address?: string },
   ): Promise<Answer>;
+  /** Runs SQL on the file over a connection of its own, as another program would, and gives the rows. */
+  sql(text: string): Record<string, unknown>[];
+  /** Makes every deletion fail with this reason, until it is called with null. */
+  failDeletions(reason: string | null): void;
   /** Runs all due deletions to their end; in tests the worker does not run by itself. */
   drain(): Promise<void>;
   /** Closes everything and opens the same database again. */
@@ -61,7 +76,10 @@ export function countingIds(): Ids {
   };
 }
 
-export async function openTestApp(settings: Partial<Record<SettingName, string>> = {}): Promise<TestApp> {
+export async function openTestApp(
+  settings: Partial<Record<SettingName, string>> = {},
+  given: { log?: Logger } = {},
+): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
   let now = START;
   const clock = {
@@ -75,7 +93,7 @@ export async function openTestApp(settings: Partial<Record<SettingName, string>>
   };
   const ids = countingIds();
   const { config } = readConfig({ data_dir: folder, ...settings }, {});
-  const open = () => openApp(config, { clock, ids });
+  const open = () => openApp(config, { clock, ids, ...given });
   let users = 0;
 
   const test: TestApp = {
@@ -97,6 +115,21 @@ export async function openTestApp(settings: Partial<Record<SettingName, string>>
       const json = response.headers.get("content-type")?.startsWith("application/json");
       return { status: response.status, headers: response.headers, body: json && text ? JSON.parse(text) : text };
     },
+    sql(text) {
+      const sqlite = new Sqlite(databaseFile(config));
+      try {
+        sqlite.run("pragma busy_timeout = 5000");
+        return sqlite.query<Record<string, unknown>, []>(text).all();
+      } finally {
+        sqlite.close();
+      }
+    },
+    failDeletions(reason) {
+      test.sql("drop trigger if exists refuse");
+      if (reason === null) return;
+      const refusal = `select raise(abort, '${reason}')`;
+      test.sql(`create trigger refuse before update of deleted on subscriptions begin ${refusal}; end`);
+    },
     drain: () => test.app.worker.drain(),
     async reopen() {
       await test.app.close();
@@ -113,7 +146,7 @@ export async function openTestApp(settings: Partial<Record<SettingName, string>>
 }
 
 function client(test: TestApp, { id, name }: { id: string; name: string }, token: string): TestUser {
-  return {
+  const user: TestUser = {
     id,
     name,
     token,
@@ -125,5 +158,23 @@ function client(test: TestApp, { id, name }: { id: string; name: string }, token
         body: typeof body === "string" ? body : JSON.stringify(body),
       });
     },
+    async add(feed_url, guid) {
+      const { body } = await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });
+      return body.success[0] ?? body.failure[0];
+    },
+    async remove(guid) {
+      return (await user.request("DELETE", `/subscriptions/${guid}`)).body.deletion_id;
+    },
+    async changes(since = "", per_page = 50) {
+      const items = [];
+      let next = `/subscriptions?since=${since}&per_page=${per_page}`;
+      while (next) {
+        const { body } = await user.request("GET", next);
+        items.push(...body.subscriptions);
+        next = body.next;
+      }
+      return items;
+    },
   };
+  return user;
 }

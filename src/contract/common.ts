@@ -17,11 +17,13 @@ export const feed_url = z.string().meta({ format: "url", example: "https://podne
 /** A change stamp on the wire: RFC 3339 in UTC with milliseconds. */
 export const date_time = z.string().meta({ format: "date-time", example: "2026-11-21T08:30:00.000Z" });
 
-/** A positive integer in a path or a query. */
+const LARGEST = 999_999_999_999_999;
+
+/** A positive integer in a path or a query; one beyond all that is ever counted stands for the largest. */
 export const positive = z
   .string()
-  .regex(/^[1-9][0-9]{0,14}$/, "Not a positive integer")
-  .transform(Number);
+  .regex(/^[1-9][0-9]*$/, "Not a positive integer")
+  .transform((digits) => Math.min(Number(digits), LARGEST));
 
 /** The body of every error (interface section 2.3). */
 export const ErrorBody = z

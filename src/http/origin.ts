@@ -43,7 +43,7 @@ export function createOrigins({
 }
 
 function trust(list: BlockList, range: string): void {
-  const [address = "", prefix] = range.split("/");
+  const [, address = "", prefix] = /^([^/]+)(?:\/(\d+))?$/.exec(range) ?? [];
   const family = isIPv6(address) ? "ipv6" : "ipv4";
   try {
     if (isIP(address) === 0) throw new Error("no address");

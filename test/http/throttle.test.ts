@@ -1,0 +1,57 @@
+// Failed logins are limited per client address; nobody with a good token is kept out.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { openTestApp, type TestApp } from "../harness.ts";
+
+let server: TestApp;
+
+beforeEach(async () => {
+  server = await openTestApp({ failed_logins: "3", trusted_proxies: "10.0.0.1" });
+});
+afterEach(() => server.close());
+
+const fail = (address: string, headers = {}) =>
+  server.send("GET", "/subscriptions", { address, headers: { Authorization: "Bearer wrong", ...headers } });
+
+async function statuses(times: number, address: string, headers = {}) {
+  const answers = [];
+  for (let n = 0; n < times; n++) answers.push((await fail(address, headers)).status);
+  return answers;
+}
+
+test("after too many an address gets 429 with Retry-After, and after that time it may try again", async () => {
+  expect(await statuses(4, "192.0.2.1")).toEqual([401, 401, 401, 429]);
+  server.clock.advance(45_500);
+  const { headers, body } = await fail("192.0.2.1");
+  expect(headers.get("retry-after")).toBe("15");
+  expect(body).toEqual({ code: "429", message: "Too many requests" });
+  server.clock.advance(15_000);
+  expect(await statuses(1, "192.0.2.1")).toEqual([401]);
+});
+
+test("others are not held up, nor is a good token from the same address", async () => {
+  const user = await server.user();
+  expect(await statuses(5, "192.0.2.1")).toContain(429);
+  expect(await statuses(1, "192.0.2.2")).toEqual([401]);
+  const headers = { Authorization: `Bearer ${user.token}` };
+  expect((await server.send("GET", "/subscriptions", { address: "192.0.2.1", headers })).status).toBe(200);
+});
+
+test("loopback is exempt", async () => {
+  for (const address of ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
+    expect(await statuses(5, address)).not.toContain(429);
+  }
+});
+
+test("clients behind a trusted proxy are told apart, and a forged header helps nobody", async () => {
+  const from = (client: string) => ({ "X-Forwarded-For": client });
+  expect(await statuses(4, "10.0.0.1", from("198.51.100.1"))).toContain(429);
+  expect(await statuses(1, "10.0.0.1", from("198.51.100.2"))).toEqual([401]);
+  for (let n = 0; n < 3; n++) await fail("192.0.2.1", from(`198.51.100.${n}`));
+  expect(await statuses(1, "192.0.2.1", from("198.51.100.77"))).toEqual([429]);
+});
+
+test("a clock that goes back locks nobody out", async () => {
+  expect(await statuses(4, "192.0.2.1")).toContain(429);
+  server.clock.advance(-3_600_000);
+  expect(await statuses(1, "192.0.2.1")).toEqual([401]);
+});
