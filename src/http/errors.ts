@@ -65,7 +65,7 @@ function toDomainError(error: unknown): DomainError | null {
   if (error instanceof DomainError) return error;
   if (!(error instanceof HTTPException)) return null;
   if (error.status === 413) return new DomainError("too_large", error.message);
-  return new DomainError("invalid", error.message, { details: [error.message] });
+  return new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });
 }
 
 /** Where and why input is wrong, in the words of section 3: `subscriptions.0.feed_url: required`. */

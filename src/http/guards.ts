@@ -24,6 +24,8 @@ const requireJson = createMiddleware<HttpEnv>(async (c, next) => {
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(type.trim())) {
     throw new DomainError("invalid", "Wrong Content-Type", { details: ["Content-Type: must be application/json"] });
   }
+  // Letter case and spaces don't matter here, but they do to the validator.
+  c.req.raw.headers.set("Content-Type", "application/json");
   try {
     utf8.decode(await c.req.arrayBuffer());
   } catch (error) {
