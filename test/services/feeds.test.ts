@@ -1,0 +1,81 @@
+// Feed addresses: which are the same, and the guid that follows from one.
+import { describe, expect, test } from "bun:test";
+import { readFeed } from "../../src/services/feeds.ts";
+
+function read(feed_url: string) {
+  const feed = readFeed(feed_url);
+  if ("message" in feed) throw new Error(`${feed_url}: ${feed.message}`);
+  return feed;
+}
+
+describe("the guid computed from an address", () => {
+  // The examples of the Podcasting 2.0 namespace's description of podcast:guid.
+  const published: [string, string][] = [
+    ["https://podnews.net/rss", "9b024349-ccf0-5f69-a609-6b82873eab3c"],
+    ["https://mp3s.nashownotes.com/pc20rss.xml", "917393e3-1b1e-5cef-ace4-edaa54e1f810"],
+  ];
+  for (const [feed_url, guid] of published) {
+    test(`of ${feed_url} is the published one`, () => expect(read(feed_url).computed_guid).toBe(guid));
+  }
+  test("does not depend on how the address is spelt", () => {
+    expect(read("http://PODNEWS.net:80/rss//#x").computed_guid).toBe("9b024349-ccf0-5f69-a609-6b82873eab3c");
+  });
+});
+
+describe("are the same feed:", () => {
+  const same: [string, string][] = [
+    ["http://a.example/feed", "https://a.example/feed"],
+    ["https://a.example/feed/", "https://a.example/feed"],
+    ["https://a.example/feed///", "https://a.example/feed"],
+    ["https://a.example", "https://a.example/"],
+    ["https://A.Example/feed", "https://a.example/feed"],
+    ["https://a.example:443/feed", "http://a.example:80/feed"],
+    ["https://a.example/feed#top", "https://a.example/feed"],
+    ["https://a.example/feed/#top", "https://a.example/feed"],
+    ["https://bücher.example/feed", "https://xn--bcher-kva.example/feed"],
+    ["https://BÜCHER.example/feed", "https://bücher.example/feed"],
+    ["HTTPS://a.example/feed", "https://a.example/feed"],
+    ["https://me:secret@A.example/feed", "https://me:secret@a.example/feed"],
+    ["https://[2001:DB8::1]/feed", "https://[2001:db8:0::1]/feed"],
+  ];
+  for (const [one, other] of same) {
+    test(`${one} and ${other}`, () => {
+      expect(read(one).feed).toBe(read(other).feed);
+      expect(read(one).computed_guid).toBe(read(other).computed_guid);
+    });
+  }
+});
+
+describe("are different feeds:", () => {
+  const different: [string, string][] = [
+    ["https://a.example/feed", "https://a.example/Feed"],
+    ["https://a.example/feed?a=1&b=2", "https://a.example/feed?b=2&a=1"],
+    ["https://a.example/feed?key=a", "https://a.example/feed?key=A"],
+    ["https://a.example/feed", "https://a.example/feed?"],
+    ["https://a.example/a%20b", "https://a.example/a b"],
+    ["https://a.example/%2f", "https://a.example/%2F"],
+    ["https://a.example/x/../feed", "https://a.example/feed"],
+    ["https://a.example//feed", "https://a.example/feed"],
+    ["https://a.example:8443/feed", "https://a.example/feed"],
+    ["http://a.example:443/feed", "http://a.example/feed"],
+    ["https://me:secret@a.example/feed", "https://a.example/feed"],
+    ["https://me:secret@a.example/feed", "https://me:Secret@a.example/feed"],
+    ["https://www.a.example/feed", "https://a.example/feed"],
+  ];
+  for (const [one, other] of different) {
+    test(`${one} and ${other}`, () => expect(read(one).feed).not.toBe(read(other).feed));
+  }
+});
+
+test("an address is kept to the letter", () => {
+  for (const feed_url of ["HTTP://A.example:80/Feed/#x", "https://bücher.example/é ü", "https://a@b@c.example/"]) {
+    expect(read(feed_url).feed_url).toBe(feed_url);
+  }
+});
+
+test("8,192 bytes are taken, one more is not", () => {
+  const start = "https://a.example/";
+  const longest = start + "x".repeat(8192 - start.length);
+  expect(read(longest).feed_url).toBe(longest);
+  expect(readFeed(`${longest}x`)).toEqual({ message: "Too long" });
+});
