@@ -45,10 +45,13 @@ class CachingSqlite extends Sqlite {
 class SharedDialect extends BunSqliteDialect {
   override createDriver(): Driver {
     const inner = super.createDriver();
-    let connection: DatabaseConnection | undefined;
+    let connection: Promise<DatabaseConnection> | undefined;
     return {
       init: () => inner.init(),
-      acquireConnection: async () => (connection ??= await inner.acquireConnection()),
+      acquireConnection() {
+        connection ??= inner.acquireConnection();
+        return connection;
+      },
       releaseConnection: async () => {},
       beginTransaction: () => inTransactionAlready(),
       commitTransaction: () => inTransactionAlready(),
