@@ -2,7 +2,7 @@
 import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import { type Config, databaseFile } from "./config.ts";
-import { openSqlite } from "./db/sqlite.ts";
+import { openDatabase } from "./db/open.ts";
 import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
 import type { Context } from "./services/context.ts";
 
@@ -19,7 +19,7 @@ export interface App extends Context {
  */
 export async function openApp(config: Config, given: { clock?: Clock; ids?: Ids; log?: Logger } = {}): Promise<App> {
   const log = given.log ?? pino({ level: "silent" });
-  const database = await openSqlite({ file: databaseFile(config), busy_timeout: config.busy_timeout });
+  const database = await openDatabase(config.database_url ?? databaseFile(config), config);
   const context: Context = {
     database,
     clock: given.clock ?? systemClock,

@@ -37,9 +37,18 @@ export const Settings = z.object({
   database_url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, "not a postgres:// address")
+    .refine((text) => URL.canParse(text), "not a postgres:// address")
     .optional()
     .describe("postgres://… keeps the data on PostgreSQL instead of in the folder")
     .meta({ secret: true }),
+  database_pool: whole(1, 1000).prefault("10").describe("Most connections to PostgreSQL at a time"),
+  database_timeout: duration
+    .prefault("10s")
+    .describe("How long PostgreSQL may take to connect and for a statement, before a 503"),
+  migrate: z
+    .enum(["start", "command"])
+    .default("start")
+    .describe("When the schema is brought up to date: at every start, or by the migrate command alone"),
   host: z.string().min(1).default("127.0.0.1").describe("Address to listen on; 0.0.0.0 for all of IPv4, :: for all"),
   port: whole(0, 65535).prefault("8042").describe("Port to listen on; 0 takes a free one"),
   public_url: url.optional().describe("Address that links in answers bear; without it they follow the request"),

@@ -20,13 +20,19 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
 
 /** The schema version of this program. */
 export const SCHEMA_VERSION = "0001_start";
+/** Holds the names of the migrations that were applied; a database with tables and without this one is not ours. */
+export const MIGRATION_TABLE = "podkeep_migration";
+
+/** When a database is migrated: whenever it is opened, or by `podkeep migrate` alone. */
+export type Migrating = "start" | "command";
 
 /**
  * Tells which migrations of this program the database lacks.
  * @param applied names of the migrations that the database holds, in any order
- * @throws DomainError "config" where the database holds one that this program doesn't know
+ * @throws DomainError "config" where the database holds one that this program doesn't know, or lacks one that may not
+ *   be made now
  */
-export function pendingMigrations(applied: readonly string[], dialect: Dialect): string[] {
+export function pendingMigrations(applied: readonly string[], dialect: Dialect, migrating: Migrating): string[] {
   const known = Object.keys(migrationsFor(dialect));
   const newest = [...applied].sort().at(-1);
   if (applied.some((name) => !known.includes(name))) {
@@ -35,7 +41,11 @@ export function pendingMigrations(applied: readonly string[], dialect: Dialect):
       `The database has schema version ${newest}, this program knows up to ${SCHEMA_VERSION}: use a newer podkeep`,
     );
   }
-  return known.filter((name) => !applied.includes(name));
+  const pending = known.filter((name) => !applied.includes(name));
+  if (pending.length > 0 && migrating === "command") {
+    throw new DomainError("config", `The database lacks migration ${pending.join(", ")}: run podkeep migrate`);
+  }
+  return pending;
 }
 
 /** Brings the database up to this program's schema. @throws DomainError "config" where a migration fails */
@@ -43,6 +53,8 @@ export async function migrate(db: Kysely<Schema>, dialect: Dialect, disableTrans
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrationsFor(dialect) },
+    migrationTableName: MIGRATION_TABLE,
+    migrationLockTableName: `${MIGRATION_TABLE}_lock`,
     disableTransactions,
   });
   const { error } = await migrator.migrateToLatest();

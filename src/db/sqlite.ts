@@ -7,7 +7,7 @@ import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { GroupWriter } from "./group.ts";
-import { type Dialect, migrate, pendingMigrations } from "./migrations.ts";
+import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "./migrations.ts";
 import type { Schema } from "./schema.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Connection } from "./statement.ts";
@@ -79,23 +79,23 @@ function openHandle(file: string, plans: Map<object, CompiledQuery>): Handle {
   sqlite.run("pragma busy_timeout = 0");
   sqlite.run("pragma foreign_keys = on");
   sqlite.run("pragma synchronous = full");
-  return {
-    sqlite,
-    connection: { kysely: new Kysely<Schema>({ dialect: new SharedDialect({ database: sqlite }) }), plans },
-  };
+  const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: sqlite }) });
+  const execute = async (query: CompiledQuery) => (await kysely.executeQuery(query)).rows;
+  return { sqlite, connection: { kysely, plans, execute } };
 }
 
 export interface SqliteOptions {
   file: string;
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
+  migrate: Migrating;
 }
 
 /**
  * Opens the database file, makes it where it is missing, and migrates it.
  * @throws DomainError "config" where the file is not ours, damaged, from a newer program, or can't be written
  */
-export async function openSqlite({ file, busy_timeout }: SqliteOptions): Promise<Database> {
+export async function openSqlite({ file, busy_timeout, migrate: migrating }: SqliteOptions): Promise<Database> {
   const plans = new Map<object, CompiledQuery>();
   prepareFile(file);
   const opened: Sqlite[] = [];
@@ -108,7 +108,7 @@ export async function openSqlite({ file, busy_timeout }: SqliteOptions): Promise
     const writer = open();
     const applied = inspect(writer.sqlite, file);
     await begin(writer.sqlite, busy_timeout, () => writer.sqlite.run("pragma journal_mode = wal"));
-    if (pendingMigrations(applied, DIALECT).length > 0) await migrateFile(writer, busy_timeout);
+    if (pendingMigrations(applied, DIALECT, migrating).length > 0) await migrateFile(writer, busy_timeout);
     return new SqliteDatabase(writer, open(), open, busy_timeout);
   } catch (error) {
     for (const sqlite of opened) sqlite.close();
@@ -140,7 +140,7 @@ function inspect(sqlite: Sqlite, file: string): string[] {
     if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
   }
   return sqlite
-    .query<{ name: string }, []>("select name from kysely_migration")
+    .query<{ name: string }, []>(`select name from ${MIGRATION_TABLE}`)
     .all()
     .map((row) => row.name);
 }

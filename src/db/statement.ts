@@ -7,9 +7,12 @@ type Values = Record<string, Value>;
 
 /** What statements run on: a transaction or a read snapshot of one engine. */
 export interface Connection {
+  /** Builds statements; they are run by `execute`. */
   readonly kysely: Kysely<Schema>;
   /** Compiled statements, kept for the life of the engine. */
   readonly plans: Map<object, CompiledQuery>;
+  /** Runs a compiled statement and gives its rows. */
+  execute(query: CompiledQuery): Promise<unknown[]>;
 }
 
 /** Stands for a value while a query is compiled: the field of the values, or of the row with this index. */
@@ -49,8 +52,7 @@ async function run<R>(
     plan = build().compile();
     on.plans.set(key, plan);
   }
-  const result = await on.kysely.executeQuery(bind(plan, values, rows));
-  return result.rows as R[];
+  return (await on.execute(bind(plan, values, rows))) as R[];
 }
 
 /** Makes a function that runs one query. `build` is called once; its `p` gives a marker for each value. */

@@ -1,0 +1,26 @@
+// Chooses the engine: the one place that knows there are two.
+import type { Database } from "./database.ts";
+import type { Migrating } from "./migrations.ts";
+import { openPostgres } from "./postgres.ts";
+import { openSqlite } from "./sqlite.ts";
+
+export interface DatabaseOptions {
+  /** Milliseconds to wait for another process that writes to the same file. */
+  busy_timeout: number;
+  database_pool: number;
+  /** Milliseconds. */
+  database_timeout: number;
+  migrate: Migrating;
+}
+
+/**
+ * Opens a database and migrates it.
+ * @param location a postgres:// address, or the path of a file
+ * @throws DomainError "config" where the database can't be used
+ */
+export function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
+  const { busy_timeout, database_pool, database_timeout, migrate } = options;
+  return /^postgres(ql)?:/.test(location)
+    ? openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate })
+    : openSqlite({ file: location, busy_timeout, migrate });
+}

@@ -1,0 +1,113 @@
+// Connections to a PostgreSQL server, and what their errors mean.
+import { type ReservedSQL, SQL } from "bun";
+import type { CompiledQuery } from "kysely";
+import { DomainError } from "../errors.ts";
+
+export interface PoolOptions {
+  /** postgres://user:password@host:port/database */
+  url: string;
+  /** Most connections at a time. */
+  size: number;
+  /** Milliseconds that connecting, waiting for a connection, and a statement may take; 0 for no limit. */
+  timeout: number;
+}
+
+/** Milliseconds after the server should have ended a statement itself: no answer then means a dead connection. */
+const GRACE = 2000;
+
+/** A server's address as it may be shown: never with the password. */
+export function describeServer(url: string): { server: string; user: string; database: string } {
+  const { hostname, port, username, pathname } = new URL(url);
+  const user = decodeURIComponent(username);
+  return {
+    server: `${hostname || "localhost"}:${port || 5432}`,
+    user,
+    database: decodeURIComponent(pathname.slice(1)) || user,
+  };
+}
+
+export class Pool {
+  readonly sql: SQL;
+  #closed = false;
+
+  constructor(private readonly options: PoolOptions) {
+    const { url, size, timeout } = options;
+    const { database } = describeServer(url);
+    this.sql = new SQL({
+      url,
+      adapter: "postgres",
+      // PGDATABASE would go before the one in the URL.
+      ...(database ? { database } : {}),
+      max: size,
+      bigint: true,
+      connectionTimeout: Math.ceil(timeout / 1000),
+      connection: {
+        application_name: "podkeep",
+        statement_timeout: timeout,
+        // A process that stands still must not keep a user's row locked.
+        idle_in_transaction_session_timeout: timeout,
+      },
+    });
+  }
+
+  /** Whether the pool has been closed, be it because the server did not answer. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Takes a connection for a transaction. One that is released inside a transaction is closed by Bun. */
+  reserve(): Promise<ReservedSQL> {
+    const { timeout } = this.options;
+    return this.sql.reserve(timeout ? { signal: AbortSignal.timeout(timeout) } : {});
+  }
+
+  /** Runs a statement on a connection of its own, or on whichever comes next, behind the statements of others. */
+  async run({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">, on: SQL = this.sql): Promise<Row[]> {
+    const { timeout } = this.options;
+    const timer = timeout ? setTimeout(() => this.close(true), timeout + GRACE) : undefined;
+    try {
+      const rows: Row[] = await on.unsafe(sql, [...parameters]);
+      for (const row of rows) readBigints(row);
+      return rows;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @param now to drop statements under way, which fail then, instead of waiting for them */
+  async close(now = false): Promise<void> {
+    this.#closed = true;
+    await this.sql.close(now ? { timeout: 0 } : {});
+  }
+}
+
+type Row = Record<string, unknown>;
+
+// Counters and stamps stay far below 2^53.
+function readBigints(row: Row): void {
+  for (const column in row) if (typeof row[column] === "bigint") row[column] = Number(row[column]);
+}
+
+/** The SQLSTATE of an error that the server sent. */
+export const sqlStateOf = (error: unknown) => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");
+
+/** Whether the server asks for the transaction to be run again. */
+export function isConflict(error: unknown): boolean {
+  // A name that was free when the transaction looked, and is taken when it writes, is seen by the next try.
+  return /^(40001|40P01|23505)$/.test(sqlStateOf(error));
+}
+
+/** Whether the connection is gone, so that a transaction which was not committed did nothing. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof SQL.PostgresError)) return false;
+  return error.errno ? /^(08|57P)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
+}
+
+/** An error as callers get it: "unavailable" where the server refuses for a reason that may pass. */
+export function translate(error: unknown): unknown {
+  const waited = error instanceof DOMException && error.name === "TimeoutError";
+  // Out of resources, lock or statement timeout, a standby, a failing disk, a login that is being changed.
+  const refused = /^(40|53|55P03|57|58|25006|28)/.test(sqlStateOf(error));
+  if (!waited && !refused && !isLost(error)) return error;
+  return new DomainError("unavailable", "The database can't be reached now", { retry_after: 5, cause: error });
+}

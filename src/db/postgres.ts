@@ -1,0 +1,166 @@
+// The engine for many processes: one PostgreSQL database, plain transactions, the user's row as the lock.
+import { type CompiledQuery, Kysely } from "kysely";
+import { PostgresJSDialect } from "kysely-postgres-js";
+import { DomainError, messageOf } from "../errors.ts";
+import type { Database } from "./database.ts";
+import { type Dialect, MIGRATION_TABLE, migrate, type Migrating, pendingMigrations } from "./migrations.ts";
+import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
+import { Queue } from "./queue.ts";
+import type { Schema } from "./schema.ts";
+import type { Connection } from "./statement.ts";
+
+const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "" };
+/** How often a transaction is run before its error counts. */
+const ATTEMPTS = 5;
+/** Milliseconds before the second attempt, at most; each next pause may be twice as long. */
+const PAUSE = 20;
+
+export interface PostgresOptions extends PoolOptions {
+  migrate: Migrating;
+}
+
+/**
+ * Connects to the database and migrates it.
+ * @throws DomainError "config" where it can't be reached, is not ours, or is from a newer program
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const first = new Pool({ ...options, size: 1, timeout: 0 });
+  try {
+    await prepare(first, options);
+  } catch (error) {
+    throw error instanceof DomainError ? error : refusal(error, options.url);
+  } finally {
+    await first.close();
+  }
+  return new PostgresDatabase(options);
+}
+
+const kyselyOn = (pool: Pool) => new Kysely<Schema>({ dialect: new PostgresJSDialect({ postgres: pool.sql }) });
+
+// Without a time limit, for another process may be migrating, and that takes as long as it takes.
+async function prepare(pool: Pool, { url, migrate: migrating }: PostgresOptions): Promise<void> {
+  const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
+  const tables = (await pool.run({ sql: list, parameters: [] })).map((row) => row["tablename"]);
+  const ours = tables.includes(MIGRATION_TABLE);
+  if (tables.length > 0 && !ours) {
+    const { server, database } = describeServer(url);
+    throw new DomainError("config", `${database} on ${server} is not a database of podkeep: it holds other tables`);
+  }
+  const rows = ours ? await pool.run({ sql: `select name from ${MIGRATION_TABLE}`, parameters: [] }) : [];
+  const applied = rows.map((row) => String(row["name"]));
+  if (pendingMigrations(applied, DIALECT, migrating).length > 0) await migrate(kyselyOn(pool), DIALECT, false);
+}
+
+function refusal(error: unknown, url: string): DomainError {
+  const { server, user, database } = describeServer(url);
+  const state = sqlStateOf(error);
+  const reason = state.startsWith("28")
+    ? `refuses the login of ${user || "the user"}`
+    : state === "3D000"
+      ? `has no database ${database}`
+      : state || !isLost(error)
+        ? `can't be used: ${messageOf(error)}`
+        : "can't be reached";
+  return new DomainError("config", `PostgreSQL at ${server} ${reason}`, { cause: error });
+}
+
+/** Thrown into a read that has begun without a transaction and turns out to need one. */
+class SnapshotNeeded extends Error {}
+
+class PostgresDatabase implements Database {
+  readonly #plans = new Map<object, CompiledQuery>();
+  readonly #writers = new Queue();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #pool: Pool;
+  #kysely: Kysely<Schema>;
+
+  constructor(private readonly options: PoolOptions) {
+    this.#pool = new Pool(options);
+    this.#kysely = kyselyOn(this.#pool);
+  }
+
+  read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+    return this.#track(this.#attempt(() => this.#readOnce(work)));
+  }
+
+  // One user's writers wait for the same row: they must not take all connections while they do.
+  write<T>(work: (on: Connection) => Promise<T>, queue?: string): Promise<T> {
+    const act = () => this.#attempt(() => this.#transaction("begin", work));
+    return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
+  }
+
+  async close(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    await this.#pool.close();
+  }
+
+  async #track<T>(act: Promise<T>): Promise<T> {
+    this.#underWay.add(act);
+    try {
+      return await act;
+    } finally {
+      this.#underWay.delete(act);
+    }
+  }
+
+  async #attempt<T>(act: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await act();
+      } catch (error) {
+        if (attempt === ATTEMPTS || !(isConflict(error) || isLost(error))) throw translate(error);
+      }
+      await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 1));
+    }
+  }
+
+  // Most reads are one statement, which needs no transaction and so no connection of its own: a poll that finds
+  // nothing new costs a fifth of what it would in one. A second statement begins the work again, on a snapshot.
+  async #readOnce<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+    const pool = this.#live();
+    let sent = false;
+    const execute = (query: CompiledQuery) => {
+      if (sent) throw new SnapshotNeeded();
+      sent = true;
+      return pool.run(query);
+    };
+    try {
+      return await work(this.#connection(execute));
+    } catch (error) {
+      if (!(error instanceof SnapshotNeeded)) throw error;
+      return this.#transaction("begin isolation level repeatable read, read only", work);
+    }
+  }
+
+  async #transaction<T>(begin: string, work: (on: Connection) => Promise<T>): Promise<T> {
+    const pool = this.#live();
+    const reserved = await pool.reserve();
+    const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);
+    try {
+      await control(begin);
+      const result = await work(this.#connection((query) => pool.run(query, reserved)));
+      await control("commit").catch((error) => {
+        // Nobody knows whether it was committed: not a case for another attempt.
+        throw isConflict(error) ? error : translate(error);
+      });
+      return result;
+    } catch (error) {
+      await control("rollback").catch(() => {});
+      throw error;
+    } finally {
+      await reserved.release();
+    }
+  }
+
+  #connection(execute: (query: CompiledQuery) => Promise<unknown[]>): Connection {
+    return { kysely: this.#kysely, plans: this.#plans, execute };
+  }
+
+  #live(): Pool {
+    if (this.#pool.closed) {
+      this.#pool = new Pool(this.options);
+      this.#kysely = kyselyOn(this.#pool);
+    }
+    return this.#pool;
+  }
+}
