@@ -1,15 +1,15 @@
-// The real app on a real file in a folder of its own, with a clock and ids that the test holds.
-import { Database as Sqlite } from "bun:sqlite";
+// The real app on a real database of its own, with a clock and ids that the test holds.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { type App, openApp } from "../src/app.ts";
 import type { Ids } from "../src/clock.ts";
-import { databaseFile, readConfig, type SettingName } from "../src/config.ts";
+import { readConfig, type SettingName } from "../src/config.ts";
 import { createHttp, type Http } from "../src/http/server.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
+import { createStore, type Store } from "./store.ts";
 
 export const ORIGIN = "http://podkeep.test";
 export const START = Date.parse("2026-01-01T00:00:00Z");
@@ -51,10 +51,8 @@ export interface TestApp {
     path: string,
     options?: { body?: string | Uint8Array | ReadableStream; headers?: Record<string, string>; address?: string },
   ): Promise<Answer>;
-  /** Runs SQL on the file over a connection of its own, as another program would, and gives the rows. */
-  sql(text: string): Record<string, unknown>[];
-  /** Makes every deletion fail with this reason, until it is called with null. */
-  failDeletions(reason: string | null): void;
+  sql: Store["sql"];
+  failDeletions: Store["failDeletions"];
   /** Runs all due deletions to their end; in tests the worker does not run by itself. */
   drain(): Promise<void>;
   /** Closes everything and opens the same database again. */
@@ -92,7 +90,8 @@ export async function openTestApp(
     },
   };
   const ids = countingIds();
-  const { config } = readConfig({ data_dir: folder, ...settings }, {});
+  const store = await createStore(folder);
+  const { config } = readConfig({ ...store.settings, ...settings }, {});
   const open = () => openApp(config, { clock, ids, ...given });
   let users = 0;
 
@@ -115,21 +114,8 @@ export async function openTestApp(
       const json = response.headers.get("content-type")?.startsWith("application/json");
       return { status: response.status, headers: response.headers, body: json && text ? JSON.parse(text) : text };
     },
-    sql(text) {
-      const sqlite = new Sqlite(databaseFile(config));
-      try {
-        sqlite.run("pragma busy_timeout = 5000");
-        return sqlite.query<Record<string, unknown>, []>(text).all();
-      } finally {
-        sqlite.close();
-      }
-    },
-    failDeletions(reason) {
-      test.sql("drop trigger if exists refuse");
-      if (reason === null) return;
-      const refusal = `select raise(abort, '${reason}')`;
-      test.sql(`create trigger refuse before update of deleted on subscriptions begin ${refusal}; end`);
-    },
+    sql: store.sql,
+    failDeletions: store.failDeletions,
     drain: () => test.app.worker.drain(),
     async reopen() {
       await test.app.close();
@@ -138,6 +124,7 @@ export async function openTestApp(
     },
     async close() {
       await test.app.close();
+      await store.remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -8,8 +8,10 @@ export interface PoolOptions {
   url: string;
   /** Most connections at a time. */
   size: number;
-  /** Milliseconds that connecting, waiting for a connection, and a statement may take; 0 for no limit. */
+  /** Milliseconds that connecting, waiting for a connection, and a statement may take. */
   timeout: number;
+  /** Whether statements may take as long as they like. */
+  unlimited?: boolean;
 }
 
 /** Milliseconds after the server should have ended a statement itself: no answer then means a dead connection. */
@@ -32,6 +34,7 @@ export class Pool {
 
   constructor(private readonly options: PoolOptions) {
     const { url, size, timeout } = options;
+    const limit = options.unlimited ? 0 : timeout;
     const { database } = describeServer(url);
     this.sql = new SQL({
       url,
@@ -43,9 +46,9 @@ export class Pool {
       connectionTimeout: Math.ceil(timeout / 1000),
       connection: {
         application_name: "podkeep",
-        statement_timeout: timeout,
+        statement_timeout: limit,
         // A process that stands still must not keep a user's row locked.
-        idle_in_transaction_session_timeout: timeout,
+        idle_in_transaction_session_timeout: limit,
       },
     });
   }
@@ -57,14 +60,13 @@ export class Pool {
 
   /** Takes a connection for a transaction. One that is released inside a transaction is closed by Bun. */
   reserve(): Promise<ReservedSQL> {
-    const { timeout } = this.options;
-    return this.sql.reserve(timeout ? { signal: AbortSignal.timeout(timeout) } : {});
+    return this.sql.reserve({ signal: AbortSignal.timeout(this.options.timeout) });
   }
 
   /** Runs a statement on a connection of its own, or on whichever comes next, behind the statements of others. */
   async run({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">, on: SQL = this.sql): Promise<Row[]> {
-    const { timeout } = this.options;
-    const timer = timeout ? setTimeout(() => this.close(true), timeout + GRACE) : undefined;
+    const { timeout, unlimited } = this.options;
+    const timer = unlimited ? undefined : setTimeout(() => this.close(true), timeout + GRACE);
     try {
       const rows: Row[] = await on.unsafe(sql, [...parameters]);
       for (const row of rows) readBigints(row);

@@ -3,7 +3,7 @@ import { type CompiledQuery, Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Database } from "./database.ts";
-import { type Dialect, MIGRATION_TABLE, migrate, type Migrating, pendingMigrations } from "./migrations.ts";
+import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "./migrations.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 import { Queue } from "./queue.ts";
 import type { Schema } from "./schema.ts";
@@ -24,7 +24,7 @@ export interface PostgresOptions extends PoolOptions {
  * @throws DomainError "config" where it can't be reached, is not ours, or is from a newer program
  */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
-  const first = new Pool({ ...options, size: 1, timeout: 0 });
+  const first = new Pool({ ...options, size: 1, unlimited: true });
   try {
     await prepare(first, options);
   } catch (error) {

@@ -67,7 +67,7 @@ describe("is new after", () => {
     await user.add("https://a.example/", guidOf(1));
     await user.remove(guidOf(1));
     const pending = await etagOf("/deletions/1");
-    server.failDeletions("no");
+    await server.failDeletions("no");
     await server.drain();
     expect((await ask("/deletions/1", pending)).body.status).toBe("FAILURE");
     const failed = await etagOf("/deletions/1");
