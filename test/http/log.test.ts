@@ -33,7 +33,7 @@ test("each request is one line: method, route, status, time, user and request id
 
 test("what nobody foresaw is a 500 whose request id is in the log with the reason", async () => {
   await user.add("https://a.example/", guidOf(1));
-  server.sql("alter table guids rename to gone");
+  await server.sql("alter table guids rename to gone");
   for (const [method, path, body] of [
     ["GET", `/subscriptions/${guidOf(1)}`, undefined],
     ["POST", "/subscriptions", { subscriptions: [{ feed_url: `https://a.example/?key=${SECRET}` }] }],
@@ -48,7 +48,7 @@ test("what nobody foresaw is a 500 whose request id is in the log with the reaso
       body: { code: "500", message: `Internal server error (request ${request_id})` },
     });
     const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 50);
-    expect(logged).toMatchObject({ request_id, reason: expect.stringContaining("no such table") });
+    expect(logged).toMatchObject({ request_id, reason: expect.stringMatching(/guids/) });
   }
 });
 
@@ -76,9 +76,9 @@ test("no token, query string or feed address is ever in it", async () => {
     await server.drain();
   };
   await cause();
-  server.failDeletions("broken");
+  await server.failDeletions("broken");
   await cause();
-  server.sql("alter table feeds rename to gone");
+  await server.sql("alter table feeds rename to gone");
   await cause();
   expect(lines.length).toBeGreaterThan(40);
   expect(lines.filter((line) => secrets.some((secret) => line.includes(secret)))).toEqual([]);
