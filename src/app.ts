@@ -4,10 +4,12 @@ import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import { type Config, databaseFile } from "./config.ts";
 import { openDatabase } from "./db/open.ts";
 import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
+import type { Probe } from "./probe.ts";
 import type { Context } from "./services/context.ts";
 
 export interface App extends Context {
   log: Logger;
+  probe: Probe | undefined;
   worker: DeletionWorker;
   /** Lets the worker finish its records, then closes the database. */
   close(): Promise<void>;
@@ -17,9 +19,13 @@ export interface App extends Context {
  * Opens the database and puts the app together. The worker rests until it is started.
  * @throws DomainError "config" where the database can't be used
  */
-export async function openApp(config: Config, given: { clock?: Clock; ids?: Ids; log?: Logger } = {}): Promise<App> {
+export async function openApp(
+  config: Config,
+  given: { clock?: Clock; ids?: Ids; log?: Logger; probe?: Probe | undefined } = {},
+): Promise<App> {
   const log = given.log ?? pino({ level: "silent" });
-  const database = await openDatabase(config.database_url ?? databaseFile(config), config);
+  const { probe } = given;
+  const database = await openDatabase(config.database_url ?? databaseFile(config), { ...config, probe });
   const context: Context = {
     database,
     clock: given.clock ?? systemClock,
@@ -32,6 +38,7 @@ export async function openApp(config: Config, given: { clock?: Clock; ids?: Ids;
   return {
     ...context,
     log,
+    probe,
     worker,
     async close() {
       await worker.stop();

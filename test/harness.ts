@@ -7,6 +7,7 @@ import { type App, openApp } from "../src/app.ts";
 import type { Ids } from "../src/clock.ts";
 import { readConfig, type SettingName } from "../src/config.ts";
 import { createHttp, type Http } from "../src/http/server.ts";
+import type { Probe } from "../src/probe.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
 import { createStore, type Store } from "./store.ts";
@@ -76,7 +77,7 @@ export function countingIds(): Ids {
 
 export async function openTestApp(
   settings: Partial<Record<SettingName, string>> = {},
-  given: { log?: Logger } = {},
+  given: { log?: Logger; probe?: Probe } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
   let now = START;

@@ -1,6 +1,15 @@
 // The seam between statements and engines: everything above db/ knows a database by this interface alone.
 import type { Connection } from "./statement.ts";
 
+/** For those who watch the server. */
+export interface DatabaseStatus {
+  /** Write transactions that wait for their turn. */
+  waiting: number;
+  bytes: number;
+  /** Size of the write-ahead log, where the engine has one of its own. */
+  wal_bytes: number;
+}
+
 export interface Database {
   /** Runs reads on one consistent snapshot that holds everything committed before the call. */
   read<T>(work: (on: Connection) => Promise<T>): Promise<T>;
@@ -10,6 +19,12 @@ export interface Database {
    * @throws DomainError "unavailable" where the database can't be written now; nothing was changed, or it is unknown
    */
   write<T>(work: (on: Connection) => Promise<T>, queue?: string): Promise<T>;
+  /**
+   * Reads from the database and makes sure that it is still the one that others find under its name.
+   * @throws DomainError "unavailable" where it is not
+   */
+  check(): Promise<void>;
+  status(): Promise<DatabaseStatus>;
   /** Waits for what is under way, then releases the database. */
   close(): Promise<void>;
 }

@@ -8,7 +8,9 @@ export interface GroupEngine {
   control(sql: string): void;
   inTransaction(): boolean;
   /** Called after each group, whether it was committed or not. */
-  committed(): void;
+  ended(): void;
+  /** Called after each commit with the number of jobs in it and the milliseconds that it took. */
+  committed?(jobs: number, duration: number): void;
   /** Gives the error that the caller of a job gets, and has the next begin() use a new connection where this one can't be trusted any more. Never throws. */
   failed(error: unknown): unknown;
 }
@@ -127,11 +129,12 @@ export class GroupWriter {
       this.engine.control("commit");
       this.#lastCommit = performance.now() - start;
       this.#lastGroup = outcomes.length;
+      this.engine.committed?.(this.#lastGroup, this.#lastCommit);
     } catch (error) {
       this.#rollback();
       refused = { error };
     }
-    this.engine.committed();
+    this.engine.ended();
     for (const outcome of outcomes) {
       const failure = "error" in outcome ? outcome : refused;
       if (failure) outcome.job.reject(this.engine.failed(failure.error));
@@ -144,7 +147,7 @@ export class GroupWriter {
     const last = outcomes.pop();
     if (last && "error" in last) last.job.reject(this.engine.failed(last.error));
     this.#queue.unshift(...outcomes.map((outcome) => outcome.job));
-    this.engine.committed();
+    this.engine.ended();
   }
 }
 

@@ -1,4 +1,5 @@
 // Chooses the engine: the one place that knows there are two.
+import type { Probe } from "../probe.ts";
 import type { Database } from "./database.ts";
 import type { Migrating } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
@@ -11,6 +12,7 @@ export interface DatabaseOptions {
   /** Milliseconds. */
   database_timeout: number;
   migrate: Migrating;
+  probe?: Probe | undefined;
 }
 
 /**
@@ -19,8 +21,8 @@ export interface DatabaseOptions {
  * @throws DomainError "config" where the database can't be used
  */
 export function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
-  const { busy_timeout, database_pool, database_timeout, migrate } = options;
+  const { busy_timeout, database_pool, database_timeout, migrate, probe } = options;
   return /^postgres(ql)?:/.test(location)
-    ? openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate })
-    : openSqlite({ file: location, busy_timeout, migrate });
+    ? openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, probe })
+    : openSqlite({ file: location, busy_timeout, migrate, probe });
 }

@@ -2,12 +2,13 @@
 import { type CompiledQuery, Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../errors.ts";
-import type { Database } from "./database.ts";
+import type { Probe } from "../probe.ts";
+import type { Database, DatabaseStatus } from "./database.ts";
 import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "./migrations.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 import { Queue } from "./queue.ts";
 import type { Schema } from "./schema.ts";
-import type { Connection } from "./statement.ts";
+import { type Connection, readAnything } from "./statement.ts";
 
 const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "" };
 /** How often a transaction is run before its error counts. */
@@ -17,6 +18,7 @@ const PAUSE = 20;
 
 export interface PostgresOptions extends PoolOptions {
   migrate: Migrating;
+  probe?: Probe | undefined;
 }
 
 /**
@@ -64,6 +66,9 @@ function refusal(error: unknown, url: string): DomainError {
   return new DomainError("config", `PostgreSQL at ${server} ${reason}`, { cause: error });
 }
 
+const WRITE = "begin";
+const READ = "begin isolation level repeatable read, read only";
+
 /** Thrown into a read that has begun without a transaction and turns out to need one. */
 class SnapshotNeeded extends Error {}
 
@@ -74,7 +79,7 @@ class PostgresDatabase implements Database {
   #pool: Pool;
   #kysely: Kysely<Schema>;
 
-  constructor(private readonly options: PoolOptions) {
+  constructor(private readonly options: PostgresOptions) {
     this.#pool = new Pool(options);
     this.#kysely = kyselyOn(this.#pool);
   }
@@ -85,8 +90,18 @@ class PostgresDatabase implements Database {
 
   // One user's writers wait for the same row: they must not take all connections while they do.
   write<T>(work: (on: Connection) => Promise<T>, queue?: string): Promise<T> {
-    const act = () => this.#attempt(() => this.#transaction("begin", work));
+    const act = () => this.#attempt(() => this.#transaction(WRITE, work));
     return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
+  }
+
+  async check(): Promise<void> {
+    await this.read((on) => readAnything(on, {}));
+  }
+
+  async status(): Promise<DatabaseStatus> {
+    const sql = "select pg_database_size(current_database()) as bytes";
+    const [row] = await this.#track(this.#attempt(() => this.#live().run({ sql, parameters: [] })));
+    return { waiting: this.#writers.waiting, bytes: Number(row?.["bytes"]), wal_bytes: 0 };
   }
 
   async close(): Promise<void> {
@@ -128,21 +143,23 @@ class PostgresDatabase implements Database {
       return await work(this.#connection(execute));
     } catch (error) {
       if (!(error instanceof SnapshotNeeded)) throw error;
-      return this.#transaction("begin isolation level repeatable read, read only", work);
+      return this.#transaction(READ, work);
     }
   }
 
-  async #transaction<T>(begin: string, work: (on: Connection) => Promise<T>): Promise<T> {
+  async #transaction<T>(begin: typeof WRITE | typeof READ, work: (on: Connection) => Promise<T>): Promise<T> {
     const pool = this.#live();
     const reserved = await pool.reserve();
     const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);
     try {
       await control(begin);
       const result = await work(this.#connection((query) => pool.run(query, reserved)));
+      const start = performance.now();
       await control("commit").catch((error) => {
         // Nobody knows whether it was committed: not a case for another attempt.
         throw isConflict(error) ? error : translate(error);
       });
+      if (begin === WRITE) this.options.probe?.committed(1, (performance.now() - start) / 1000);
       return result;
     } catch (error) {
       await control("rollback").catch(() => {});

@@ -1,16 +1,16 @@
 // The embedded engine: one file, one writing connection with group commit, one reading connection.
 import { SQLiteError, type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { dirname } from "node:path";
 import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf } from "../errors.ts";
-import type { Database } from "./database.ts";
+import type { Probe } from "../probe.ts";
+import type { Database, DatabaseStatus } from "./database.ts";
+import { identityOf, prepareFile, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group.ts";
 import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "./migrations.ts";
 import type { Schema } from "./schema.ts";
 import { Snapshot } from "./snapshot.ts";
-import type { Connection } from "./statement.ts";
+import { type Connection, readAnything } from "./statement.ts";
 
 /** "podk": tells our files from those of other programs. */
 const APPLICATION_ID = 0x706f646b;
@@ -89,13 +89,15 @@ export interface SqliteOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
   migrate: Migrating;
+  probe?: Probe | undefined;
 }
 
 /**
  * Opens the database file, makes it where it is missing, and migrates it.
  * @throws DomainError "config" where the file is not ours, damaged, from a newer program, or can't be written
  */
-export async function openSqlite({ file, busy_timeout, migrate: migrating }: SqliteOptions): Promise<Database> {
+export async function openSqlite(options: SqliteOptions): Promise<Database> {
+  const { file, busy_timeout, migrate: migrating } = options;
   const plans = new Map<object, CompiledQuery>();
   prepareFile(file);
   const opened: Sqlite[] = [];
@@ -109,7 +111,7 @@ export async function openSqlite({ file, busy_timeout, migrate: migrating }: Sql
     const applied = inspect(writer.sqlite, file);
     await begin(writer.sqlite, busy_timeout, () => writer.sqlite.run("pragma journal_mode = wal"));
     if (pendingMigrations(applied, DIALECT, migrating).length > 0) await migrateFile(writer, busy_timeout);
-    return new SqliteDatabase(writer, open(), open, busy_timeout);
+    return new SqliteDatabase(writer, open(), open, options);
   } catch (error) {
     for (const sqlite of opened) sqlite.close();
     if (error instanceof DomainError) throw error;
@@ -117,25 +119,15 @@ export async function openSqlite({ file, busy_timeout, migrate: migrating }: Sql
   }
 }
 
-// SQLite gives its companion files the mode of the database.
-function prepareFile(file: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    closeSync(openSync(file, "a", 0o600));
-  } catch (error) {
-    throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
-  }
-}
-
 // Reads alone, so that a file that is not ours stays as it was.
 function inspect(sqlite: Sqlite, file: string): string[] {
-  if (statSync(file).size === 0) return [];
+  if (sizeOf(file) === 0) return [];
   const value = (sql: string) => Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0];
   if (value("pragma application_id") !== APPLICATION_ID) {
     if (value("select count(*) from sqlite_schema") === 0) return [];
     throw new DomainError("config", `${file} is not a database of podkeep`);
   }
-  if (statSync(file).size <= CHECKED_AT_START) {
+  if (sizeOf(file) <= CHECKED_AT_START) {
     const found = value("pragma quick_check(1)");
     if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
   }
@@ -179,21 +171,24 @@ const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
 class SqliteDatabase implements Database {
   readonly #snapshot: Snapshot;
   readonly #group: GroupWriter;
+  readonly #identity: string | null;
   #distrusted = false;
 
   constructor(
     private writer: Handle,
     private readonly reader: Handle,
     private readonly reopen: () => Handle,
-    private readonly busy_timeout: number,
+    private readonly options: SqliteOptions,
   ) {
+    this.#identity = identityOf(options.file);
     reader.sqlite.run("pragma query_only = on");
     this.#snapshot = new Snapshot((sql) => reader.sqlite.run(sql));
     this.#group = new GroupWriter({
       begin: () => this.#begin(),
       control: (sql) => this.writer.sqlite.run(sql),
       inTransaction: () => this.writer.sqlite.inTransaction,
-      committed: () => this.#snapshot.end(),
+      ended: () => this.#snapshot.end(),
+      committed: (jobs, duration) => options.probe?.committed(jobs, duration / 1000),
       failed: (error) => {
         // After a failed write or fsync nobody knows what the page cache holds.
         if (codeOf(error).startsWith("SQLITE_IOERR")) this.#distrusted = true;
@@ -209,7 +204,7 @@ class SqliteDatabase implements Database {
       this.writer = fresh;
       this.#distrusted = false;
     }
-    await begin(this.writer.sqlite, this.busy_timeout, () => this.writer.sqlite.run("begin immediate"));
+    await begin(this.writer.sqlite, this.options.busy_timeout, () => this.writer.sqlite.run("begin immediate"));
   }
 
   async read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
@@ -222,6 +217,19 @@ class SqliteDatabase implements Database {
 
   write<T>(work: (on: Connection) => Promise<T>): Promise<T> {
     return this.#group.run(() => work(this.writer.connection));
+  }
+
+  async check(): Promise<void> {
+    await this.read((on) => readAnything(on, {}));
+    // Writes to a deleted file succeed, and are lost with the process.
+    const { file } = this.options;
+    if (identityOf(file) === this.#identity) return;
+    throw new DomainError("unavailable", `${file} was moved, deleted or replaced: start the server again`);
+  }
+
+  async status(): Promise<DatabaseStatus> {
+    const { file } = this.options;
+    return { waiting: this.#group.waiting, bytes: sizeOf(file), wal_bytes: sizeOf(`${file}-wal`) };
   }
 
   async close(): Promise<void> {

@@ -82,3 +82,6 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
     return results.flat();
   };
 }
+
+/** A read of our tables, whatever they hold. */
+export const readAnything = statement((db) => db.selectFrom("users").select("id").limit(1));

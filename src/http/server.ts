@@ -3,7 +3,6 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { requestId } from "hono/request-id";
-import { routePath } from "hono/route";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import { serveDeletions } from "./deletions.ts";
@@ -11,6 +10,7 @@ import type { HttpEnv } from "./env.ts";
 import { answerError, invalidInput } from "./errors.ts";
 import { createGuards } from "./guards.ts";
 import { DOCUMENT } from "./openapi.ts";
+import { reportRequests } from "./report.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
 export type Http = Hono<HttpEnv>;
@@ -20,27 +20,17 @@ export function createHttp(app: App): Http {
   const api = createApi(app);
   const http = new Hono<HttpEnv>();
   http.use(requestId());
+  http.use(reportRequests(app));
   http.use(async (c, next) => {
-    const start = performance.now();
-    c.set("log", app.log);
     // Without a proper Host header the URL has no origin, and Hono has routed another path than was asked.
     if (!URL.canParse(c.req.raw.url))
       throw new DomainError("invalid", "Bad Host", { details: ["Host: not a host name"] });
     await next();
-    app.log.info({
-      method: c.req.method,
-      route: routePath(c, -1),
-      status: c.res.status,
-      duration_ms: Math.round((performance.now() - start) * 1000) / 1000,
-      user_id: c.get("identity")?.user_id,
-      request_id: c.get("requestId"),
-    });
   });
   http.route("/", api);
   http.route("/v1", api);
-  http.notFound(() => {
-    throw new DomainError("not_found", "No such path");
-  });
+  // Answered here: what is thrown here passes the report by.
+  http.notFound((c) => answerError(new DomainError("not_found", "No such path"), c));
   http.onError(answerError);
   return http;
 }

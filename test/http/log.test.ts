@@ -31,6 +31,19 @@ test("each request is one line: method, route, status, time, user and request id
   ]);
 });
 
+test("a refused request is a line too, with the route pattern that it matched", async () => {
+  await server.send("GET", "/v1/subscriptions");
+  await user.request("GET", `/v1/${SECRET}`);
+  await user.request("PUT", `/subscriptions/${SECRET}`);
+  await user.request("POST", "/subscriptions", { subscriptions: SECRET });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { method: "GET", route: "/v1/subscriptions", status: 401 },
+    { method: "GET", route: null, status: 404 },
+    { method: "PUT", route: "/subscriptions/:guid", status: 405 },
+    { method: "POST", route: "/subscriptions", status: 405, user_id: user.id },
+  ]);
+});
+
 test("what nobody foresaw is a 500 whose request id is in the log with the reason", async () => {
   await user.add("https://a.example/", guidOf(1));
   await server.sql("alter table guids rename to gone");

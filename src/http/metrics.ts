@@ -1,0 +1,127 @@
+// Figures for Prometheus, served on an address of their own.
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { App } from "../app.ts";
+import { messageOf } from "../errors.ts";
+import type { Probe } from "../probe.ts";
+import { checkReady } from "../services/health.ts";
+import { readTotals } from "../services/totals.ts";
+import { VERSION } from "../version.ts";
+
+/** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */
+const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+export interface Metrics {
+  probe: Probe;
+  /** Answers a request to the address of the metrics. */
+  fetch(app: App, request: Request): Promise<Response>;
+}
+
+export function createMetrics(): Metrics {
+  const counted = new Registry();
+  const readProcess = createProcessGauges();
+  const readDatabase = createDatabaseGauges();
+  return {
+    probe: createProbe(counted),
+    async fetch(app, request) {
+      if (new URL(request.url).pathname !== "/metrics") return new Response("See /metrics\n", { status: 404 });
+      const parts = await Promise.all([counted.metrics(), readProcess(), readDatabase(app)]);
+      return new Response(parts.join("\n"), { headers: { "Content-Type": Registry.PROMETHEUS_CONTENT_TYPE } });
+    },
+  };
+}
+
+function createProbe(registry: Registry): Probe {
+  const registers = [registry];
+  const requests = new Histogram({
+    name: "podkeep_http_request_duration_seconds",
+    help: "Requests and how long they took, by route pattern; empty where the path is none of ours",
+    labelNames: ["method", "route", "status"],
+    buckets: DURATIONS,
+    registers,
+  });
+  const failures = new Counter({
+    name: "podkeep_auth_failures_total",
+    help: "Requests whose credential was refused, by reason",
+    labelNames: ["reason"],
+    registers,
+  });
+  const commits = new Histogram({
+    name: "podkeep_commit_duration_seconds",
+    help: "Commits of write transactions and how long they took",
+    buckets: DURATIONS,
+    registers,
+  });
+  const groups = new Histogram({
+    name: "podkeep_commit_transactions",
+    help: "Write transactions that shared a commit",
+    buckets: GROUPS,
+    registers,
+  });
+  return {
+    answered: ({ method, route, status, seconds }) => requests.observe({ method, route: route ?? "", status }, seconds),
+    unauthorized: (reason) => failures.inc({ reason }),
+    committed(transactions, seconds) {
+      commits.observe(seconds);
+      groups.observe(transactions);
+    },
+  };
+}
+
+function gaugesOf(registry: Registry) {
+  return (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+}
+
+function createProcessGauges(): () => Promise<string> {
+  const registry = new Registry();
+  const gauge = gaugesOf(registry);
+  gauge("podkeep_build_info", "Always 1; bears the version", ["version"]).set({ version: VERSION }, 1);
+  gauge("process_start_time_seconds", "When the process began, in Unix seconds").set(performance.timeOrigin / 1000);
+  const memory = gauge("process_resident_memory_bytes", "Memory that the process holds");
+  const cpu = new Counter({
+    name: "process_cpu_seconds_total",
+    help: "Processor time that the process has used",
+    registers: [registry],
+  });
+  return () => {
+    const { user, system } = process.cpuUsage();
+    memory.set(process.memoryUsage.rss());
+    cpu.reset();
+    cpu.inc((user + system) / 1e6);
+    return registry.metrics();
+  };
+}
+
+// Where the database can't be read, all but podkeep_database_up is absent, so that nobody takes old figures for new.
+function createDatabaseGauges(): (app: App) => Promise<string> {
+  const [availability, registry] = [new Registry(), new Registry()];
+  const up = gaugesOf(availability)("podkeep_database_up", "1 where the database can be read and is the one on disk");
+  const gauge = gaugesOf(registry);
+  const waiting = gauge("podkeep_write_queue_length", "Write transactions that wait for their turn");
+  const bytes = gauge("podkeep_database_size_bytes", "Size of the database");
+  const walBytes = gauge("podkeep_wal_size_bytes", "Size of SQLite's write-ahead log");
+  const users = gauge("podkeep_users", "Users");
+  const subscriptions = gauge("podkeep_subscriptions", "Subscriptions that are neither deleted nor unsubscribed");
+  const deletions = gauge("podkeep_deletions", "Deletions by status", ["status"]);
+  const oldest = gauge("podkeep_deletion_oldest_pending_seconds", "Age of the oldest pending deletion; 0 without one");
+  return async (app) => {
+    try {
+      await checkReady(app);
+      const totals = await readTotals(app);
+      waiting.set(totals.waiting);
+      bytes.set(totals.bytes);
+      walBytes.set(totals.wal_bytes);
+      users.set(totals.users);
+      subscriptions.set(totals.subscriptions);
+      for (const [status, count] of Object.entries(totals.deletions)) deletions.set({ status }, count);
+      oldest.set(totals.oldest_pending);
+    } catch (error) {
+      app.log.error({ reason: messageOf(error) }, "metrics can't be read from the database");
+      up.set(0);
+      return availability.metrics();
+    }
+    up.set(1);
+    return `${await availability.metrics()}\n${await registry.metrics()}`;
+  };
+}

@@ -1,0 +1,29 @@
+// What is told of each request once it is answered: a line in the log, and a figure for whoever measures.
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import type { App } from "../app.ts";
+import type { HttpEnv } from "./env.ts";
+
+/** The path of middleware that stands before all routes. */
+const ANY = "/*";
+
+/** Reports every request that passes, refused ones too; the route is the pattern, for a path may bear secrets. */
+export function reportRequests({ log, probe }: App): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const start = performance.now();
+    c.set("log", log);
+    await next();
+    const duration = performance.now() - start;
+    const matched = routePath(c, -1);
+    const [method, route, status] = [c.req.method, matched === ANY ? null : matched, c.res.status];
+    log.info({
+      method,
+      route,
+      status,
+      duration_ms: Math.round(duration * 1000) / 1000,
+      user_id: c.get("identity")?.user_id,
+      request_id: c.get("requestId"),
+    });
+    probe?.answered({ method, route, status, seconds: duration / 1000 });
+  };
+}

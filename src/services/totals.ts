@@ -1,0 +1,34 @@
+// Figures over all users, for those who watch the server.
+import type { Deletion } from "../contract/deletions.ts";
+import type { DatabaseStatus } from "../db/database.ts";
+import { countDeletions, countLiveSubscriptions, countUsers, oldestPending } from "../store/totals.ts";
+import type { Context } from "./context.ts";
+
+export interface Totals extends DatabaseStatus {
+  users: number;
+  /** Subscriptions that are neither deleted nor unsubscribed. */
+  subscriptions: number;
+  deletions: Record<Deletion["status"], number>;
+  /** Seconds since the oldest pending deletion was asked for; 0 where none is pending. */
+  oldest_pending: number;
+}
+
+/** Counts what there is. It reads whole tables, so not more often than it is looked at. */
+export async function readTotals({ database, clock }: Context): Promise<Totals> {
+  const status = await database.status();
+  return database.read(async (on) => {
+    const [users] = await countUsers(on, {});
+    const [subscriptions] = await countLiveSubscriptions(on, {});
+    const [oldest] = await oldestPending(on, {});
+    const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
+    for (const { status, count } of await countDeletions(on, {})) deletions[status] = count;
+    const since = oldest?.requested_at ?? null;
+    return {
+      ...status,
+      users: users?.count ?? 0,
+      subscriptions: subscriptions?.count ?? 0,
+      deletions,
+      oldest_pending: since === null ? 0 : Math.max(0, (clock.now() - since) / 1000),
+    };
+  });
+}

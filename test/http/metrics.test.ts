@@ -1,0 +1,136 @@
+// What Prometheus is told, and that dashboard and documentation tell of the same.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
+import dashboard from "../../docs/grafana.json";
+import { databaseFile } from "../../src/config.ts";
+import { createMetrics, type Metrics } from "../../src/http/metrics.ts";
+import { issueToken, revokeToken } from "../../src/services/tokens.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
+
+let metrics: Metrics;
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  metrics = createMetrics();
+  server = await openTestApp({ deletion_attempts: "1" }, { probe: metrics.probe });
+  user = await server.user();
+});
+afterEach(() => server.close());
+
+async function scrape(): Promise<string> {
+  return (await metrics.fetch(server.app, new Request("http://127.0.0.1:9042/metrics"))).text();
+}
+
+/** Names and labels of samples, with their values. */
+async function samples(): Promise<Record<string, number>> {
+  const lines = (await scrape()).split("\n").filter((line) => line && !line.startsWith("#"));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]),
+  );
+}
+
+const requests = (method: string, route: string, status: number) =>
+  `podkeep_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
+
+test("requests are counted by method, route pattern and status, refused ones too", async () => {
+  await user.add("https://a.example/", guidOf(1));
+  await user.request("GET", `/v1/subscriptions/${guidOf(1)}`);
+  await user.request("GET", `/v1/subscriptions/${guidOf(2)}`);
+  await user.request("GET", "/v1/nowhere");
+  await user.request("PUT", "/subscriptions");
+  expect(await samples()).toMatchObject({
+    [requests("POST", "/subscriptions", 200)]: 1,
+    [requests("GET", "/v1/subscriptions/:guid", 200)]: 1,
+    [requests("GET", "/v1/subscriptions/:guid", 404)]: 1,
+    [requests("GET", "", 404)]: 1,
+    [requests("PUT", "/subscriptions", 405)]: 1,
+  });
+});
+
+test("refused credentials are counted by reason", async () => {
+  const other = await issueToken(server.app, user.name, { label: "", scope: "read", expires_at: null });
+  await server.as(user, other.token).request("POST", "/subscriptions", { subscriptions: [] });
+  await revokeToken(server.app, other.id);
+  await server.as(user, other.token).request("GET", "/subscriptions");
+  await server.as(user, "podkeep_nonsense").request("GET", "/subscriptions");
+  await server.send("GET", "/subscriptions");
+  expect(await samples()).toMatchObject({
+    'podkeep_auth_failures_total{reason="The token may only read"}': 1,
+    'podkeep_auth_failures_total{reason="The token was revoked"}': 1,
+    'podkeep_auth_failures_total{reason="The token is mistyped"}': 1,
+    'podkeep_auth_failures_total{reason="No credentials"}': 1,
+  });
+});
+
+test("what is kept, and what waits to be deleted, is counted when somebody asks", async () => {
+  await server.user();
+  for (const count of [1, 2, 3, 4]) await user.add(`https://${count}.example/`, guidOf(count));
+  await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  await user.remove(guidOf(2));
+  await server.drain();
+  await server.failDeletions("broken");
+  await user.remove(guidOf(3));
+  await server.drain();
+  await user.remove(guidOf(4));
+  server.clock.advance(90_000);
+  expect(await samples()).toMatchObject({
+    podkeep_users: 2,
+    podkeep_subscriptions: 2,
+    'podkeep_deletions{status="SUCCESS"}': 1,
+    'podkeep_deletions{status="FAILURE"}': 1,
+    'podkeep_deletions{status="PENDING"}': 1,
+    podkeep_deletion_oldest_pending_seconds: 90,
+  });
+});
+
+test("writes that wait together share a commit", async () => {
+  // The first request also records the use of the token.
+  await user.add("https://first.example/");
+  const before = await samples();
+  await Promise.all([1, 2, 3, 4].map((count) => user.add(`https://${count}.example/`, guidOf(count))));
+  const after = await samples();
+  const grown = (name: string) => after[name]! - before[name]!;
+  expect(grown("podkeep_commit_transactions_sum")).toBe(4);
+  expect(grown("podkeep_commit_duration_seconds_count")).toBeLessThan(4);
+  expect(after).toMatchObject({ podkeep_write_queue_length: 0, podkeep_database_up: 1 });
+  expect(after["podkeep_database_size_bytes"]! + after["podkeep_wal_size_bytes"]!).toBeGreaterThan(4096);
+});
+
+test("a database that is no longer the one on disk shows as down, without old figures", async () => {
+  await scrape();
+  renameSync(databaseFile(server.app.config), `${databaseFile(server.app.config)}.old`);
+  const found = await samples();
+  expect(found["podkeep_database_up"]).toBe(0);
+  expect(Object.keys(found)).not.toContain("podkeep_users");
+  expect(found["process_resident_memory_bytes"]).toBeGreaterThan(0);
+});
+
+test("the address of the metrics has nothing else", async () => {
+  expect((await metrics.fetch(server.app, new Request("http://127.0.0.1:9042/subscriptions"))).status).toBe(404);
+  expect((await user.request("GET", "/metrics")).status).toBe(404);
+});
+
+async function names(): Promise<Set<string>> {
+  await user.request("GET", "/subscriptions");
+  await server.send("GET", "/subscriptions");
+  return new Set(Object.keys(await samples()).map((sample) => sample.replace(/\{.*/, "")));
+}
+
+test("every query of the dashboard asks for metrics that there are", async () => {
+  const known = await names();
+  const queries = dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr));
+  expect(queries.length).toBeGreaterThan(8);
+  for (const query of queries) {
+    const asked = query.match(/\b(podkeep|process)_\w+/g) ?? [];
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.filter((name) => !known.has(name))).toEqual([]);
+  }
+});
+
+test("the documentation names every metric, and none that there is not", async () => {
+  const text = await Bun.file(new URL("../../docs/metrics.md", import.meta.url)).text();
+  const documented = new Set(text.match(/(?<=^\| `)\w+/gm));
+  const known = new Set([...(await names())].map((name) => name.replace(/_(bucket|sum|count)$/, "")));
+  expect(documented).toEqual(known);
+});
