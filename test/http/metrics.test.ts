@@ -1,8 +1,6 @@
 // What Prometheus is told, and that dashboard and documentation tell of the same.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { renameSync } from "node:fs";
 import dashboard from "../../docs/grafana.json";
-import { databaseFile } from "../../src/config.ts";
 import { createMetrics, type Metrics } from "../../src/http/metrics.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
@@ -84,7 +82,7 @@ test("what is kept, and what waits to be deleted, is counted when somebody asks"
   });
 });
 
-test("writes that wait together share a commit", async () => {
+test("commits are counted, and the writes in them", async () => {
   // The first request also records the use of the token.
   await user.add("https://first.example/");
   const before = await samples();
@@ -92,18 +90,10 @@ test("writes that wait together share a commit", async () => {
   const after = await samples();
   const grown = (name: string) => after[name]! - before[name]!;
   expect(grown("podkeep_commit_transactions_sum")).toBe(4);
-  expect(grown("podkeep_commit_duration_seconds_count")).toBeLessThan(4);
+  expect(grown("podkeep_commit_duration_seconds_count")).toBe(grown("podkeep_commit_transactions_count"));
   expect(after).toMatchObject({ podkeep_write_queue_length: 0, podkeep_database_up: 1 });
-  expect(after["podkeep_database_size_bytes"]! + after["podkeep_wal_size_bytes"]!).toBeGreaterThan(4096);
-});
-
-test("a database that is no longer the one on disk shows as down, without old figures", async () => {
-  await scrape();
-  renameSync(databaseFile(server.app.config), `${databaseFile(server.app.config)}.old`);
-  const found = await samples();
-  expect(found["podkeep_database_up"]).toBe(0);
-  expect(Object.keys(found)).not.toContain("podkeep_users");
-  expect(found["process_resident_memory_bytes"]).toBeGreaterThan(0);
+  expect(after["podkeep_database_size_bytes"]).toBeGreaterThan(0);
+  expect(after["process_resident_memory_bytes"]).toBeGreaterThan(1e6);
 });
 
 test("the address of the metrics has nothing else", async () => {
