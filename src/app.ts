@@ -1,7 +1,8 @@
 // The composition root: settings in, services' context and deletion worker out.
 import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
-import { type Config, databaseFile } from "./config.ts";
+import { backupFolder, type Config, databaseFile } from "./config.ts";
+import type { FolderUse } from "./db/lock.ts";
 import { openDatabase } from "./db/open.ts";
 import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
 import type { Probe } from "./probe.ts";
@@ -15,17 +16,28 @@ export interface App extends Context {
   close(): Promise<void>;
 }
 
+export interface Given {
+  clock?: Clock;
+  ids?: Ids;
+  log?: Logger;
+  probe?: Probe | undefined;
+  /** Whether this is the folder's one server or one of many commands, which is the default. */
+  use?: FolderUse;
+}
+
 /**
  * Opens the database and puts the app together. The worker rests until it is started.
- * @throws DomainError "config" where the database can't be used
+ * @throws DomainError "config" where the database can't be used, "conflict" where another use stands against it
  */
-export async function openApp(
-  config: Config,
-  given: { clock?: Clock; ids?: Ids; log?: Logger; probe?: Probe | undefined } = {},
-): Promise<App> {
+export async function openApp(config: Config, given: Given = {}): Promise<App> {
   const log = given.log ?? pino({ level: "silent" });
   const { probe } = given;
-  const database = await openDatabase(config.database_url ?? databaseFile(config), { ...config, probe });
+  const database = await openDatabase(config.database_url ?? databaseFile(config), {
+    ...config,
+    probe,
+    use: given.use ?? "command",
+    backup_dir: backupFolder(config),
+  });
   const context: Context = {
     database,
     clock: given.clock ?? systemClock,

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { Cron } from "croner";
 import { z } from "zod";
 import { DomainError, messageOf } from "./errors.ts";
 
@@ -30,6 +31,16 @@ const whole = (least: number, most: number) =>
 const url = z
   .url({ protocol: /^https?$/, error: "not an http or https address" })
   .transform((text) => text.replace(/\/+$/, ""));
+
+const schedule = z.string().transform((text, context) => {
+  try {
+    if (new Cron(text, { paused: true, mode: "5-part" }).nextRun() !== null) return text;
+    context.addIssue({ code: "custom", message: "a schedule that never comes" });
+  } catch {
+    context.addIssue({ code: "custom", message: "not a cron expression of five fields such as 30 3 * * *" });
+  }
+  return z.NEVER;
+});
 
 /** The settings. Environment name: PODKEEP_ and the key in capitals. Flag: the key with hyphens. */
 export const Settings = z.object({
@@ -71,6 +82,11 @@ export const Settings = z.object({
   deletion_pause_max: duration.prefault("1h").describe("Longest pause between attempts"),
   deletion_poll: duration.prefault("5s").describe("How often to look for deletions that other processes asked for"),
   drain_timeout: duration.prefault("10s").describe("How long a shutdown waits for requests under way"),
+  backup_schedule: schedule
+    .optional()
+    .describe("When the server makes backups, as a cron expression in local time: 30 3 * * *"),
+  backup_keep: whole(1, 10_000).prefault("7").describe("How many of the backups in the folder are kept"),
+  backup_dir: z.string().min(1).optional().describe("Folder for backups; without it, backups in the data folder"),
   log_level: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -140,3 +156,6 @@ function defaultDataDir(env: Environment): string {
 
 /** The database file in the data folder. */
 export const databaseFile = (config: Config) => join(config.data_dir, "podkeep.db");
+
+/** The folder where backups go by themselves. */
+export const backupFolder = (config: Config) => config.backup_dir ?? join(config.data_dir, "backups");

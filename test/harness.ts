@@ -58,6 +58,8 @@ export interface TestApp {
   drain(): Promise<void>;
   /** Closes everything and opens the same database again. */
   reopen(): Promise<void>;
+  /** Opens the database again that the test has closed. */
+  open(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -120,6 +122,9 @@ export async function openTestApp(
     drain: () => test.app.worker.drain(),
     async reopen() {
       await test.app.close();
+      await test.open();
+    },
+    async open() {
       test.app = await open();
       test.http = createHttp(test.app);
     },

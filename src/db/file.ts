@@ -1,7 +1,12 @@
-// The database file in the file system.
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+// The database file: where it lies, whether it is ours, and of which schema.
+import type { Database as Sqlite } from "bun:sqlite";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DomainError, messageOf } from "../errors.ts";
+import { type Dialect, MIGRATION_TABLE } from "./migrations.ts";
+
+/** Where a restored database is made ready, beside the one whose place it will take. */
+export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");
 
 /**
  * Makes the file and its folder where they are missing, for their owner alone. SQLite gives its companion files the
@@ -9,6 +14,10 @@ import { DomainError, messageOf } from "../errors.ts";
  * @throws DomainError "config"
  */
 export function prepareFile(file: string): void {
+  // An empty database in its place would look as if everything were lost.
+  if (!existsSync(file) && existsSync(dirname(stagedFile(file)))) {
+    throw new DomainError("config", "A restore was interrupted: run `podkeep backup restore` again");
+  }
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
@@ -25,3 +34,24 @@ export function identityOf(file: string): string | null {
 
 /** In bytes; 0 where there is no such file. */
 export const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+
+/** "podk": tells our files from those of other programs. */
+export const APPLICATION_ID = 0x706f646b;
+
+export const DIALECT: Dialect = { text: "text", tableOptions: "without rowid" };
+
+/** The first column of the first row; null where there is none. */
+export function firstValue(sqlite: Sqlite, sql: string): unknown {
+  return Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0] ?? null;
+}
+
+/** False for a database of another program, and for one that nothing was written to yet. */
+export const isOurs = (sqlite: Sqlite) => firstValue(sqlite, "pragma application_id") === APPLICATION_ID;
+
+/** Names of the migrations that the file holds. */
+export function appliedMigrations(sqlite: Sqlite): string[] {
+  return sqlite
+    .query<{ name: string }, []>(`select name from ${MIGRATION_TABLE} order by name`)
+    .all()
+    .map((row) => row.name);
+}

@@ -1,6 +1,7 @@
 // Chooses the engine: the one place that knows there are two.
 import type { Probe } from "../probe.ts";
 import type { Database } from "./database.ts";
+import type { FolderUse } from "./lock.ts";
 import type { Migrating } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -13,6 +14,10 @@ export interface DatabaseOptions {
   database_timeout: number;
   migrate: Migrating;
   probe?: Probe | undefined;
+  /** How the data folder is used. */
+  use: FolderUse;
+  /** Folder for the backup that is made before a migration of a file. */
+  backup_dir: string;
 }
 
 /**
@@ -21,8 +26,8 @@ export interface DatabaseOptions {
  * @throws DomainError "config" where the database can't be used
  */
 export function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
-  const { busy_timeout, database_pool, database_timeout, migrate, probe } = options;
+  const { database_pool, database_timeout, migrate, probe } = options;
   return /^postgres(ql)?:/.test(location)
     ? openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, probe })
-    : openSqlite({ file: location, busy_timeout, migrate, probe });
+    : openSqlite({ file: location, ...options });
 }

@@ -1,23 +1,19 @@
 // The embedded engine: one file, one writing connection with group commit, one reading connection.
-import { SQLiteError, type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
+import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
+import { dirname } from "node:path";
 import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Probe } from "../probe.ts";
+import { begin, codeOf } from "./busy.ts";
 import type { Database, DatabaseStatus } from "./database.ts";
 import { identityOf, prepareFile, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group.ts";
-import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "./migrations.ts";
+import { lockFolder } from "./lock.ts";
 import type { Schema } from "./schema.ts";
 import { Snapshot } from "./snapshot.ts";
 import { type Connection, readAnything } from "./statement.ts";
-
-/** "podk": tells our files from those of other programs. */
-const APPLICATION_ID = 0x706f646b;
-/** Bytes up to which a file is checked whole at every start. */
-const CHECKED_AT_START = 32 * 1024 * 1024;
-
-const DIALECT: Dialect = { text: "text", tableOptions: "without rowid" };
+import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
 // kysely-bun-sqlite prepares at every execution; a prepare() that keeps its statements halves the cost of a read.
 class CachingSqlite extends Sqlite {
@@ -84,22 +80,19 @@ function openHandle(file: string, plans: Map<object, CompiledQuery>): Handle {
   return { sqlite, connection: { kysely, plans, execute } };
 }
 
-export interface SqliteOptions {
-  file: string;
-  /** Milliseconds to wait for another process that writes. */
-  busy_timeout: number;
-  migrate: Migrating;
+export interface SqliteOptions extends UpgradeOptions {
   probe?: Probe | undefined;
 }
 
 /**
  * Opens the database file, makes it where it is missing, and migrates it.
- * @throws DomainError "config" where the file is not ours, damaged, from a newer program, or can't be written
+ * @throws DomainError "config" where the file is not ours, damaged, from a newer program, or can't be written,
+ * "conflict" where another use of its folder stands against this one
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
-  const { file, busy_timeout, migrate: migrating } = options;
+  const { file, busy_timeout, use } = options;
   const plans = new Map<object, CompiledQuery>();
-  prepareFile(file);
+  const unlock = lockFolder(dirname(file), use);
   const opened: Sqlite[] = [];
   const open = () => {
     const handle = openHandle(file, plans);
@@ -107,66 +100,19 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     return handle;
   };
   try {
+    prepareFile(file);
     const writer = open();
-    const applied = inspect(writer.sqlite, file);
+    const pending = isPending(writer.sqlite, options);
     await begin(writer.sqlite, busy_timeout, () => writer.sqlite.run("pragma journal_mode = wal"));
-    if (pendingMigrations(applied, DIALECT, migrating).length > 0) await migrateFile(writer, busy_timeout);
-    return new SqliteDatabase(writer, open(), open, options);
+    if (pending) await upgradeFile(writer.sqlite, writer.connection.kysely, options);
+    return new SqliteDatabase(writer, open(), open, options, unlock);
   } catch (error) {
     for (const sqlite of opened) sqlite.close();
+    unlock();
     if (error instanceof DomainError) throw error;
     throw new DomainError("config", `${file} can't be opened as a database: ${messageOf(error)}`, { cause: error });
   }
 }
-
-// Reads alone, so that a file that is not ours stays as it was.
-function inspect(sqlite: Sqlite, file: string): string[] {
-  if (sizeOf(file) === 0) return [];
-  const value = (sql: string) => Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0];
-  if (value("pragma application_id") !== APPLICATION_ID) {
-    if (value("select count(*) from sqlite_schema") === 0) return [];
-    throw new DomainError("config", `${file} is not a database of podkeep`);
-  }
-  if (sizeOf(file) <= CHECKED_AT_START) {
-    const found = value("pragma quick_check(1)");
-    if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
-  }
-  return sqlite
-    .query<{ name: string }, []>(`select name from ${MIGRATION_TABLE}`)
-    .all()
-    .map((row) => row.name);
-}
-
-async function migrateFile({ sqlite, connection }: Handle, busy_timeout: number): Promise<void> {
-  await begin(sqlite, busy_timeout, () => sqlite.run("begin immediate"));
-  try {
-    await migrate(connection.kysely, DIALECT, true);
-    sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
-    sqlite.run("commit");
-  } catch (error) {
-    if (sqlite.inTransaction) sqlite.run("rollback");
-    throw error;
-  }
-}
-
-/** Runs `act`, again and again while another process writes. @throws DomainError "unavailable" after `timeout` ms */
-async function begin(sqlite: Sqlite, timeout: number, act: () => void): Promise<void> {
-  const end = performance.now() + timeout;
-  for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
-    try {
-      return act();
-    } catch (error) {
-      if (!isBusy(error) || sqlite.inTransaction) throw error;
-      if (performance.now() > end) {
-        throw new DomainError("unavailable", "Another process is writing to the database", { retry_after: 5 });
-      }
-    }
-    await Bun.sleep(pause);
-  }
-}
-
-const codeOf = (error: unknown) => (error instanceof SQLiteError ? (error.code ?? "") : "");
-const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
 
 class SqliteDatabase implements Database {
   readonly #snapshot: Snapshot;
@@ -179,6 +125,7 @@ class SqliteDatabase implements Database {
     private readonly reader: Handle,
     private readonly reopen: () => Handle,
     private readonly options: SqliteOptions,
+    private readonly unlock: () => void,
   ) {
     this.#identity = identityOf(options.file);
     reader.sqlite.run("pragma query_only = on");
@@ -237,6 +184,7 @@ class SqliteDatabase implements Database {
     this.#snapshot.end();
     this.reader.sqlite.close();
     this.writer.sqlite.close();
+    this.unlock();
   }
 }
 

@@ -1,0 +1,156 @@
+// Copies of the SQLite file: whole before they get their name, checked before they are trusted.
+import { constants, Database as Sqlite } from "bun:sqlite";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { DomainError, messageOf } from "../errors.ts";
+import { appliedMigrations, DIALECT, firstValue, isOurs } from "./file.ts";
+import { pendingMigrations } from "./migrations.ts";
+
+/** What a database file holds. */
+export interface Contents {
+  /** Its schema version. */
+  schema: string;
+  /** Rows by table. */
+  tables: Record<string, number>;
+}
+
+/** How often a copy is made again because somebody wrote in the instant between its snapshot and the count of rows. */
+const ATTEMPTS = 10;
+
+/**
+ * Copies the database while others read and write it; the copy is compact, of mode 0600, checked and on disk.
+ * @throws DomainError "not_found" without a database, "conflict" where `to` exists, "unavailable" where it can't be
+ * written; then nothing is left of it
+ */
+export function copyDatabase(file: string, to: string): Contents {
+  if (!existsSync(file)) throw new DomainError("not_found", `There is no database ${file}`);
+  if (existsSync(to)) throw new DomainError("conflict", `${to} exists already`);
+  const partial = `${to}.partial`;
+  try {
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    for (let attempt = 1; ; attempt++) {
+      rmSync(partial, { force: true });
+      closeSync(openSync(partial, "wx", 0o600));
+      const expected = copyInto(file, partial);
+      const contents = checkCopy(partial);
+      if (Bun.deepEquals(contents, expected)) {
+        sync(partial);
+        renameSync(partial, to);
+        sync(dirname(to));
+        return contents;
+      }
+      if (attempt === ATTEMPTS) throw new Error("its rows are not those of the database");
+    }
+  } catch (error) {
+    for (const rest of [partial, `${partial}-journal`]) rmSync(rest, { force: true });
+    if (error instanceof DomainError && error.code === "config") throw error;
+    throw new DomainError("unavailable", `${to} could not be written: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+// SQLite's VACUUM INTO has a snapshot of its own, so the rows are counted on one that was taken just before.
+function copyInto(file: string, partial: string): Contents {
+  const witness = new Sqlite(file, { readwrite: true });
+  const source = new Sqlite(file, { readwrite: true });
+  try {
+    if (!isOurs(source)) throw new DomainError("config", `${file} is not a database of podkeep`);
+    witness.run("begin");
+    firstValue(witness, "select count(*) from sqlite_schema");
+    source.run("vacuum into ?", [partial]);
+    return contentsOf(witness);
+  } finally {
+    source.close();
+    witness.close();
+  }
+}
+
+function contentsOf(sqlite: Sqlite): Contents {
+  const names = sqlite
+    .query<{ name: string }, []>("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+    .all()
+    .map(({ name }) => name)
+    .sort();
+  return {
+    schema: appliedMigrations(sqlite).at(-1) ?? "",
+    tables: Object.fromEntries(
+      names.map((name) => [name, Number(firstValue(sqlite, `select count(*) from "${name}"`))]),
+    ),
+  };
+}
+
+/**
+ * Checks a copy from end to end without writing anything beside it.
+ * @throws DomainError "not_found", "invalid" where it is damaged, cut off or not ours, "config" where a newer program
+ * wrote it
+ */
+export function checkCopy(file: string): Contents {
+  if (!existsSync(file)) throw new DomainError("not_found", `There is no file ${file}`);
+  const log = `${file}-wal`;
+  if (existsSync(log) && statSync(log).size > 0) {
+    throw new DomainError("invalid", `${file} is a database in use and no backup: part of it is still in ${log}`);
+  }
+  let copy: Sqlite | undefined;
+  try {
+    // A database that nobody changes takes no locks and makes no companion files, so a read-only medium will do.
+    const address = `${pathToFileURL(resolve(file)).href}?immutable=1`;
+    copy = new Sqlite(address, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+    if (!isOurs(copy)) throw new Error("it is not a database of podkeep");
+    const found = firstValue(copy, "pragma integrity_check(1)");
+    if (found !== "ok") throw new Error(String(found));
+    if (firstValue(copy, "pragma foreign_key_check") !== null) throw new Error("rows that belong to nobody");
+    pendingMigrations(appliedMigrations(copy), DIALECT, "start");
+    return contentsOf(copy);
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
+    throw new DomainError("invalid", `${file} is no sound backup: ${messageOf(error)}`, { cause: error });
+  } finally {
+    copy?.close();
+  }
+}
+
+/** Copies a checked backup to where it can be opened. @throws DomainError "unavailable" where it can't be written */
+export function unpackCopy(copy: string, file: string): void {
+  try {
+    rmSync(dirname(file), { recursive: true, force: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    copyFileSync(copy, file);
+    chmodSync(file, 0o600);
+  } catch (error) {
+    throw new DomainError("unavailable", `${copy} could not be unpacked: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Puts the closed database `staged` in the place of `file`, whose files go to the folder `aside`. */
+export function replaceDatabase(staged: string, file: string, aside: string): void {
+  sync(staged);
+  const folder = dirname(file);
+  const old = readdirSync(folder).filter((name) => [basename(file), `${basename(file)}-wal`].includes(name));
+  if (old.length > 0) mkdirSync(aside, { mode: 0o700 });
+  for (const name of old) renameSync(join(folder, name), join(aside, name));
+  rmSync(`${file}-shm`, { force: true });
+  renameSync(staged, file);
+  sync(folder);
+  rmSync(dirname(staged), { recursive: true, force: true });
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,87 @@
+// Bringing a file of an older podkeep up to date: never under a running server, and never without a backup.
+import type { Database as Sqlite } from "bun:sqlite";
+import { rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Kysely } from "kysely";
+import { DomainError, messageOf } from "../errors.ts";
+import { copyDatabase } from "./backup.ts";
+import { begin } from "./busy.ts";
+import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, sizeOf } from "./file.ts";
+import { type FolderUse, lockFolder } from "./lock.ts";
+import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "./migrations.ts";
+import type { Schema } from "./schema.ts";
+
+/** Bytes up to which a file is checked whole at every start. */
+const CHECKED_AT_START = 32 * 1024 * 1024;
+
+export interface UpgradeOptions {
+  file: string;
+  /** Milliseconds to wait for another process that writes. */
+  busy_timeout: number;
+  migrate: Migrating;
+  use: FolderUse;
+  /** Folder for the backup that is made before a migration; null to make none. */
+  backup_dir: string | null;
+}
+
+/**
+ * Tells whether the file lacks migrations, or is new; reads alone, so that a file that is not ours stays as it was.
+ * @throws DomainError "config" where it is not ours, damaged, or of a newer program
+ */
+export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeOptions): boolean {
+  if (sizeOf(file) === 0) return true;
+  if (!isOurs(sqlite)) {
+    if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return true;
+    throw new DomainError("config", `${file} is not a database of podkeep`);
+  }
+  if (sizeOf(file) <= CHECKED_AT_START) {
+    const found = firstValue(sqlite, "pragma quick_check(1)");
+    if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
+  }
+  return pendingMigrations(appliedMigrations(sqlite), DIALECT, migrating).length > 0;
+}
+
+/** Brings the file up to this program's schema, with a backup of what was there. @throws DomainError "config" */
+export async function upgradeFile(sqlite: Sqlite, kysely: Kysely<Schema>, options: UpgradeOptions): Promise<void> {
+  const { file, busy_timeout, use, backup_dir } = options;
+  const unlock = use === "command" ? await waitForFolder(dirname(file), busy_timeout) : null;
+  try {
+    // Another process may have done it meanwhile.
+    if (!isPending(sqlite, options)) return;
+    if (isOurs(sqlite) && backup_dir !== null) backUpBefore(file, backup_dir);
+    await begin(sqlite, busy_timeout, () => sqlite.run("begin immediate"));
+    await migrate(kysely, DIALECT, true);
+    sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
+    sqlite.run("commit");
+  } catch (error) {
+    if (sqlite.inTransaction) sqlite.run("rollback");
+    throw error;
+  } finally {
+    unlock?.();
+  }
+}
+
+// No command changes the schema under a running server; two commands at a new folder take turns.
+async function waitForFolder(folder: string, timeout: number): Promise<() => void> {
+  for (const end = performance.now() + timeout; ; await Bun.sleep(20)) {
+    try {
+      return lockFolder(folder, "server");
+    } catch (error) {
+      if (performance.now() < end) continue;
+      throw new DomainError("config", "The server that runs is of an older version: restart it first", {
+        cause: error,
+      });
+    }
+  }
+}
+
+// One that was left by a migration that failed is replaced.
+function backUpBefore(file: string, backup_dir: string): void {
+  const to = join(backup_dir, `podkeep-before-${SCHEMA_VERSION}.db`);
+  rmSync(to, { force: true });
+  try {
+    copyDatabase(file, to);
+  } catch (error) {
+    throw new DomainError("config", `No migration without a backup: ${messageOf(error)}`, { cause: error });
+  }
+}

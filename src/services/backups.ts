@@ -1,0 +1,85 @@
+// Backups of the data folder: made while the server runs, checked, and thinned out.
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Clock } from "../clock.ts";
+import { backupFolder, type Config, databaseFile } from "../config.ts";
+import { type Contents, checkCopy, copyDatabase } from "../db/backup.ts";
+import { DomainError, messageOf } from "../errors.ts";
+
+/** Names that sort by age. */
+const NAME = /^podkeep-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.db$/;
+const DAY = 24 * 60 * 60 * 1000;
+
+export interface Backup extends Contents {
+  file: string;
+  bytes: number;
+}
+
+/** A time as it stands in names of files, which sort by it. */
+export const timeInName = (time: number) => new Date(time).toISOString().replace(/[:.]/g, "-");
+
+const nameAt = (time: number) => `podkeep-${timeInName(time)}.db`;
+const timeOf = (name: string) =>
+  Date.parse(name.slice(8, -3).replace(/T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z/, "T$1:$2:$3.$4Z"));
+
+function filesIn(folder: string): string[] {
+  try {
+    return existsSync(folder) ? readdirSync(folder) : [];
+  } catch (error) {
+    throw new DomainError("unavailable", `${folder} can't be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+const listBackups = (folder: string) =>
+  filesIn(folder)
+    .filter((name) => NAME.test(name))
+    .sort();
+
+/** @throws DomainError "config" where the data is not in the data folder */
+export function requireFolder({ database_url }: Config): void {
+  if (database_url === undefined) return;
+  throw new DomainError("config", "The data is on PostgreSQL: back it up with pg_dump and restore it with pg_restore");
+}
+
+/**
+ * Makes a backup while others read and write: in `file`, or under a name with the time in the folder for backups.
+ * @throws DomainError "conflict" where the file exists, "unavailable" where it can't be written
+ */
+export function createBackup(config: Config, clock: Clock, file?: string): Backup {
+  requireFolder(config);
+  const to = resolve(file ?? join(backupFolder(config), nextName(config, clock)));
+  return { file: to, ...copyDatabase(databaseFile(config), to), bytes: statSync(to).size };
+}
+
+// Later than every other name, even where the clock has gone back: the newest must not look like the oldest.
+function nextName(config: Config, clock: Clock): string {
+  const newest = listBackups(backupFolder(config)).at(-1);
+  return nameAt(Math.max(clock.now(), newest ? timeOf(newest) + 1 : 0));
+}
+
+/** When the newest backup in the folder was made, in Unix milliseconds; null where there is none. */
+export function latestBackup(config: Config): number | null {
+  const newest = listBackups(backupFolder(config)).at(-1);
+  return newest ? timeOf(newest) : null;
+}
+
+/** Reads a backup from end to end. @throws DomainError as `checkCopy` does */
+export function verifyBackup(file: string): Backup {
+  return { file: resolve(file), ...checkCopy(file), bytes: statSync(file).size };
+}
+
+/** Removes all but the newest `keep` backups from the folder, and gives the names of those that went. */
+export function pruneBackups(config: Config, clock: Clock, keep: number): string[] {
+  requireFolder(config);
+  const folder = backupFolder(config);
+  const old = listBackups(folder).slice(0, -keep);
+  for (const name of [...old, ...abandoned(folder, clock)]) rmSync(join(folder, name), { force: true });
+  return old;
+}
+
+// What a process left that was killed while it wrote.
+function abandoned(folder: string, clock: Clock): string[] {
+  return filesIn(folder)
+    .filter((name) => name.startsWith("podkeep-") && name.endsWith(".db.partial"))
+    .filter((name) => clock.now() - statSync(join(folder, name)).mtimeMs > DAY);
+}

@@ -1,0 +1,311 @@
+// What an operator gets from a backup, and what a listener gets after one was restored.
+
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openApp } from "../../src/app.ts";
+import { lockFolder } from "../../src/db/lock.ts";
+import { createBackup, pruneBackups, verifyBackup } from "../../src/services/backups.ts";
+import { restoreBackup } from "../../src/services/restore.ts";
+import { revokeToken } from "../../src/services/tokens.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../harness.ts";
+
+let podkeep: TestApp;
+let ann: TestUser;
+
+beforeEach(async () => {
+  podkeep = await openTestApp();
+  ann = await podkeep.user("ann");
+});
+afterEach(() => podkeep.close());
+
+const backup = (file?: string) => createBackup(podkeep.app.config, podkeep.clock, file);
+const inFolder = (name: string) => join(podkeep.folder, name);
+const mode = (file: string) => statSync(file).mode & 0o777;
+
+async function restore(file: string) {
+  await podkeep.app.close();
+  try {
+    return await restoreBackup(podkeep.app.config, podkeep.clock, file);
+  } finally {
+    await podkeep.open();
+  }
+}
+
+async function add(...feeds: string[]): Promise<string[]> {
+  const body = { subscriptions: feeds.map((name) => ({ feed_url: `https://${name}.test/rss` })) };
+  return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
+}
+
+interface Item {
+  feed_url: string;
+  guid: string;
+  is_subscribed: boolean;
+  subscription_changed: string;
+  new_guid?: string;
+  guid_changed?: string;
+  deleted?: string;
+}
+
+const list = async (since = ""): Promise<Item[]> =>
+  (await ann.request("GET", `/subscriptions?per_page=500&since=${since}`)).body.subscriptions;
+
+const latest = (items: Item[]) =>
+  items
+    .flatMap((item) => [item.subscription_changed, item.guid_changed ?? "", item.deleted ?? ""])
+    .sort()
+    .at(-1) ?? "";
+
+describe("making one", () => {
+  test("a backup holds what was acknowledged while the server runs, for its owner alone", async () => {
+    await add("a", "b", "c");
+    const made = backup();
+    expect(made.file).toStartWith(inFolder("backups/podkeep-2026-01-01T00-00-"));
+    expect(made.tables).toMatchObject({ users: 1, tokens: 1, subscriptions: 3, guids: 3, feeds: 3 });
+    expect([mode(made.file), mode(inFolder("backups"))]).toEqual([0o600, 0o700]);
+    expect(verifyBackup(made.file)).toEqual(made);
+    expect(readdirSync(inFolder("backups"))).toHaveLength(1);
+  });
+
+  test("backups made while others write hold whole transactions", async () => {
+    let stopped = false;
+    let written = 0;
+    const writing = (async () => {
+      for (; !stopped; written++) await add(`x${written}`, `y${written}`);
+    })();
+    for (let count = 0; count < 10; count++) {
+      await Bun.sleep(1);
+      const { tables } = backup();
+      expect(tables["subscriptions"]! % 2).toBe(0);
+      expect(tables["guids"]).toBe(tables["subscriptions"]!);
+    }
+    stopped = true;
+    await writing;
+    expect(written).toBeGreaterThan(0);
+  });
+
+  test("a backup never takes the place of another file", () => {
+    writeFileSync(inFolder("diary.txt"), "dear diary");
+    expect(() => backup(inFolder("diary.txt"))).toThrow("exists already");
+    expect(statSync(inFolder("diary.txt")).size).toBe(10);
+  });
+
+  test("where the folder can't be written, the reason is told", () => {
+    writeFileSync(inFolder("backups"), "a file");
+    expect(() => backup()).toThrow(/can't be read: .*ENOTDIR/);
+  });
+
+  test("the newest backups stay, even where the clock went back, and so do files with other names", () => {
+    const first = backup();
+    podkeep.clock.advance(1000);
+    backup();
+    podkeep.clock.set(START - 1_000_000);
+    const last = backup();
+    const own = backup(inFolder("backups/mine.db"));
+    expect(pruneBackups(podkeep.app.config, podkeep.clock, 2)).toEqual([first.file.slice(-35)]);
+    expect(readdirSync(inFolder("backups")).sort().slice(-1)).toEqual([last.file.slice(-35)]);
+    expect(existsSync(own.file)).toBe(true);
+  });
+
+  test("data on PostgreSQL is left to pg_dump", () => {
+    const config = { ...podkeep.app.config, database_url: "postgres://localhost/podkeep" };
+    expect(() => createBackup(config, podkeep.clock)).toThrow("pg_dump");
+  });
+});
+
+describe("checking one", () => {
+  const refused: [string, (file: string) => void, RegExp][] = [
+    ["cut off in the middle", (file) => truncateSync(file, 4096 * 5), /no sound backup/],
+    ["cut off within a page", (file) => truncateSync(file, statSync(file).size - 100), /no sound backup/],
+    ["cut off to nothing", (file) => truncateSync(file, 0), /not a database of podkeep/],
+    ["no database", (file) => writeFileSync(file, "x".repeat(10_000)), /file is not a database/],
+    ["of another program", (file) => change(file, "pragma application_id = 7"), /not a database of podkeep/],
+    [
+      "of a newer podkeep",
+      (file) => change(file, "insert into podkeep_migration values ('9999_x', '')"),
+      /newer podkeep/,
+    ],
+    ["with rows that belong to nobody", (file) => change(file, "delete from users"), /belong to nobody/],
+    ["beside a log that holds part of it", (file) => writeFileSync(`${file}-wal`, "x"), /in use/],
+  ];
+
+  for (const [what, spoil, reason] of refused) {
+    test(`a backup that is ${what} is refused, and the data stays`, async () => {
+      await add(...Array.from({ length: 50 }, (_, index) => `feed${index}`));
+      const { file } = backup();
+      const before = await list();
+      spoil(file);
+      expect(() => verifyBackup(file)).toThrow(reason);
+      await expect(restore(file)).rejects.toThrow(reason);
+      expect(await list()).toEqual(before);
+    });
+  }
+
+  test("a file that isn't there is not found", () => {
+    expect(() => verifyBackup(inFolder("none.db"))).toThrow("There is no file");
+  });
+});
+
+function change(file: string, sql: string): void {
+  const sqlite = new Sqlite(file);
+  sqlite.run("pragma foreign_keys = off");
+  sqlite.run(sql);
+  sqlite.close();
+}
+
+describe("restoring one", () => {
+  test("a client that is ahead of the backup hears of everything again", async () => {
+    const [a = "", b = "", c = ""] = await add("a", "b", "c");
+    await ann.request("DELETE", `/subscriptions/${c}`);
+    await podkeep.drain();
+    const { file } = backup();
+    podkeep.clock.advance(3_600_000);
+    await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    await ann.request("DELETE", `/subscriptions/${b}`);
+    await podkeep.drain();
+    const since = latest(await list());
+
+    await restore(file);
+    const news = await list(since);
+    expect(news).toEqual(await list());
+    expect(
+      news.map(({ feed_url, is_subscribed, deleted }) => [feed_url, is_subscribed, deleted !== undefined]),
+    ).toEqual([
+      ["https://a.test/rss", true, false],
+      ["https://b.test/rss", true, false],
+      ["https://c.test/rss", false, true],
+    ]);
+    expect(await list(latest(news))).toEqual([]);
+  });
+
+  test("a client that took up an old guid since the backup hears which one is right now", async () => {
+    const [old = ""] = await add("a");
+    const fresh = crypto.randomUUID();
+    await ann.request("PATCH", `/subscriptions/${old}`, { new_guid: fresh });
+    const { file } = backup();
+    await ann.request("PATCH", `/subscriptions/${fresh}`, { new_guid: old });
+    const since = latest(await list());
+
+    await restore(file);
+    expect(await list(since)).toMatchObject([{ guid: old, new_guid: fresh }]);
+  });
+
+  test("every item has a stamp of its own, in the old order, and later changes come after", async () => {
+    await add(...Array.from({ length: 30 }, (_, index) => `feed${index}`));
+    const { file } = backup();
+    const before = (await list()).map(({ feed_url }) => feed_url);
+    await restore(file);
+    const after = await list();
+    expect(after.map(({ feed_url }) => feed_url)).toEqual(before);
+    expect(new Set(after.map((item) => item.subscription_changed)).size).toBe(30);
+    await add("late");
+    expect(await list(latest(after))).toMatchObject([{ feed_url: "https://late.test/rss" }]);
+  });
+
+  test("stamps go on past those of a server whose clock was ahead", async () => {
+    const { file } = backup();
+    podkeep.clock.advance(30 * 86_400_000);
+    await add("a");
+    const since = latest(await list());
+    podkeep.clock.set(START);
+    await restore(file);
+    await add("b");
+    expect(await list(since)).toMatchObject([{ feed_url: "https://b.test/rss" }]);
+  });
+
+  test("a poll that was not modified before is answered in full after it", async () => {
+    await add("a");
+    const { file } = backup();
+    const { headers } = await ann.request("GET", "/subscriptions");
+    const poll = () => ann.request("GET", "/subscriptions", undefined, { "If-None-Match": headers.get("etag") ?? "" });
+    expect((await poll()).status).toBe(304);
+    await restore(file);
+    expect((await poll()).status).toBe(200);
+  });
+
+  test("a deletion id that was given out since is nobody else's", async () => {
+    const [a = "", b = ""] = await add("a", "b");
+    const { file } = backup();
+    const lost = (await ann.request("DELETE", `/subscriptions/${a}`)).body.deletion_id;
+    await restore(file);
+    expect((await ann.request("DELETE", `/subscriptions/${b}`)).body.deletion_id).not.toBe(lost);
+    expect((await ann.request("GET", `/deletions/${lost}`)).status).toBe(404);
+  });
+
+  test("a token that was revoked since stays revoked", async () => {
+    const { file } = backup();
+    await revokeToken(podkeep.app, ann.token.split("_")[1] ?? "");
+    await restore(file);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
+  });
+
+  test("the old data is kept aside as it was, and nothing else is left behind", async () => {
+    const { file } = backup(inFolder("b.db"));
+    await add("later");
+    const { replaced } = await restore(file);
+    const old = verifyBackup(join(replaced ?? "", "podkeep.db"));
+    expect(old.tables["subscriptions"]).toBe(1);
+    expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toEqual([
+      replaced?.split("/").at(-1) ?? "",
+    ]);
+    expect(mode(inFolder("podkeep.db"))).toBe(0o600);
+  });
+
+  test("data that is damaged beyond reading is kept aside too, and said so", async () => {
+    const { file } = backup();
+    await podkeep.app.close();
+    writeFileSync(inFolder("podkeep.db"), "rubbish");
+    const { replaced, unread } = await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect(unread).toContain("file is not a database");
+    expect(await Bun.file(join(replaced ?? "", "podkeep.db")).text()).toBe("rubbish");
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("an empty folder is a place to restore into", async () => {
+    await add("a");
+    const { file } = backup();
+    const config = { ...podkeep.app.config, data_dir: inFolder("elsewhere") };
+    expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ replaced: null, unread: null });
+    const moved = await openApp(config);
+    await moved.close();
+    expect(readdirSync(inFolder("elsewhere")).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+  });
+
+  test("nothing is restored while a server or a command uses the folder", async () => {
+    const { file } = backup();
+    await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow("stop it first");
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("while one is restored nobody opens the folder", async () => {
+    await podkeep.app.close();
+    const unlock = lockFolder(podkeep.folder, "restore");
+    await expect(openApp(podkeep.app.config)).rejects.toThrow("A backup is being restored");
+    unlock();
+    await podkeep.open();
+  });
+
+  test("after one that was cut off between old and new, podkeep asks for it again and starts no empty database", async () => {
+    const { file } = backup(inFolder("b.db"));
+    await podkeep.app.close();
+    mkdirSync(inFolder("restoring"));
+    mkdirSync(inFolder("aside"));
+    copyFileSync(inFolder("podkeep.db"), inFolder("aside/podkeep.db"));
+    await Bun.file(inFolder("podkeep.db")).delete();
+    await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
+    await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+});
+
+test("a folder serves one server at a time, and commands beside it", async () => {
+  const { config } = podkeep.app;
+  const server = await openApp(config, { use: "server" });
+  await expect(openApp(config, { use: "server" })).rejects.toThrow("Another podkeep server");
+  await (await openApp(config)).close();
+  await server.close();
+  await (await openApp(config, { use: "server" })).close();
+});
