@@ -48,7 +48,6 @@ export const Settings = z.object({
   database_url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, "not a postgres:// address")
-    .refine((text) => URL.canParse(text), "not a postgres:// address")
     .optional()
     .describe("postgres://… keeps the data on PostgreSQL instead of in the folder")
     .meta({ secret: true }),

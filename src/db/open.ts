@@ -1,5 +1,7 @@
 // Chooses the engine: the one place that knows there are two.
 import type { Probe } from "../probe.ts";
+import { existsSync } from "node:fs";
+import { DomainError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import type { FolderUse } from "./lock.ts";
 import type { Migrating } from "./migrations.ts";
@@ -13,21 +15,26 @@ export interface DatabaseOptions {
   /** Milliseconds. */
   database_timeout: number;
   migrate: Migrating;
+  /** False where a file that is missing is an error. */
+  create?: boolean;
   probe?: Probe | undefined;
   /** How the data folder is used. */
   use: FolderUse;
   /** Folder for the backup that is made before a migration of a file. */
-  backup_dir: string;
+  backup_dir: string | null;
 }
 
 /**
  * Opens a database and migrates it.
- * @param location a postgres:// address, or the path of a file
+ * @param location a postgres:// address, or the path of a file, with sqlite: before it or without
  * @throws DomainError "config" where the database can't be used
  */
-export function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
   const { database_pool, database_timeout, migrate, probe } = options;
-  return /^postgres(ql)?:/.test(location)
-    ? openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, probe })
-    : openSqlite({ file: location, ...options });
+  if (/^postgres(ql)?:\/\//.test(location)) {
+    return openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, probe });
+  }
+  const file = location.replace(/^sqlite:(\/\/)?/, "");
+  if (options.create === false && !existsSync(file)) throw new DomainError("config", `There is no file ${file}`);
+  return openSqlite({ file, ...options });
 }

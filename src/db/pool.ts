@@ -17,15 +17,20 @@ export interface PoolOptions {
 /** Milliseconds after the server should have ended a statement itself: no answer then means a dead connection. */
 const GRACE = 2000;
 
-/** A server's address as it may be shown: never with the password. */
+/**
+ * A server's address as it may be shown: never with the password.
+ * @throws DomainError "config" where the text is no such address
+ */
 export function describeServer(url: string): { server: string; user: string; database: string } {
-  const { hostname, port, username, pathname } = new URL(url);
-  const user = decodeURIComponent(username);
-  return {
-    server: `${hostname || "localhost"}:${port || 5432}`,
-    user,
-    database: decodeURIComponent(pathname.slice(1)) || user,
-  };
+  try {
+    const { hostname, port, username, pathname } = new URL(url);
+    const user = decodeURIComponent(username);
+    const database = decodeURIComponent(pathname.slice(1)) || user;
+    return { server: `${hostname || "localhost"}:${port || 5432}`, user, database };
+  } catch {
+    const example = "postgres://user:password@host:5432/database";
+    throw new DomainError("config", `The address of PostgreSQL can't be read; it looks like ${example}`);
+  }
 }
 
 export class Pool {

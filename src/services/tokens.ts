@@ -71,12 +71,13 @@ export async function revokeToken(
 export async function authenticate(context: Context, token: string): Promise<Identity> {
   const match = TOKEN.exec(token);
   if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
-  const [row] = await context.database.read((on) => findToken(on, { hash: hashOf(token) }));
+  const hash = hashOf(token);
+  const [row] = await context.database.read((on) => findToken(on, { hash }));
   const now = context.clock.now();
   if (!row) throw refuse("The token is unknown");
   if (row.revoked_at !== null) throw refuse("The token was revoked");
   if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired");
-  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, row.id, now);
+  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, hash, now);
   return { user_id: row.user_id, token_id: row.id, scope: row.scope };
 }
 
@@ -85,11 +86,11 @@ function refuse(message: string): DomainError {
 }
 
 // Nobody waits for it, and a full disk must not keep readers out.
-function recordUse({ database, recording }: Context, id: string, now: number): void {
-  if (recording.has(id)) return;
-  recording.add(id);
+function recordUse({ database, recording }: Context, hash: string, now: number): void {
+  if (recording.has(hash)) return;
+  recording.add(hash);
   database
-    .write((on) => useToken(on, { id, last_used_at: now }))
+    .write((on) => useToken(on, { hash, last_used_at: now }))
     .catch(() => {})
-    .finally(() => recording.delete(id));
+    .finally(() => recording.delete(hash));
 }

@@ -44,8 +44,8 @@ export const listTokens = statement((db) =>
     .orderBy("tokens.id"),
 );
 
-export const useToken = statement((db, p: { id: string; last_used_at: number }) =>
-  db.updateTable("tokens").set({ last_used_at: p.last_used_at }).where("id", "=", p.id),
+export const useToken = statement((db, p: { hash: string; last_used_at: number }) =>
+  db.updateTable("tokens").set({ last_used_at: p.last_used_at }).where("hash", "=", p.hash),
 );
 
 /** Revokes the token; one that is revoked already keeps its time. */

@@ -1,0 +1,123 @@
+// Moves everything from one database to another, whatever their engines: users, tokens, subscriptions, deletions.
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { openDatabase } from "../db/open.ts";
+import { DomainError } from "../errors.ts";
+import { countUsers, listUsersAfter, tables } from "../store/copy.ts";
+import { readClock } from "../store/users.ts";
+
+/** All that belongs to one user: table by table, row by row in the order of their keys. */
+type Belongings = Record<string, string | number | null>[][];
+
+export interface Copied {
+  /** Rows by table. */
+  counts: Record<string, number>;
+  /** SHA-256 over all rows, the same for equal databases of either engine. */
+  checksum: string;
+}
+
+export interface Progress {
+  step: "comparing" | "copying" | "verifying";
+  users: number;
+  of: number;
+  /** Rows that were read in this step. */
+  rows: number;
+}
+
+type Report = (progress: Progress) => void;
+
+/** Users under way at a time. */
+const BATCH = 8;
+
+/**
+ * Copies between two databases by their addresses: postgres://… or the path of a file.
+ * @throws DomainError "config" where one of them can't be opened, "conflict" where a server uses it, and as copyUsers does
+ */
+export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
+  // A file that a server uses is refused; of PostgreSQL nobody can tell.
+  const options = { ...config, use: "server", backup_dir: null } as const;
+  const source = await openDatabase(from, { ...options, create: false });
+  try {
+    const target = await openDatabase(to, options);
+    try {
+      return await copyUsers(source, target, report);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/**
+ * Copies user by user, each in one transaction, then reads both databases again and compares them. A copy that was
+ * interrupted goes on: what is there already is compared first.
+ * @throws DomainError "conflict" where the target holds anything that the source doesn't, or either is being written
+ */
+async function copyUsers(from: Database, to: Database, report: Report): Promise<Copied> {
+  const compare = async (user_id: string): Promise<Belongings> => {
+    const [source, target] = await Promise.all([readUser(from, user_id), readUser(to, user_id)]);
+    if (Bun.deepEquals(source, target)) return source;
+    throw new DomainError(
+      "conflict",
+      `User ${user_id} differs: the target was not empty, or a server is running. Stop all servers, empty the target and copy again`,
+    );
+  };
+  await walk(to, "comparing", report, compare);
+  await walk(from, "copying", report, async (user_id) => {
+    if (await hasUser(to, user_id)) return [];
+    const belongings = await readUser(from, user_id);
+    await writeUser(to, user_id, belongings);
+    return belongings;
+  });
+  const counts: Record<string, number> = Object.fromEntries(tables.map(({ name }) => [name, 0]));
+  const hash = new Bun.CryptoHasher("sha256");
+  await walk(from, "verifying", report, compare, (belongings) => {
+    hash.update(JSON.stringify(belongings));
+    for (const [index, { name }] of tables.entries())
+      counts[name] = (counts[name] ?? 0) + (belongings[index]?.length ?? 0);
+  });
+  if ((await usersIn(to)) !== counts["users"])
+    throw new DomainError("conflict", "A server is writing to the target: stop all servers and copy again");
+  return { counts, checksum: hash.digest("hex") };
+}
+
+/** Goes through all users of a database in the order of their ids; `done` gets what `act` gave in that order. */
+async function walk(
+  database: Database,
+  step: Progress["step"],
+  report: Report,
+  act: (user_id: string) => Promise<Belongings>,
+  done: (belongings: Belongings) => void = () => {},
+): Promise<void> {
+  const progress = { step, users: 0, of: await usersIn(database), rows: 0 };
+  for (let last: string | undefined = ""; last !== undefined; ) {
+    report(progress);
+    const users = await database.read((on) => listUsersAfter(on, { id: last ?? "", limit: BATCH }));
+    for (const belongings of await Promise.all(users.map(({ id }) => act(id)))) {
+      progress.rows += belongings.flat().length;
+      done(belongings);
+    }
+    progress.users += users.length;
+    last = users.at(-1)?.id;
+  }
+}
+
+const usersIn = async (database: Database) => (await database.read((on) => countUsers(on, {})))[0]?.count ?? 0;
+
+const hasUser = async (database: Database, id: string) =>
+  (await database.read((on) => readClock(on, { user_id: id }))).length > 0;
+
+function readUser(database: Database, user_id: string): Promise<Belongings> {
+  return database.read(async (on) => {
+    const belongings: Belongings = [];
+    for (const table of tables) belongings.push(await table.list(on, { user_id }));
+    return belongings;
+  });
+}
+
+function writeUser(database: Database, user_id: string, belongings: Belongings): Promise<void> {
+  return database.write(async (on) => {
+    for (const [index, table] of tables.entries()) await table.insert(on, {}, belongings[index] ?? []);
+  }, user_id);
+}
