@@ -1,7 +1,8 @@
 // Chooses the engine: the one place that knows there are two.
-import type { Probe } from "../probe.ts";
+
 import { existsSync } from "node:fs";
 import { DomainError } from "../errors.ts";
+import type { Probe } from "../probe.ts";
 import type { Database } from "./database.ts";
 import type { FolderUse } from "./lock.ts";
 import type { Migrating } from "./migrations.ts";
