@@ -97,6 +97,11 @@ export type SettingName = keyof Config;
 
 export const settingNames = Object.keys(Settings.shape) as SettingName[];
 export const envNameOf = (name: SettingName) => `PODKEEP_${name.toUpperCase()}`;
+/** A setting's default as one would write it; undefined where it has none. */
+export function defaultOf(name: SettingName): string | undefined {
+  const { def } = Settings.shape[name];
+  return "defaultValue" in def ? String(def.defaultValue) : undefined;
+}
 export const isSecret = (name: SettingName) => Settings.shape[name].meta()?.["secret"] === true;
 
 type Environment = Record<string, string | undefined>;

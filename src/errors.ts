@@ -1,6 +1,6 @@
 // The one vocabulary of errors that services throw and every face (HTTP, CLI) translates.
 
-/** Why something was refused. A new code does not compile until http/errors.ts and cli/errors.ts map it. */
+/** Why something was refused. A new code does not compile until http/errors.ts and cli/main.ts map it. */
 export type ErrorCode =
   | "unauthorized"
   | "not_found"

@@ -9,6 +9,7 @@ import { serveDeletions } from "./deletions.ts";
 import type { HttpEnv } from "./env.ts";
 import { answerError, invalidInput } from "./errors.ts";
 import { createGuards } from "./guards.ts";
+import { serveHealth } from "./health.ts";
 import { DOCUMENT } from "./openapi.ts";
 import { reportRequests } from "./report.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
@@ -20,6 +21,8 @@ export function createHttp(app: App): Http {
   const api = createApi(app);
   const http = new Hono<HttpEnv>();
   http.use(requestId());
+  // Before the log, which the watchers would fill.
+  serveHealth(http, app);
   http.use(reportRequests(app));
   http.use(async (c, next) => {
     // Without a proper Host header the URL has no origin, and Hono has routed another path than was asked.

@@ -1,0 +1,30 @@
+// `podkeep healthcheck`: asks the running server whether it lives, for containers without curl.
+import type { Command } from "commander";
+import { DomainError, messageOf } from "../src/errors.ts";
+import { localAddress } from "./address.ts";
+import { printResult } from "./output.ts";
+import { ADDRESS_SETTINGS, addSettings, settingsOf } from "./settings.ts";
+
+/** Milliseconds. */
+const PATIENCE = 3000;
+
+export function addHealthCommand(program: Command): void {
+  const command = program
+    .command("healthcheck")
+    .description("Tell whether the server on this machine answers")
+    .addHelpText("after", "\nExample: podkeep healthcheck --port 8042")
+    .action(() => checkHealth(command));
+  addSettings(command, ADDRESS_SETTINGS);
+}
+
+async function checkHealth(command: Command): Promise<void> {
+  const url = `${localAddress(settingsOf(command).config)}/livez`;
+  let status: number;
+  try {
+    ({ status } = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) }));
+  } catch (error) {
+    throw new DomainError("unavailable", `${url} does not answer: ${messageOf(error)}`);
+  }
+  if (status !== 200) throw new DomainError("unavailable", `${url} answers ${status}`);
+  await printResult(command, { ok: true, url }, () => `${url} answers`);
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bun
+// The program: its commands, and what exit code an error ends it with.
+import { Command, CommanderError } from "commander";
+import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
+import { VERSION } from "../src/version.ts";
+import { addHealthCommand } from "./healthcheck.ts";
+import { printError } from "./output.ts";
+import { addServeCommand } from "./serve.ts";
+import { addSettings, GLOBAL_SETTINGS } from "./settings.ts";
+
+const FAILED = 1;
+const USAGE = 2;
+const CONFIGURATION = 3;
+const NOT_FOUND = 4;
+
+/** The one table from error code to exit code. */
+const EXIT_CODES: Record<ErrorCode, number> = {
+  unauthorized: FAILED,
+  conflict: FAILED,
+  gone: FAILED,
+  too_large: FAILED,
+  too_many: FAILED,
+  unavailable: FAILED,
+  invalid: USAGE,
+  method_not_allowed: USAGE,
+  config: CONFIGURATION,
+  not_found: NOT_FOUND,
+};
+
+function createProgram(json: boolean): Command {
+  const program = new Command("podkeep")
+    .description("Keeps a listener's podcast subscriptions and syncs them between apps")
+    .version(VERSION)
+    .option("--json", "print JSON alone, errors too")
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError("(podkeep --help tells more)")
+    .exitOverride();
+  if (json) program.configureOutput({ writeErr: () => {} });
+  addSettings(program, GLOBAL_SETTINGS);
+  addServeCommand(program);
+  addHealthCommand(program);
+  return program.addHelpText(
+    "after",
+    "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",
+  );
+}
+
+/** Runs one command and gives the exit code. */
+async function run(args: string[]): Promise<number> {
+  const json = args.includes("--json");
+  try {
+    await createProgram(json).parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      // Commander has told people already.
+      if (json) printError(json, "usage", error.message.replace(/^error: /, ""));
+      return USAGE;
+    }
+    if (error instanceof DomainError) {
+      printError(json, error.code, error.message);
+      return EXIT_CODES[error.code];
+    }
+    printError(json, "internal", messageOf(error));
+    return FAILED;
+  }
+}
+
+// Before any file is made: what podkeep writes is its owner's alone.
+process.umask(0o077);
+process.exitCode = await run(process.argv.slice(2));

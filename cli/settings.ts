@@ -1,0 +1,35 @@
+// Settings as flags, made from their schema.
+import { type Command, Option } from "commander";
+import { defaultOf, readConfig, type SettingName, Settings, type Settled, settingNames } from "../src/config.ts";
+
+/** Settings that every command needs to find the data. */
+export const GLOBAL_SETTINGS: SettingName[] = ["data_dir", "database_url"];
+/** Settings from which the server's address follows. */
+export const ADDRESS_SETTINGS: SettingName[] = ["host", "port", "public_url"];
+/** What `serve` takes besides the global ones. */
+export const SERVE_SETTINGS = settingNames.filter((name) => !GLOBAL_SETTINGS.includes(name));
+
+export const flagOf = (name: SettingName) => `--${name.replaceAll("_", "-")}`;
+
+const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, describe(name));
+
+function describe(name: SettingName): string {
+  const fallback = defaultOf(name);
+  return `${Settings.shape[name].description}${fallback ? ` (default: ${fallback})` : ""}`;
+}
+
+/** Gives a command these settings as flags. */
+export function addSettings(command: Command, names: SettingName[]): void {
+  for (const name of names) command.addOption(optionOf(name));
+}
+
+/** The settings of a command that was parsed. @throws DomainError "config" */
+export function settingsOf(command: Command): Settled {
+  const given: Record<string, unknown> = command.optsWithGlobals();
+  const flags: Partial<Record<SettingName, string>> = {};
+  for (const name of settingNames) {
+    const value = given[optionOf(name).attributeName()];
+    if (typeof value === "string") flags[name] = value;
+  }
+  return readConfig(flags);
+}
