@@ -1,0 +1,123 @@
+// The yardstick: the least that serves the same requests from the same tables. No framework, no validation, no rules.
+// Usage: bare PORT FILE [JOBS IN A COMMIT]
+import { Database } from "bun:sqlite";
+
+interface Row {
+  id: number;
+  feed_url: string;
+  guid: string;
+  is_subscribed: number;
+  subscription_changed: number;
+}
+
+const [port, file = "", most = "256"] = process.argv.slice(2);
+const PODCASTS = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
+
+const db = new Database(file, { readwrite: true });
+db.run("pragma journal_mode = wal");
+db.run("pragma synchronous = full");
+
+const findToken = db.query<{ user_id: string; revoked_at: number | null }, [string]>(
+  "select user_id, revoked_at from tokens where hash = ?",
+);
+const findClock = db.query<{ clock: number }, [string]>("select clock from users where id = ?");
+const findPage = db.query<Row, [string, number, number, number]>(
+  "select * from subscriptions where user_id = ? and changed_at > ? order by changed_at limit ? offset ?",
+);
+const countAll = db.query<{ total: number }, [string, number]>(
+  "select count(*) as total from subscriptions where user_id = ? and changed_at > ?",
+);
+const findOne = db.query<Row, [string, string, string]>(
+  `select * from subscriptions where user_id = ?
+   and id = (select subscription from guids where user_id = ? and guid = ?)`,
+);
+const findDeletion = db.query<{ status: string }, [string, number]>(
+  "select status from deletions where user_id = ? and id = ?",
+);
+const nextIds = db.query<{ clock: number; last_subscription: number }, [number, string]>(
+  `update users set clock = max(clock + 1, ?), last_subscription = last_subscription + 1 where id = ?
+   returning clock, last_subscription`,
+);
+const addSubscription = db.query<null, [string, number, string, string, number, number]>(
+  "insert into subscriptions values (?, ?, ?, ?, 1, ?, null, null, ?)",
+);
+const addGuid = db.query<null, [string, string, number]>("insert into guids values (?, ?, ?, null)");
+const addFeed = db.query<null, [string, string, number]>("insert into feeds values (?, ?, ?)");
+
+function describe({ feed_url, guid, is_subscribed, subscription_changed }: Row) {
+  return {
+    feed_url,
+    guid,
+    is_subscribed: is_subscribed === 1,
+    subscription_changed: new Date(subscription_changed).toISOString(),
+  };
+}
+
+function list(user: string, url: URL, known: string | null): Response {
+  const etag = `"${findClock.get(user)?.clock}"`;
+  if (known === etag) return new Response(null, { status: 304, headers: { ETag: etag } });
+  const since = Date.parse(url.searchParams.get("since") ?? "") || 0;
+  const page = Number(url.searchParams.get("page") ?? 1);
+  const per_page = Number(url.searchParams.get("per_page") ?? 50);
+  const rows = findPage.all(user, since, per_page + 1, (page - 1) * per_page);
+  const whole = page === 1 && rows.length <= per_page;
+  const total = whole ? rows.length : (countAll.get(user, since)?.total ?? 0);
+  const subscriptions = rows.slice(0, per_page).map(describe);
+  const more = rows.length > per_page ? { next: `${url.origin}/subscriptions?page=${page + 1}` } : {};
+  return Response.json({ total, page, per_page, ...more, subscriptions }, { headers: { ETag: etag } });
+}
+
+function add(user: string, feed_url: string) {
+  const key = feed_url.slice(feed_url.indexOf("//") + 2);
+  const guid = Bun.randomUUIDv5(key, PODCASTS);
+  const { clock = 0, last_subscription: id = 0 } = nextIds.get(Date.now(), user) ?? {};
+  addSubscription.run(user, id, feed_url, guid, clock, clock);
+  addGuid.run(user, guid, id);
+  addFeed.run(user, Bun.SHA256.hash(key, "hex"), id);
+  return describe({ id, feed_url, guid, is_subscribed: 1, subscription_changed: clock });
+}
+
+// Group commit: all who wait share one transaction.
+const waiting: (() => () => void)[] = [];
+
+function commitGroup(): void {
+  const group = waiting.splice(0, Number(most));
+  db.run("begin immediate");
+  const answers = group.map((job) => job());
+  db.run("commit");
+  for (const answer of answers) answer();
+  if (waiting.length > 0) setImmediate(commitGroup);
+}
+
+function inGroup<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    waiting.push(() => {
+      const value = work();
+      return () => resolve(value);
+    });
+    if (waiting.length === 1) setImmediate(commitGroup);
+  });
+}
+
+Bun.serve({
+  hostname: "127.0.0.1",
+  port: Number(port),
+  development: false,
+  async fetch(request) {
+    const token = request.headers.get("authorization")?.slice("Bearer ".length) ?? "";
+    const owner = findToken.get(Bun.SHA256.hash(token, "hex"));
+    if (!owner || owner.revoked_at !== null) return new Response(null, { status: 401 });
+    const user = owner.user_id;
+    const url = new URL(request.url);
+    const [, noun, key] = url.pathname.split("/");
+    if (request.method === "POST") {
+      const body = (await request.json()) as { subscriptions: { feed_url: string }[] };
+      const success = await inGroup(() => body.subscriptions.map(({ feed_url }) => add(user, feed_url)));
+      return Response.json({ success, failure: [] });
+    }
+    if (noun === "deletions") return Response.json({ deletion_id: key, ...findDeletion.get(user, Number(key)) });
+    if (key === undefined) return list(user, url, request.headers.get("if-none-match"));
+    const row = findOne.get(user, user, key);
+    return row ? Response.json(describe(row)) : new Response(null, { status: 404 });
+  },
+});

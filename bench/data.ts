@@ -1,0 +1,125 @@
+// Databases to measure on: real users and tokens, and rows put in without the services.
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { openApp } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { readFeed } from "../src/services/feeds.ts";
+import { issueToken } from "../src/services/tokens.ts";
+import { createUser } from "../src/services/users.ts";
+
+/** The change stamp of every user's newest subscription. */
+const NEWEST = Date.parse("2026-01-01T00:00:00Z");
+
+export interface Data {
+  /** The data folder, as podkeep takes it. */
+  folder: string;
+  file: string;
+  /** A file with the users' tokens, one a line. */
+  tokenFile: string;
+  tokens: string[];
+}
+
+interface Options {
+  users: number;
+  /** Subscriptions of each. */
+  subscriptions: number;
+  /** How many of them have a pending deletion. */
+  deletions?: number;
+}
+
+/** Fills a new database in `folder`. */
+export async function fill(folder: string, { users, subscriptions, deletions = 0 }: Options): Promise<Data> {
+  const { config } = readConfig({ data_dir: folder }, {});
+  const app = await openApp(config);
+  const made = await Promise.all(
+    Array.from({ length: users }, async (_, index) => {
+      const name = `user${index}`;
+      const { id } = await createUser(app, name);
+      const { token } = await issueToken(app, name, { label: "bench", scope: "write", expires_at: null });
+      return { id, token };
+    }),
+  );
+  await app.close();
+
+  const file = join(folder, "podkeep.db");
+  const db = new Database(file, { readwrite: true });
+  // Else the first request of each token would write down that it was used.
+  db.run("update tokens set last_used_at = ?", [Date.now()]);
+  for (let start = 0; start < users; start += 100) {
+    db.run("begin");
+    for (const { id } of made.slice(start, start + 100)) {
+      insertRows(db, id, makeRows(subscriptions));
+      insertDeletions(db, id, deletions);
+      const counters = [NEWEST, subscriptions, deletions, id] as const;
+      db.run("update users set clock = ?, last_subscription = ?, last_deletion = ? where id = ?", [...counters]);
+    }
+    db.run("commit");
+  }
+  db.run("pragma wal_checkpoint(truncate)");
+  db.close();
+
+  const tokens = made.map(({ token }) => token);
+  const tokenFile = join(folder, "tokens");
+  await Bun.write(tokenFile, `${tokens.join("\n")}\n`);
+  return { folder, file, tokenFile, tokens };
+}
+
+interface Row {
+  id: number;
+  feed_url: string;
+  feed: string;
+  guid: string;
+  stamp: number;
+}
+
+/** `count` subscriptions of a user; their ids come after `from`, the stamp of number `count` is NEWEST. */
+export function makeRows(count: number, name = "bench", from = 0): Row[] {
+  return Array.from({ length: count }, (_, index) => {
+    const feed_url = feedAddress(name, index);
+    const feed = readFeed(feed_url);
+    if ("message" in feed) throw new Error(feed.message);
+    const id = from + index + 1;
+    return { id, feed_url, feed: feed.feed, guid: feed.computed_guid, stamp: NEWEST - count + id };
+  });
+}
+
+export const feedAddress = (name: string, index: number) => `https://feeds.example.com/${name}/${index}/podcast.xml`;
+
+const LARGEST_INSERT = 100;
+
+/** Inserts a user's rows, 100 a statement; the caller holds the transaction. */
+export function insertRows(db: Database, user: string, rows: Row[]): void {
+  for (let start = 0; start < rows.length; start += LARGEST_INSERT) {
+    const piece = rows.slice(start, start + LARGEST_INSERT);
+    const insert = (table: string, values: string, parameters: (row: Row) => (string | number)[]) =>
+      db
+        .query(`insert into ${table} values ${piece.map(() => values).join(", ")}`)
+        .run(...piece.flatMap((row) => parameters(row)));
+    insert("subscriptions", "(?, ?, ?, ?, 1, ?, null, null, ?)", ({ id, feed_url, guid, stamp }) => [
+      user,
+      id,
+      feed_url,
+      guid,
+      stamp,
+      stamp,
+    ]);
+    insert("guids", "(?, ?, ?, null)", ({ guid, id }) => [user, guid, id]);
+    insert("feeds", "(?, ?, ?)", ({ feed, id }) => [user, feed, id]);
+  }
+}
+
+function insertDeletions(db: Database, user: string, count: number): void {
+  const insert = db.query("insert into deletions values (?, ?, ?, 'PENDING', 0, null, 0, ?, ?, null)");
+  for (let id = 1; id <= count; id++) insert.run(user, id, id, NEWEST, NEWEST);
+}
+
+/** Waits until no deletion is pending any more. */
+export async function settle({ file }: Data): Promise<void> {
+  const db = new Database(file, { readonly: true });
+  const pending = db.query("select 1 from deletions where status = 'PENDING' limit 1");
+  for (let waited = 0; pending.get() !== null; waited += 10) {
+    if (waited > 60_000) throw new Error("Deletions are still pending after a minute");
+    await Bun.sleep(10);
+  }
+  db.close();
+}

@@ -1,0 +1,64 @@
+// `npm run bench`: builds both executables, runs the measures and prints one table.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { describeMachine } from "./machine.ts";
+import { measureDeletions } from "./measures/deletions.ts";
+import { measureExecutable } from "./measures/executable.ts";
+import { measureGrowth } from "./measures/growth.ts";
+import { measureReads } from "./measures/reads.ts";
+import { measureWrites } from "./measures/writes.ts";
+import { build } from "./programs.ts";
+import type { Bench } from "./rounds.ts";
+import { figureOf, formatTable, isMet, type Line } from "./table.ts";
+
+const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
+  reads: measureReads,
+  writes: measureWrites,
+  growth: measureGrowth,
+  deletions: measureDeletions,
+  executable: measureExecutable,
+};
+
+const USAGE = `npm run bench -- [options]
+  --only NAMES   run some measures alone, with commas between: ${Object.keys(MEASURES).join(", ")}
+  --rounds N     how often each side is measured, in turn (5)
+  --seconds N    how long each load lasts (3); the memory figure is taken after 20 times that
+  --json FILE    also write the table as JSON
+A quick look: npm run bench -- --only reads --rounds 1 --seconds 1`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: Object.keys(MEASURES).join(",") },
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "3" },
+    json: { type: "string" },
+    help: { type: "boolean" },
+  },
+});
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "podkeep-bench-"));
+try {
+  const programs = build(join(folder, "programs"));
+  const bench: Bench = { programs, folder, rounds: Number(values.rounds), seconds: Number(values.seconds) };
+  const lines: Line[] = [];
+  for (const name of values.only.split(",")) {
+    const measure = MEASURES[name];
+    if (!measure) throw new Error(`There is no measure ${name}\n${USAGE}`);
+    lines.push(...(await measure(bench)));
+  }
+  const machine = describeMachine();
+  console.log(`${machine}\n\n${formatTable(lines)}`);
+  const results = lines.map((line) => ({ ...line, figure: figureOf(line), met: isMet(line) }));
+  if (values.json) await Bun.write(values.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

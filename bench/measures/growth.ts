@@ -1,0 +1,56 @@
+// Whether answers get slower as the data grows.
+import { join } from "node:path";
+import { readPage } from "../client.ts";
+import { type Data, fill } from "../data.ts";
+import { type Server, start } from "../programs.ts";
+import { type Bench, inTurn } from "../rounds.ts";
+import type { Line } from "../table.ts";
+import { runLoad } from "../wrk.ts";
+
+const CONNECTIONS = 32;
+const goal = { most: 1.3 };
+
+export async function measureGrowth(bench: Bench): Promise<Line[]> {
+  return [...(await measureUsers(bench)), await measureDepth(bench)];
+}
+
+async function typicalTime({ seconds }: Bench, server: Server, { tokenFile }: Data, path: string): Promise<number> {
+  const load = { url: new URL(path, server.url).href, connections: CONNECTIONS, seconds, tokens: tokenFile };
+  return (await runLoad(load)).p50;
+}
+
+async function measureUsers(bench: Bench): Promise<Line[]> {
+  const few = await fill(join(bench.folder, "few"), { users: 10, subscriptions: 200 });
+  const many = await fill(join(bench.folder, "many"), { users: 10_000, subscriptions: 200 });
+  const small = await start(bench.programs, "podkeep", few);
+  const large = await start(bench.programs, "podkeep", many);
+  const compare = async (what: string, path: string): Promise<Line> => {
+    const times = await inTurn(bench.rounds, {
+      large: () => typicalTime(bench, large, many, path),
+      small: () => typicalTime(bench, small, few, path),
+    });
+    return { what, podkeep: times.large, yardstick: times.small, unit: "ms", goal };
+  };
+  const lines = [
+    await compare("poll p50, 10,000 users; 10", `/subscriptions?since=${new Date().toISOString()}`),
+    await compare("page p50, 10,000 users; 10", "/subscriptions?per_page=50"),
+  ];
+  await small.stop();
+  await large.stop();
+  return lines;
+}
+
+async function measureDepth(bench: Bench): Promise<Line> {
+  const data = await fill(join(bench.folder, "deep"), { users: 1, subscriptions: 50_000 });
+  const server = await start(bench.programs, "podkeep", data);
+  const first = "/subscriptions?per_page=50";
+  let last = first;
+  for (let next: string | undefined = first; next; next = (await readPage(server, data, next)).next) last = next;
+  const times = await inTurn(bench.rounds, {
+    last: () => typicalTime(bench, server, data, last),
+    first: () => typicalTime(bench, server, data, first),
+  });
+  await server.stop();
+  const what = "last page of 50,000 by next, p50; first";
+  return { what, podkeep: times.last, yardstick: times.first, unit: "ms", goal };
+}

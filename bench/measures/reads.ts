@@ -1,0 +1,44 @@
+// Requests that only read, at 32 connections, against the bare server on the same database.
+import { join } from "node:path";
+import { readPage, send } from "../client.ts";
+import { fill, settle } from "../data.ts";
+import { type Server, start } from "../programs.ts";
+import { type Bench, inTurn } from "../rounds.ts";
+import type { Line } from "../table.ts";
+import { runLoad } from "../wrk.ts";
+
+const CONNECTIONS = 32;
+
+export async function measureReads(bench: Bench): Promise<Line[]> {
+  const data = await fill(join(bench.folder, "reads"), { users: 1, subscriptions: 200, deletions: 1 });
+  const servers = {
+    podkeep: await start(bench.programs, "podkeep", data),
+    bare: await start(bench.programs, "bare", data),
+  };
+  await settle(data);
+  const [item] = (await readPage(servers.podkeep, data, "/subscriptions?per_page=1")).subscriptions;
+  const lines = [
+    await compare("poll with since, nothing new", `/subscriptions?since=${new Date().toISOString()}`, 0.6),
+    await compare("poll with If-None-Match, 304", "/subscriptions", 0.6, true),
+    await compare("page of 50 out of 200", "/subscriptions?per_page=50", 0.7),
+    await compare("GET one subscription", `/subscriptions/${item?.guid}`, 0.6),
+    await compare("GET one deletion", "/deletions/1", 0.6),
+  ];
+  await servers.podkeep.stop();
+  await servers.bare.stop();
+  return lines;
+
+  async function compare(what: string, path: string, least: number, conditional = false): Promise<Line> {
+    const rate = async (server: Server) => {
+      const url = server.url + path;
+      const known = conditional ? ((await send(server, data, path)).headers.get("ETag") ?? "") : "";
+      const load = { url, connections: CONNECTIONS, seconds: bench.seconds, tokens: data.tokenFile };
+      return (await runLoad({ ...load, send: { get: known } })).rate;
+    };
+    const { podkeep, bare } = await inTurn(bench.rounds, {
+      podkeep: () => rate(servers.podkeep),
+      bare: () => rate(servers.bare),
+    });
+    return { what, podkeep, yardstick: bare, unit: "requests/s", goal: { least } };
+  }
+}

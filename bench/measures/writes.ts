@@ -1,0 +1,107 @@
+// Adds: one item a request from many clients, on a quick disk and on a slow one, and many items in one request.
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { send } from "../client.ts";
+import { type Data, feedAddress, fill, insertRows, makeRows } from "../data.ts";
+import { type Server, start } from "../programs.ts";
+import { type Bench, inTurn, median } from "../rounds.ts";
+import type { Line } from "../table.ts";
+import { runLoad } from "../wrk.ts";
+
+const WRITERS = 64;
+/** Clients that poll while others write. */
+const POLLERS = 4;
+const ITEMS = 1000;
+
+export async function measureWrites(bench: Bench): Promise<Line[]> {
+  return [await measureAdds(bench), ...(await measureSlowDisk(bench)), await measureBulk(bench)];
+}
+
+const newData = (bench: Bench, name: string) =>
+  fill(join(bench.folder, name), { users: WRITERS, subscriptions: 50, deletions: 0 });
+
+let runs = 0;
+
+/** Adds a second, each of them durable before it is answered. */
+async function addsPerSecond({ seconds }: Bench, { url }: Server, { tokenFile }: Data): Promise<number> {
+  const add = `run${runs++}`;
+  const load = { url: `${url}/subscriptions`, connections: WRITERS, seconds, tokens: tokenFile, send: { add } };
+  return (await runLoad(load)).rate;
+}
+
+async function measureAdds(bench: Bench): Promise<Line> {
+  const data = { podkeep: await newData(bench, "adds"), bare: await newData(bench, "adds-bare") };
+  const podkeep = await start(bench.programs, "podkeep", data.podkeep);
+  const bare = await start(bench.programs, "bare", data.bare);
+  const rates = await inTurn(bench.rounds, {
+    podkeep: () => addsPerSecond(bench, podkeep, data.podkeep),
+    bare: () => addsPerSecond(bench, bare, data.bare),
+  });
+  await podkeep.stop();
+  await bare.stop();
+  const what = "durable adds, one item a POST";
+  return { what, podkeep: rates.podkeep, yardstick: rates.bare, unit: "requests/s", goal: { least: 0.5 } };
+}
+
+async function measureSlowDisk(bench: Bench): Promise<Line[]> {
+  const data = { podkeep: await newData(bench, "slow"), bare: await newData(bench, "slow-bare") };
+  const podkeep = await start(bench.programs, "podkeep", data.podkeep, { slow: true });
+  const bare = await start(bench.programs, "bare", data.bare, { slow: true, group: 1 });
+  const polls: number[] = [];
+  const rates = await inTurn(bench.rounds, {
+    podkeep: async () => {
+      const url = `${podkeep.url}/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
+      const { seconds } = bench;
+      const [rate, poll] = await Promise.all([
+        addsPerSecond(bench, podkeep, data.podkeep),
+        runLoad({ url, connections: POLLERS, seconds, tokens: data.podkeep.tokenFile }),
+      ]);
+      polls.push(poll.p99);
+      return rate;
+    },
+    bare: () => addsPerSecond(bench, bare, data.bare),
+  });
+  await podkeep.stop();
+  await bare.stop();
+  return [
+    {
+      what: "the same, fsync 10 ms slower; one commit per fsync",
+      podkeep: rates.podkeep,
+      yardstick: rates.bare,
+      unit: "requests/s",
+      goal: { least: 20 },
+    },
+    { what: "polls meanwhile, p99", podkeep: median(polls), yardstick: null, unit: "ms", goal: { most: 30 } },
+  ];
+}
+
+async function measureBulk(bench: Bench): Promise<Line> {
+  const data = await fill(join(bench.folder, "bulk"), { users: 1, subscriptions: 0 });
+  const raw = await fill(join(bench.folder, "bulk-raw"), { users: 1, subscriptions: 0 });
+  const podkeep = await start(bench.programs, "podkeep", data);
+  const db = new Database(raw.file, { readwrite: true });
+  db.run("pragma synchronous = full");
+  const user = db.query<{ id: string }, []>("select id from users").get()?.id ?? "";
+  let requests = 0;
+  const times = await inTurn(bench.rounds * 10, {
+    podkeep: () => {
+      const name = `post${requests++}`;
+      const subscriptions = Array.from({ length: ITEMS }, (_, index) => ({ feed_url: feedAddress(name, index) }));
+      return timed(async () => (await send(podkeep, data, "/subscriptions", { subscriptions })).text());
+    },
+    raw: async () => {
+      const rows = makeRows(ITEMS, `raw${requests}`, requests * ITEMS);
+      return timed(async () => db.transaction(() => insertRows(db, user, rows)).immediate());
+    },
+  });
+  await podkeep.stop();
+  db.close();
+  const what = "one POST of 1,000 items; raw inserts of the rows";
+  return { what, podkeep: times.podkeep, yardstick: times.raw, unit: "ms", goal: { most: 3 } };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await work();
+  return performance.now() - begin;
+}

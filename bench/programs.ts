@@ -1,0 +1,107 @@
+// The two executables: built the same way, started on a database, measured from outside.
+import { mkdirSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Data } from "./data.ts";
+
+const ROOT = join(import.meta.dir, "..");
+
+export interface Programs {
+  podkeep: string;
+  bare: string;
+  /** The library that makes fsync slow. */
+  slowsync: string;
+}
+
+/** Builds both executables and the slow disk. @throws Error where a tool is missing */
+export function build(folder: string): Programs {
+  for (const [tool, debian] of [
+    ["wrk", "wrk"],
+    ["gcc", "gcc libc6-dev"],
+  ]) {
+    if (!Bun.which(tool ?? "")) throw new Error(`The benchmark needs ${tool}: apt-get install -y ${debian}`);
+  }
+  mkdirSync(folder, { recursive: true });
+  const programs = {
+    podkeep: join(ROOT, "dist", "podkeep"),
+    bare: join(folder, "bare"),
+    slowsync: join(folder, "slowsync.so"),
+  };
+  run(process.execPath, join(ROOT, "scripts", "build.ts"));
+  run(process.execPath, "build", "--compile", "--minify", join(ROOT, "bench", "bare.ts"), "--outfile", programs.bare);
+  run("gcc", "-shared", "-fPIC", "-O2", "-o", programs.slowsync, join(ROOT, "bench", "slowsync.c"));
+  return programs;
+}
+
+function run(...command: string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd: ROOT, stdout: "ignore" });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stderr}`);
+}
+
+export interface Server {
+  url: string;
+  /** Milliseconds from the start of the process to its first answer. */
+  started: number;
+  /** Resident memory in MB. */
+  memory(): number;
+  stop(): Promise<void>;
+}
+
+export type Side = "podkeep" | "bare";
+
+interface Options {
+  /** Slows every fsync down by 10 ms. */
+  slow?: boolean;
+  /** How many writes the bare server puts into one commit. */
+  group?: number;
+}
+
+/** Starts one of the two on a database and waits for its first answer. */
+export async function start(
+  programs: Programs,
+  side: Side,
+  { folder, file, tokens }: Data,
+  { slow = false, group = 256 }: Options = {},
+): Promise<Server> {
+  const port = freePort();
+  const command =
+    side === "podkeep"
+      ? [programs.podkeep, "serve", "--data-dir", folder, "--port", String(port)]
+      : [programs.bare, String(port), file, String(group)];
+  const log = openSync(join(folder, `${side}.log`), "a");
+  const begin = performance.now();
+  const child = Bun.spawn(command, {
+    stdout: log,
+    stderr: log,
+    env: { ...process.env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await firstAnswer(url, tokens[0] ?? "", begin, () => child.exitCode !== null);
+  return {
+    url,
+    started: performance.now() - begin,
+    memory: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    async stop() {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+async function firstAnswer(url: string, token: string, begin: number, exited: () => boolean): Promise<void> {
+  while (performance.now() < begin + 30_000) {
+    if (exited()) throw new Error(`${url} ended before it answered; see the log beside its database`);
+    const headers = { Authorization: `Bearer ${token}` };
+    const answer = await fetch(`${url}/subscriptions?per_page=1`, { headers }).catch(() => null);
+    if (answer?.ok) return;
+    if (answer) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+    await Bun.sleep(1);
+  }
+  throw new Error(`${url} gave no answer`);
+}
+
+function freePort(): number {
+  const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const { port } = probe;
+  probe.stop(true);
+  return port ?? 0;
+}

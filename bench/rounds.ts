@@ -1,0 +1,32 @@
+// Fair turns: every side is measured once a round, and the medians of all rounds count.
+import type { Programs } from "./programs.ts";
+
+export interface Bench {
+  programs: Programs;
+  /** Where databases are made. */
+  folder: string;
+  rounds: number;
+  seconds: number;
+}
+
+/** Runs all sides in turn, as often as there are rounds, and gives each side's median. */
+export async function inTurn<Side extends string>(
+  rounds: number,
+  sides: Record<Side, () => Promise<number>>,
+): Promise<Record<Side, number>> {
+  const names = Object.keys(sides) as Side[];
+  const figures = names.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, name] of names.entries()) figures[index]?.push(await sides[name]());
+  }
+  return Object.fromEntries(names.map((name, index) => [name, median(figures[index] ?? [])])) as Record<Side, number>;
+}
+
+export function median(figures: number[]): number {
+  return percentile(figures, 50);
+}
+
+export function percentile(figures: number[], percent: number): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+}
