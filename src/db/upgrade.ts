@@ -78,8 +78,8 @@ async function waitForFolder(folder: string, timeout: number): Promise<() => voi
 // One that was left by a migration that failed is replaced.
 function backUpBefore(file: string, backup_dir: string): void {
   const to = join(backup_dir, `podkeep-before-${SCHEMA_VERSION}.db`);
-  rmSync(to, { force: true });
   try {
+    rmSync(to, { force: true });
     copyDatabase(file, to);
   } catch (error) {
     throw new DomainError("config", `No migration without a backup: ${messageOf(error)}`, { cause: error });

@@ -1,0 +1,18 @@
+// Writes the database of the present schema version and its answers: `npm run record-schema`, once for each release
+// that brings a migration. What was recorded is never written again.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { SCHEMA_VERSION } from "../../src/db/migrations.ts";
+import { createBackup } from "../../src/services/backups.ts";
+import { openTestApp } from "../harness.ts";
+import { ask, tell } from "./story.ts";
+
+const file = join(import.meta.dirname, `${SCHEMA_VERSION}.db.gz`);
+if (existsSync(file)) throw new Error(`${SCHEMA_VERSION} is recorded already`);
+const podkeep = await openTestApp();
+const ann = await tell(podkeep);
+const answers = { token: ann.token, answers: await ask((path) => ann.request("GET", path)) };
+const backup = createBackup(podkeep.app.config, podkeep.clock);
+await Bun.write(file, Bun.gzipSync(await Bun.file(backup.file).bytes()));
+await Bun.write(file.replace(/db\.gz$/, "json"), `${JSON.stringify(answers, null, 2)}\n`);
+await podkeep.close();

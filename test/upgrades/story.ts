@@ -1,0 +1,55 @@
+// What is written into a database of each schema version, and what is asked of it afterwards.
+import type { Answer, TestApp, TestUser } from "../harness.ts";
+
+const url = (name: string) => `https://${name}.example/rss?key=s3cret`;
+const GUIDS = {
+  own: "11111111-1111-4111-8111-111111111111",
+  renamed: "22222222-2222-4222-8222-222222222222",
+};
+
+/** Fills a new database with one of everything, and gives the listener who has it. */
+export async function tell(podkeep: TestApp): Promise<TestUser> {
+  const ann = await podkeep.user("ann");
+  const bob = await podkeep.user("bob");
+  const add = async (...names: string[]): Promise<string[]> => {
+    const body = { subscriptions: names.map((name) => ({ feed_url: url(name) })) };
+    return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
+  };
+  await bob.request("POST", "/subscriptions", { subscriptions: [{ feed_url: url("kept") }] });
+  await ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: url("own"), guid: GUIDS.own }] });
+  const [, left, renamed, merged, into, deleted, revived, pending] = await add(
+    "kept",
+    "left",
+    "renamed",
+    "merged",
+    "into",
+    "deleted",
+    "revived",
+    "pending",
+  );
+  podkeep.clock.advance(60_000);
+  await ann.request("PATCH", `/subscriptions/${left}`, { is_subscribed: false });
+  await ann.request("PATCH", `/subscriptions/${renamed}`, { new_guid: GUIDS.renamed, new_feed_url: url("moved") });
+  await ann.request("PATCH", `/subscriptions/${merged}`, { new_guid: into });
+  await ann.request("DELETE", `/subscriptions/${revived}`);
+  await add("revived");
+  await ann.request("DELETE", `/subscriptions/${deleted}`);
+  await podkeep.drain();
+  podkeep.clock.advance(60_000);
+  await ann.request("DELETE", `/subscriptions/${pending}`);
+  return ann;
+}
+
+/** What the listener is answered about all of it. */
+export async function ask(get: (path: string) => Promise<Answer>): Promise<Record<string, unknown>> {
+  const answers: Record<string, unknown> = {};
+  const list = await get("/subscriptions");
+  const guids = new Set<string>(list.body.subscriptions.map((item: { guid: string }) => item.guid));
+  const paths = [...guids].sort().map((guid) => `/subscriptions/${guid}`);
+  const deletions = [1, 2, 3, 4].map((id) => `/deletions/${id}`);
+  for (const path of ["/subscriptions", "/subscriptions?since=2026-01-01T00:00:30Z", ...paths, ...deletions]) {
+    const { status, body } = await get(path);
+    answers[path] = { status, body };
+  }
+  return answers;
+}
