@@ -31,7 +31,7 @@ test("pauses grow fourfold up to the longest", () => {
 describe("a deletion that fails", () => {
   beforeEach(async () => {
     await user.remove(A);
-    server.failDeletions("the disk is on fire");
+    await server.failDeletions("the disk is on fire");
   });
 
   test("is rolled back whole and tried again after each pause, not before", async () => {
@@ -58,7 +58,7 @@ describe("a deletion that fails", () => {
 
   test("succeeds at the next attempt when the cause is gone", async () => {
     await server.drain();
-    server.failDeletions(null);
+    await server.failDeletions(null);
     await server.drain();
     expect(await statusOf()).toBe("PENDING");
     server.clock.advance(MINUTE);
@@ -81,15 +81,15 @@ describe("a deletion that fails", () => {
     });
     expect(await user.changes(since)).toMatchObject([{ guid: A, is_subscribed: true }]);
     expect((await user.request("GET", `/subscriptions/${A}`)).status).toBe(200);
-    server.failDeletions(null);
+    await server.failDeletions(null);
     expect(await user.remove(A)).toBe(2);
     await server.drain();
     expect([await statusOf(1), await statusOf(2)]).toEqual(["FAILURE", "SUCCESS"]);
   });
 
   test("does not hold up the others", async () => {
-    server.sql("drop trigger refuse");
-    server.sql(`create trigger refuse before update of deleted on subscriptions when old.guid = '${A}'
+    await server.sql("drop trigger refuse");
+    await server.sql(`create trigger refuse before update of deleted on subscriptions when old.guid = '${A}'
       begin select raise(abort, 'only this one'); end`);
     for (const n of [2, 3, 4]) {
       await user.add(`https://${n}.example/`, guidOf(n));
@@ -111,9 +111,9 @@ describe("a pending deletion", () => {
 
   test("keeps its count and its pause over a restart", async () => {
     await user.remove(A);
-    server.failDeletions("no");
+    await server.failDeletions("no");
     await server.drain();
-    server.failDeletions(null);
+    await server.failDeletions(null);
     await server.reopen();
     await server.drain();
     expect(await record()).toMatchObject({ status: "PENDING", attempts: 1 });
@@ -124,7 +124,7 @@ describe("a pending deletion", () => {
 
   test("whose server died in each attempt ends as FAILURE", async () => {
     await user.remove(A);
-    server.sql("update deletions set attempts = 4");
+    await server.sql("update deletions set attempts = 4");
     await server.drain();
     expect((await user.request("GET", "/deletions/1")).body.message).toEndWith(
       ": the server stopped in the middle of the last attempt (attempt 4, the last one)",
@@ -141,10 +141,10 @@ describe("a pending deletion", () => {
 
   test("whose pause was reckoned while the clock was a little ahead waits no longer than the longest pause", async () => {
     await user.remove(A);
-    server.failDeletions("no");
+    await server.failDeletions("no");
     server.clock.advance(5 * MINUTE);
     await server.drain();
-    server.failDeletions(null);
+    await server.failDeletions(null);
     server.clock.set(START);
     await server.drain();
     expect(await statusOf()).toBe("PENDING");
@@ -169,11 +169,11 @@ test("two workers on one file do each record once", async () => {
       await user.add(`https://${n}.example/`, guidOf(n));
       await user.remove(guidOf(n));
     }
-    const before = server.sql("select clock from users")[0]?.["clock"];
+    const before = (await server.sql("select clock from users"))[0]?.["clock"];
     await Promise.all([server.drain(), other.worker.drain(), server.drain(), other.worker.drain()]);
     const records = await listDeletions(server.app, { user: "ann" });
     expect(records.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(Array(39).fill("SUCCESS 1"));
-    expect(server.sql("select clock from users")[0]?.["clock"]).toBe(Number(before) + 39);
+    expect((await server.sql("select clock from users"))[0]?.["clock"]).toBe(Number(before) + 39);
   } finally {
     await other.close();
   }

@@ -139,12 +139,12 @@ describe("an admin's retry", () => {
   const retry = (id: number) => retryDeletion(server.app, "ann", id);
   async function failForGood() {
     const id = await user.remove(A);
-    server.failDeletions("no");
+    await server.failDeletions("no");
     for (let n = 0; n < 20; n++) {
       await server.drain();
       server.clock.advance(3_600_000);
     }
-    server.failDeletions(null);
+    await server.failDeletions(null);
     expect(await statusOf(id)).toBe("FAILURE");
     return id;
   }
