@@ -1,6 +1,6 @@
 // Who uses a data folder: SQLite's own locks on an empty file, which end with the process however it ends.
 import { Database as Sqlite } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError, messageOf } from "../errors.ts";
 
@@ -23,7 +23,9 @@ export function lockFolder(folder: string, use: FolderUse): () => void {
   let lock: Sqlite | undefined;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    lock = new Sqlite(join(folder, "podkeep.lock"), { readwrite: true, create: true });
+    const file = join(folder, "podkeep.lock");
+    closeSync(openSync(file, "a", 0o600));
+    lock = new Sqlite(file, { readwrite: true });
     lock.run(BEGIN[use]);
     // A plain BEGIN locks nothing before the first read.
     lock.query("select count(*) from sqlite_schema").get();
