@@ -133,6 +133,8 @@ describe("is refused and left as it was:", () => {
       return rows;
     };
     const change = new Sqlite(file);
+    change.run("pragma foreign_keys = on");
+    change.run("delete from users");
     change.run("drop table users");
     change.close();
     const before = schema();

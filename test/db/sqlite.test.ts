@@ -1,7 +1,6 @@
 // The embedded engine at work: first use, snapshots, group commit, other processes on the file.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { sql } from "kysely";
 import { databaseFile } from "../../src/config.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
@@ -100,9 +99,12 @@ describe("writes that share a commit", () => {
 });
 
 test("two processes write to one file, and no change of either is lost to who follows the feed", async () => {
-  const other = Bun.spawn([process.execPath, join(import.meta.dir, "writer.ts"), server.folder, user.id, "60"], {
-    stderr: "inherit",
-  });
+  const other = Bun.spawn(
+    [process.execPath, Bun.fileURLToPath(import.meta.resolve("./writer.ts")), server.folder, user.id, "60"],
+    {
+      stderr: "inherit",
+    },
+  );
   server.clock.set(Date.now());
   const known = new Set<string>();
   let since = "";
