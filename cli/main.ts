@@ -3,10 +3,14 @@
 import { Command, CommanderError } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
 import { VERSION } from "../src/version.ts";
+import { addDeletionCommands } from "./deletions.ts";
 import { addHealthCommand } from "./healthcheck.ts";
+import { addOpmlCommands } from "./opml.ts";
 import { printError } from "./output.ts";
 import { addServeCommand } from "./serve.ts";
 import { addSettings, GLOBAL_SETTINGS } from "./settings.ts";
+import { addTokenCommands } from "./tokens.ts";
+import { addUserCommands } from "./users.ts";
 
 const FAILED = 1;
 const USAGE = 2;
@@ -38,6 +42,10 @@ function createProgram(json: boolean): Command {
   if (json) program.configureOutput({ writeErr: () => {} });
   addSettings(program, GLOBAL_SETTINGS);
   addServeCommand(program);
+  addUserCommands(program);
+  addTokenCommands(program);
+  addDeletionCommands(program);
+  addOpmlCommands(program);
   addHealthCommand(program);
   return program.addHelpText(
     "after",
@@ -69,4 +77,5 @@ async function run(args: string[]): Promise<number> {
 
 // Before any file is made: what podkeep writes is its owner's alone.
 process.umask(0o077);
-process.exitCode = await run(process.argv.slice(2));
+const exitCode = await run(process.argv.slice(2));
+if (exitCode !== 0) process.exitCode = exitCode;

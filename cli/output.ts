@@ -22,6 +22,35 @@ export function printError(json: boolean, code: string, message: string): void {
   process.stderr.write(json ? `${JSON.stringify({ error: { code, message } })}\n` : `${label} ${printable(message)}\n`);
 }
 
+const BORDERS =
+  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid middle";
+
+/** Lays rows out under a head. `none` stands for an empty table on a terminal. */
+export async function layTable(head: string[], rows: string[][], none: string): Promise<string> {
+  const cells = rows.map((row) => row.map(printable));
+  if (!process.stdout.isTTY) return [head, ...cells].map((row) => row.join("\t")).join("\n");
+  if (rows.length === 0) return none;
+  const { default: Table } = await import("cli-table3");
+  const table = new Table({
+    head: head.map(colorsOf(process.stdout).bold),
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 2 },
+    chars: Object.fromEntries(BORDERS.split(" ").map((name) => [name, ""])),
+  });
+  table.push(...cells);
+  return table.toString();
+}
+
+/** Lays names and values out, one pair a line. */
+export function layPairs(pairs: [name: string, value: string][]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  const { bold } = colorsOf(process.stdout);
+  return pairs.map(([name, value]) => `${bold(name.padEnd(width))}  ${printable(value)}`).join("\n");
+}
+
+/** A time as commands show it: UTC to the second. */
+export const formatTime = (ms: number | null): string | null =>
+  ms === null ? null : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+
 /** Text from elsewhere without what could steer a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, " ");

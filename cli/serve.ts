@@ -38,7 +38,7 @@ async function serve(command: Command): Promise<void> {
   try {
     const { openApp } = await import("../src/app.ts");
     const { createHttp } = await import("../src/http/server.ts");
-    app = await openApp(config, { log });
+    app = await openApp(config, { log, use: "server" });
     ready(createHttp(app));
     app.worker.start();
     await welcome(app, settled, server.url.origin, forPeople);

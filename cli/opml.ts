@@ -1,0 +1,90 @@
+// `podkeep opml`: subscriptions in and out as the files that podcast apps exchange.
+import { existsSync } from "node:fs";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { DomainError, messageOf } from "../src/errors.ts";
+import { exportFeeds, importFeeds } from "../src/services/imports.ts";
+import { requireUser } from "../src/services/users.ts";
+import { confirm } from "./confirm.ts";
+import { printable, printResult } from "./output.ts";
+import { withApp } from "./session.ts";
+
+export function addOpmlCommands(program: Command): void {
+  const opml = program.command("opml").description("Import and export subscriptions as OPML");
+  opml
+    .command("import <user> <file>")
+    .description("Subscribe to the podcasts of an OPML file; - reads standard input")
+    .option("--dry-run", "tell what would be added, and change nothing")
+    .addHelpText("after", "\nExample: podkeep opml import alice subscriptions.opml --dry-run")
+    .action((user: string, file: string, { dryRun = false }: { dryRun?: boolean }, command: Command) =>
+      importFile(user, file, dryRun, command),
+    );
+  opml
+    .command("export <user> [file]")
+    .description("Write the subscribed podcasts to a file with mode 0600, or to standard output")
+    .option("--yes", "replace the file where there is one, without asking")
+    .addHelpText("after", "\nExample: podkeep opml export alice alice.opml")
+    .action((user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
+      exportFile(user, file, yes, command),
+    );
+}
+
+async function importFile(user: string, file: string, dry_run: boolean, command: Command): Promise<void> {
+  const { decodeOpml, OpmlError, readOpml } = await import("../src/services/opml.ts");
+  const result = await withApp(command, async (app) => {
+    const { id } = await requireUser(app, user);
+    const bytes = await readInput(file);
+    try {
+      return await importFeeds(app, id, readOpml(decodeOpml(bytes)), { dry_run, progress: showProgress });
+    } catch (error) {
+      if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
+      throw error;
+    }
+  });
+  const [added, failed] = [dry_run ? "would be added" : "added", dry_run ? "would fail" : "failed"];
+  await printResult(command, { dry_run, ...result }, () =>
+    [
+      `${result.added.length} ${added}, ${result.present.length} there already, ${result.failed.length} ${failed}`,
+      ...(dry_run ? result.added.map((feed) => `${added}: ${printable(`${feed.title ?? ""} (${feed.host})`)}`) : []),
+      ...result.failed.map((feed) => `${failed}: ${printable(`${feed.title ?? ""} (${feed.host})`)}: ${feed.reason}`),
+    ].join("\n"),
+  );
+  if (result.failed.length > 0) process.exitCode = 1;
+}
+
+async function readInput(file: string): Promise<Uint8Array> {
+  if (file === "-") return Bun.stdin.bytes();
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${messageOf(error)}`);
+  }
+}
+
+function showProgress(done: number, all: number): void {
+  if (!process.stderr.isTTY) return;
+  process.stderr.write(`\r${done} of ${all}${done === all ? "\n" : ""}`);
+}
+
+async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {
+  const { writeOpml } = await import("../src/services/opml.ts");
+  const { feeds, text } = await withApp(command, async (app) => {
+    const { id } = await requireUser(app, user);
+    const feeds = await exportFeeds(app, id);
+    const date_created = new Date(app.clock.now()).toUTCString();
+    return { feeds, text: writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created }) };
+  });
+  if (file === undefined) {
+    await printResult(command, { user, feeds: feeds.length, opml: text }, () => text.trimEnd());
+    return;
+  }
+  if (existsSync(file)) await confirm(`Replace ${file}?`, yes);
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+    await chmod(file, 0o600);
+  } catch (error) {
+    throw new DomainError("conflict", `${file} can't be written: ${messageOf(error)}`);
+  }
+  await printResult(command, { user, feeds: feeds.length, file }, () => `Wrote ${feeds.length} podcasts to ${file}`);
+}

@@ -1,0 +1,109 @@
+// `podkeep token`: issues, lists and revokes the tokens that apps sign in with.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseDuration } from "../src/config.ts";
+import { parseDateTime } from "../src/contract/common.ts";
+import { DomainError } from "../src/errors.ts";
+import { issueToken, listTokens, revokeToken, type Scope } from "../src/services/tokens.ts";
+import { localAddress } from "./address.ts";
+import { confirm } from "./confirm.ts";
+import { formatTime, layPairs, layTable, printResult } from "./output.ts";
+import { withApp } from "./session.ts";
+import { ADDRESS_SETTINGS, addSettings } from "./settings.ts";
+
+interface IssueOptions {
+  label: string;
+  scope: Scope;
+  expires?: (now: number) => number;
+}
+
+export function addTokenCommands(program: Command): void {
+  const token = program.command("token").description("Issue, list and revoke tokens");
+  const issuing = token
+    .command("issue <user>")
+    .description("Issue a token; it is shown this once")
+    .option("--label <text>", "what it is for, such as the app's name", "")
+    .addOption(
+      new Option("--scope <scope>", "what it may do; write includes read").choices(["read", "write"]).default("write"),
+    )
+    .option("--expires <when>", "after 90d or 12h, or on 2027-01-31 (UTC); never without it", readExpiry)
+    .addHelpText("after", "\nExample: podkeep token issue alice --label AntennaPod --expires 90d")
+    .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
+  addSettings(issuing, ADDRESS_SETTINGS);
+  token
+    .command("list [user]")
+    .description("List tokens without their secrets")
+    .addHelpText("after", "\nExample: podkeep token list alice")
+    .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
+  token
+    .command("revoke <id>")
+    .description("Refuse a token from the next request on; token list shows the ids")
+    .option("--yes", "do not ask")
+    .addHelpText("after", "\nExample: podkeep token revoke abcdefghij --yes")
+    .action((id: string, { yes }: { yes?: boolean }, command: Command) => revoke(id, yes, command));
+}
+
+/** Reads a duration from now on, an RFC 3339 date-time, or a day, which means its beginning in UTC. */
+function readExpiry(text: string): (now: number) => number {
+  const pause = parseDuration(text);
+  if (pause !== null) return (now) => now + pause;
+  const time = parseDateTime(text) ?? parseDateTime(`${text}T00:00:00Z`);
+  if (time === null) throw new InvalidArgumentError("Give 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z.");
+  return () => time;
+}
+
+async function issue(user: string, { label, scope, expires }: IssueOptions, command: Command): Promise<void> {
+  await withApp(command, async (app) => {
+    const expires_at = expires ? expires(app.clock.now()) : null;
+    const { id, token } = await issueToken(app, user, { label, scope, expires_at });
+    const address = app.config.public_url ?? localAddress(app.config);
+    const header = `Authorization: Bearer ${token}`;
+    const issued = { id, user, token, label, scope, expires: formatTime(expires_at), address, header };
+    await printResult(command, issued, () =>
+      layPairs([
+        ["Token", token],
+        ["Address", address],
+        ["Header", header],
+        ["Scope", scope],
+        ["Expires", issued.expires ?? "never"],
+        ["", "The token is not shown again."],
+      ]),
+    );
+  });
+}
+
+function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expires_at: number | null }, now: number) {
+  if (revoked_at !== null) return "revoked";
+  return expires_at !== null && expires_at <= now ? "expired" : "active";
+}
+
+async function list(user: string | undefined, command: Command): Promise<void> {
+  const tokens = await withApp(command, async (app) =>
+    (await listTokens(app, user)).map((row) => ({
+      id: row.id,
+      user: row.user,
+      label: row.label,
+      scope: row.scope,
+      created: formatTime(row.created_at),
+      expires: formatTime(row.expires_at),
+      last_used: formatTime(row.last_used_at),
+      state: stateOf(row, app.clock.now()),
+    })),
+  );
+  await printResult(command, tokens, () =>
+    layTable(
+      ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
+      tokens.map((one) => Object.values(one).map((value) => value || "-")),
+      "There are no tokens",
+    ),
+  );
+}
+
+async function revoke(id: string, yes: boolean | undefined, command: Command): Promise<void> {
+  const revoked = await withApp(command, async (app) => {
+    if (!(await listTokens(app)).some((row) => row.id === id))
+      throw new DomainError("not_found", `There is no token ${id}`);
+    await confirm(`Revoke token ${id}?`, yes);
+    return revokeToken(app, id);
+  });
+  await printResult(command, { id, revoked: formatTime(revoked.revoked_at) }, () => `Revoked token ${id}`);
+}

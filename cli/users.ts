@@ -1,0 +1,58 @@
+// `podkeep user`: makes, lists and deletes users.
+import type { Command } from "commander";
+import { createUser, deleteUser, listUsers, requireUser } from "../src/services/users.ts";
+import { confirm } from "./confirm.ts";
+import { formatTime, layTable, printResult } from "./output.ts";
+import { withApp } from "./session.ts";
+
+export function addUserCommands(program: Command): void {
+  const user = program.command("user").description("Make, list and delete users");
+  user
+    .command("create <name>")
+    .description("Make a user; the first one may make the database")
+    .addHelpText("after", "\nExample: podkeep user create alice")
+    .action((name: string, _options: unknown, command: Command) => create(name, command));
+  user
+    .command("list")
+    .description("List users with how many podcasts and tokens they have")
+    .addHelpText("after", "\nExample: podkeep user list --json")
+    .action((_options: unknown, command: Command) => list(command));
+  user
+    .command("delete <name>")
+    .description("Delete a user with all tokens, subscriptions and deletions")
+    .option("--yes", "do not ask")
+    .addHelpText("after", "\nExample: podkeep user delete alice --yes")
+    .action((name: string, { yes }: { yes?: boolean }, command: Command) => remove(name, yes, command));
+}
+
+async function create(name: string, command: Command): Promise<void> {
+  const made = await withApp(command, (app) => createUser(app, name), { first: true });
+  await printResult(command, made, () => `Made user ${made.name}`);
+}
+
+async function list(command: Command): Promise<void> {
+  const rows = await withApp(command, listUsers);
+  const users = rows.map(({ id, name, created_at, subscriptions, tokens }) => ({
+    id,
+    name,
+    created: formatTime(created_at),
+    subscriptions: Number(subscriptions),
+    tokens: Number(tokens),
+  }));
+  await printResult(command, users, () =>
+    layTable(
+      ["NAME", "CREATED", "PODCASTS", "TOKENS"],
+      users.map((one) => [one.name, one.created ?? "-", String(one.subscriptions), String(one.tokens)]),
+      "There are no users",
+    ),
+  );
+}
+
+async function remove(name: string, yes: boolean | undefined, command: Command): Promise<void> {
+  await withApp(command, async (app) => {
+    await requireUser(app, name);
+    await confirm(`Delete ${name} with all tokens and subscriptions?`, yes);
+    await deleteUser(app, name);
+  });
+  await printResult(command, { name, deleted: true }, () => `Deleted user ${name}`);
+}

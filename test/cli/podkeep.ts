@@ -1,0 +1,57 @@
+// The program as a process of its own, with a data folder of its own.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into output of every shape
+  json: any;
+}
+
+const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
+
+/** Makes a folder and the means to run `program` on it; nothing of the caller's environment reaches it. */
+export function openProgram(program: string[] = SOURCE) {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-cli-"));
+  const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data") };
+  const spawn = (args: string[], stdin: "ignore" | Blob = "ignore") =>
+    Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" });
+
+  async function run(args: string[], input?: string): Promise<Ran> {
+    const child = spawn(args, input === undefined ? "ignore" : new Blob([input]));
+    const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    return { code, out, err, json: args.includes("--json") ? JSON.parse(code === 0 ? out : err || out) : null };
+  }
+
+  /** Starts a server on a free port and waits until it listens. */
+  async function serve(args: string[] = []) {
+    const child = spawn(["serve", "--port", "0", ...args]);
+    const reader = child.stdout.getReader();
+    let log = "";
+    while (!log.includes("listens on")) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`The server ended: ${await child.stderr.text()}`);
+      log += new TextDecoder().decode(value);
+    }
+    const address = /http:\/\/[\d.:]+/.exec(log)?.[0] ?? "";
+    return {
+      address,
+      log,
+      child,
+      async stop(): Promise<number> {
+        child.kill("SIGTERM");
+        return child.exited;
+      },
+    };
+  }
+  return {
+    folder,
+    data: env.PODKEEP_DATA_DIR,
+    run,
+    serve,
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
