@@ -35,7 +35,7 @@ export const ErrorBody = z
       .optional()
       .meta({ description: "Where the input is wrong and why", example: ["subscriptions.0.feed_url: required"] }),
   })
-  .meta({ id: "Error" });
+  .meta({ id: "Error", example: { code: "404", message: "Resource not found" } });
 
 export type ErrorBody = z.infer<typeof ErrorBody>;
 

@@ -12,7 +12,7 @@ const deletion_id = z.int().meta({ example: 1 });
 
 export const DeletionReceipt = z
   .object({ deletion_id, message: z.string().meta({ example: RECEIVED }) })
-  .meta({ id: "DeletionReceipt" });
+  .meta({ id: "DeletionReceipt", example: { deletion_id: 1, message: RECEIVED } });
 
 export type DeletionReceipt = z.infer<typeof DeletionReceipt>;
 
@@ -22,6 +22,6 @@ export const Deletion = z
     status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
     message: z.string().optional().meta({ example: MESSAGES.SUCCESS }),
   })
-  .meta({ id: "Deletion" });
+  .meta({ id: "Deletion", example: { deletion_id: 1, status: "SUCCESS", message: MESSAGES.SUCCESS } });
 
 export type Deletion = z.infer<typeof Deletion>;

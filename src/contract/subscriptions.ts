@@ -2,6 +2,11 @@
 import { z } from "zod";
 import { date_time, feed_url, guid, parseDateTime, positive } from "./common.ts";
 
+const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
+const FEED = "https://podnews.net/rss";
+const STAMP = "2026-11-21T08:30:00.000Z";
+const SUBSCRIPTION = { feed_url: FEED, guid: GUID, is_subscribed: true, subscription_changed: STAMP };
+
 export const Subscription = z
   .object({
     feed_url,
@@ -12,7 +17,7 @@ export const Subscription = z
     guid_changed: date_time.optional(),
     deleted: date_time.optional().meta({ description: "Present for deleted subscriptions" }),
   })
-  .meta({ id: "Subscription" });
+  .meta({ id: "Subscription", example: SUBSCRIPTION });
 
 export type Subscription = z.infer<typeof Subscription>;
 
@@ -65,7 +70,7 @@ export const SubscriptionPage = z
     previous: z.string().optional().meta({ format: "url" }),
     subscriptions: z.array(Subscription),
   })
-  .meta({ id: "SubscriptionPage" });
+  .meta({ id: "SubscriptionPage", example: { total: 1, page: 1, per_page: 50, subscriptions: [SUBSCRIPTION] } });
 
 export type SubscriptionPage = z.infer<typeof SubscriptionPage>;
 
@@ -82,7 +87,10 @@ export const NewSubscriptions = z
       }),
     ),
   })
-  .meta({ id: "NewSubscriptions" });
+  .meta({
+    id: "NewSubscriptions",
+    example: { subscriptions: [{ feed_url: FEED, guid: GUID }, { feed_url: "podnews.net/rss" }] },
+  });
 
 export type NewSubscriptions = z.infer<typeof NewSubscriptions>;
 
@@ -96,7 +104,10 @@ export const AddedSubscriptions = z
       }),
     ),
   })
-  .meta({ id: "AddedSubscriptions" });
+  .meta({
+    id: "AddedSubscriptions",
+    example: { success: [SUBSCRIPTION], failure: [{ feed_url: "podnews.net/rss", message: "No protocol present" }] },
+  });
 
 export type AddedSubscriptions = z.infer<typeof AddedSubscriptions>;
 
@@ -106,7 +117,7 @@ export const SubscriptionPatch = z
     new_guid: guid.optional(),
     is_subscribed: z.boolean().optional(),
   })
-  .meta({ id: "SubscriptionPatch" });
+  .meta({ id: "SubscriptionPatch", example: { is_subscribed: false } });
 
 export type SubscriptionPatch = z.infer<typeof SubscriptionPatch>;
 
@@ -118,6 +129,6 @@ export const PatchedSubscription = z
     new_guid: guid.optional(),
     guid_changed: date_time.optional(),
   })
-  .meta({ id: "PatchedSubscription" });
+  .meta({ id: "PatchedSubscription", example: { is_subscribed: false, subscription_changed: STAMP } });
 
 export type PatchedSubscription = z.infer<typeof PatchedSubscription>;

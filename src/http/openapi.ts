@@ -49,7 +49,7 @@ type ErrorAnswer = {
 /** The error answers of an operation: the given ones and those that any may have. */
 export function describeErrors(...codes: ErrorCode[]): Record<never, ErrorAnswer> {
   const answers: Record<number, ErrorAnswer> = {};
-  for (const code of [...codes, "too_many", "internal"] as const) {
+  for (const code of [...codes, "too_many", "internal", "unavailable"] as const) {
     const [status, message] = ANSWERS[code];
     answers[status] = {
       description: message,
