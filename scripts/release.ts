@@ -1,0 +1,48 @@
+// Builds what is published: `npm run release`, or `npm run release -- linux-arm64` for some platforms alone.
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "bun";
+
+/** Our names of platforms, which install.sh looks for, and Bun's. */
+const PLATFORMS: Record<string, string> = {
+  "linux-x64": "bun-linux-x64",
+  "linux-x64-musl": "bun-linux-x64-musl",
+  "linux-arm64": "bun-linux-arm64",
+  "linux-arm64-musl": "bun-linux-arm64-musl",
+  "darwin-x64": "bun-darwin-x64",
+  "darwin-arm64": "bun-darwin-arm64",
+};
+
+const ROOT = new URL("..", import.meta.url).pathname;
+const FOLDER = join(ROOT, "dist/release");
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** Builds one platform's executable, packs it, and gives its line of SHA256SUMS. */
+async function build(platform: string, target: string): Promise<string> {
+  const outfile = join(FOLDER, `podkeep-${platform}`);
+  const command = [process.execPath, join(ROOT, "scripts/build.ts"), "--target", target, "--outfile", outfile];
+  const { success, stderr } = Bun.spawnSync(command, { stdout: "ignore", stderr: "pipe" });
+  if (!success) throw new Error(`${platform} can't be built: ${stderr}`);
+  const whole = await Bun.file(outfile).bytes();
+  const packed = gzipSync(whole, { level: 9 });
+  await Bun.write(`${outfile}.gz`, packed);
+  rmSync(outfile);
+  console.log(`podkeep-${platform}.gz  ${megabytes(packed.length)}, unpacked ${megabytes(whole.length)}`);
+  return `${Bun.SHA256.hash(packed, "hex")}  podkeep-${platform}.gz\n`;
+}
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in PLATFORMS));
+if (unknown.length > 0) {
+  console.error(`No such platform: ${unknown.join(", ")}. There are ${Object.keys(PLATFORMS).join(", ")}`);
+  process.exit(2);
+}
+rmSync(FOLDER, { recursive: true, force: true });
+mkdirSync(FOLDER, { recursive: true });
+let sums = "";
+for (const [platform, target] of Object.entries(PLATFORMS)) {
+  if (wanted.length === 0 || wanted.includes(platform)) sums += await build(platform, target);
+}
+await Bun.write(join(FOLDER, "SHA256SUMS"), sums);
+copyFileSync(join(ROOT, "install.sh"), join(FOLDER, "install.sh"));

@@ -1,0 +1,118 @@
+// install.sh on machines of several kinds, with a local folder as its source.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const SCRIPT = new URL("../../install.sh", import.meta.url).pathname;
+
+let folder: string;
+let source: string;
+let bin: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "podkeep-install-"));
+  source = join(folder, "release");
+  bin = join(folder, "bin");
+  mkdirSync(source);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Publishes a program that says which one it is. */
+function publish(name: string, says = name): void {
+  const packed = Bun.gzipSync(Buffer.from(`#!/bin/sh\necho "${says}"\n`));
+  writeFileSync(join(source, `${name}.gz`), packed);
+  writeFileSync(join(source, "SHA256SUMS"), `${Bun.SHA256.hash(packed, "hex")}  ${name}.gz\n`, { flag: "a" });
+}
+
+/** Puts a program into the PATH that answers with this text, whatever it is asked. */
+function pose(name: string, script: string): void {
+  const tools = join(folder, "tools");
+  mkdirSync(tools, { recursive: true });
+  writeFileSync(join(tools, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(tools, name), 0o755);
+}
+
+function machine(system: string, hardware: string, { bits = 64, ldd = "ldd (GNU libc) 2.41" } = {}): void {
+  pose("uname", `[ "$1" = -s ] && echo ${system} || echo ${hardware}`);
+  pose("getconf", `echo ${bits}`);
+  pose("ldd", `echo "${ldd}" >&2`);
+}
+
+function install() {
+  const env = { PATH: `${join(folder, "tools")}:${process.env["PATH"]}`, PODKEEP_BASE_URL: source, PODKEEP_BIN: bin };
+  const { exitCode, stdout, stderr } = Bun.spawnSync(["sh", SCRIPT], { env });
+  return { exitCode, said: `${stdout}${stderr}` };
+}
+
+const runs = () =>
+  Bun.spawnSync([join(bin, "podkeep"), "--version"])
+    .stdout.toString()
+    .trim();
+
+test.each([
+  ["Linux", "x86_64", "ldd (GNU libc) 2.41", "podkeep-linux-x64"],
+  ["Linux", "x86_64", "musl libc (x86_64)", "podkeep-linux-x64-musl"],
+  ["Linux", "aarch64", "ldd (Debian GLIBC 2.41-12) 2.41", "podkeep-linux-arm64"],
+  ["Linux", "aarch64", "musl libc (aarch64)", "podkeep-linux-arm64-musl"],
+  ["Darwin", "arm64", "", "podkeep-darwin-arm64"],
+  ["Darwin", "x86_64", "", "podkeep-darwin-x64"],
+])("on %s %s with %s it installs %s", (system, hardware, ldd, name) => {
+  for (const kind of ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"]) publish(`podkeep-${kind}`);
+  for (const kind of ["linux-x64-musl", "linux-arm64-musl"]) publish(`podkeep-${kind}`);
+  machine(system, hardware, { ldd });
+  expect(install()).toMatchObject({ exitCode: 0, said: expect.stringContaining(`podkeep ${name} is installed`) });
+  expect(runs()).toBe(name);
+  expect(statSync(join(bin, "podkeep")).mode & 0o777).toBe(0o755);
+  expect(readdirSync(bin)).toEqual(["podkeep"]);
+});
+
+test("it replaces an older one", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  install();
+  rmSync(join(source, "SHA256SUMS"));
+  publish("podkeep-linux-x64", "1.1.0");
+  expect(install().exitCode).toBe(0);
+  expect(runs()).toBe("1.1.0");
+});
+
+test("a download that was damaged or exchanged is refused, and what was installed stays", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  install();
+  writeFileSync(join(source, "podkeep-linux-x64.gz"), Bun.gzipSync(Buffer.from("#!/bin/sh\necho evil\n")));
+  expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining("damaged") });
+  expect(runs()).toBe("1.0.0");
+  expect(readdirSync(bin)).toEqual(["podkeep"]);
+});
+
+test("a file that SHA256SUMS does not name is refused", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64");
+  writeFileSync(join(source, "SHA256SUMS"), "");
+  expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining("does not name") });
+  expect(existsSync(join(bin, "podkeep"))).toBe(false);
+});
+
+test("a program that does not run on this machine is not installed", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", '"; exit 127; echo "');
+  expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining("does not run here") });
+  expect(existsSync(join(bin, "podkeep"))).toBe(false);
+});
+
+test.each([
+  ["Linux", "armv7l", 32, "32-bit ARM"],
+  ["Linux", "aarch64", 32, "64-bit edition"],
+  ["Linux", "riscv64", 64, "no podkeep for riscv64"],
+  ["FreeBSD", "amd64", 64, "no podkeep for FreeBSD"],
+])("%s on %s with %d bits is refused with a reason", (system, hardware, bits, reason) => {
+  machine(system, hardware, { bits });
+  expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining(reason) });
+});
+
+test("a source that is not there is named", () => {
+  machine("Linux", "x86_64");
+  expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining(`${source}/SHA256SUMS`) });
+});
