@@ -3,7 +3,7 @@ FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 ARG TARGETARCH
 WORKDIR /src
 COPY package.json package-lock.json bunfig.toml ./
-RUN npm ci --no-audit --no-fund
+RUN npm install --no-save --no-audit --no-fund
 COPY . .
 RUN npm run -s build -- --target "bun-linux-$(echo "$TARGETARCH" | sed s/amd64/x64/)" --outfile /out/podkeep && mkdir /out/data
 

@@ -1,0 +1,49 @@
+// The compiled executable, from building it to a restart with everything still there.
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openProgram } from "./cli/podkeep.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "podkeep-build-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("the executable serves, syncs, deletes and remembers, and nothing in the current folder changes it", async () => {
+  const file = join(folder, "podkeep");
+  const build = Bun.spawn([process.execPath, join(import.meta.dir, "../scripts/build.ts"), "--outfile", file]);
+  expect(await build.exited).toBe(0);
+  const program = openProgram([file]);
+  writeFileSync(join(program.folder, ".env"), "PODKEEP_PORT=nonsense\n");
+  writeFileSync(join(program.folder, "bunfig.toml"), 'preload = ["./evil.ts"]\n');
+  writeFileSync(join(program.folder, "evil.ts"), "process.exit(77);\n");
+
+  let server = await program.serve();
+  expect(server.log).toContain(file);
+  await program.run(["user", "create", "alice"]);
+  const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(server.address + path, { headers, ...init });
+    return { status: answer.status, body: JSON.parse(await answer.text()) };
+  };
+  const items = ["https://a.example/feed", "https://b.example/feed"].map((feed_url) => ({ feed_url }));
+  const added = await ask("/v1/subscriptions", { method: "POST", body: JSON.stringify({ subscriptions: items }) });
+  const [{ guid }] = added.body.success;
+  const { deletion_id } = (await ask(`/v1/subscriptions/${guid}`, { method: "DELETE" })).body;
+  let status = "PENDING";
+  for (let tries = 0; status === "PENDING" && tries < 100; tries++) {
+    status = (await ask(`/v1/deletions/${deletion_id}`)).body.status;
+    await Bun.sleep(20);
+  }
+  expect(status).toBe("SUCCESS");
+  const before = await ask("/v1/subscriptions");
+  expect(before.body.total).toBe(2);
+  expect(await server.stop()).toBe(0);
+
+  server = await program.serve();
+  const after = await ask("/v1/subscriptions");
+  expect(after.body).toEqual(before.body);
+  expect((await ask(`/v1/subscriptions/${guid}`)).status).toBe(410);
+  expect(await server.stop()).toBe(0);
+  program.close();
+}, 60_000);
