@@ -13,8 +13,13 @@ export function commandLine(words: string, { config, sources }: Settled, names: 
   return `${programName()} ${words}${flags.join("")}`;
 }
 
+const isCompiled = () => Bun.main.startsWith("/$bunfs/");
+
+/** What starts this program once more. */
+export const programArguments = () => (isCompiled() ? [process.execPath] : [process.execPath, Bun.main]);
+
 function programName(): string {
-  if (Bun.main.startsWith("/$bunfs/")) {
+  if (isCompiled()) {
     return Bun.which("podkeep") === process.execPath ? "podkeep" : $.escape(process.execPath);
   }
   if (process.env["npm_lifecycle_event"]) {

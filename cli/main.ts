@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
 import { VERSION } from "../src/version.ts";
+import { addBackupCommands } from "./backup.ts";
 import { addDeletionCommands } from "./deletions.ts";
 import { addHealthCommand } from "./healthcheck.ts";
 import { addOpmlCommands } from "./opml.ts";
@@ -47,6 +48,7 @@ function createProgram(json: boolean): Command {
   addDeletionCommands(program);
   addOpmlCommands(program);
   addHealthCommand(program);
+  addBackupCommands(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",

@@ -35,18 +35,22 @@ async function serve(command: Command): Promise<void> {
   // The port comes first: where it is taken, no file has been touched. Who asks meanwhile waits a moment.
   const server = listen(config, http);
   let app: App;
+  let endBackups: () => void;
   try {
     const { openApp } = await import("../src/app.ts");
     const { createHttp } = await import("../src/http/server.ts");
     app = await openApp(config, { log, use: "server" });
     ready(createHttp(app));
     app.worker.start();
+    const { scheduleBackups } = await import("./schedule.ts");
+    endBackups = scheduleBackups(config, log);
     await welcome(app, settled, server.url.origin, forPeople);
   } catch (error) {
     await server.stop(true);
     throw error;
   }
   await signalled(log);
+  endBackups();
   await drain(server, app);
   log.info("stopped");
   process.exit(0);

@@ -128,7 +128,11 @@ export function readConfig(flags: Partial<Record<SettingName, string>>, env: Env
     sources[name] = source;
   }
   const parsed = Settings.safeParse(given);
-  if (parsed.success) return { config: parsed.data, sources };
+  if (parsed.success) {
+    if (parsed.data.database_url === undefined || parsed.data.backup_schedule === undefined)
+      return { config: parsed.data, sources };
+    throw new DomainError("config", "PODKEEP_BACKUP_SCHEDULE: the data is on PostgreSQL; back it up with pg_dump");
+  }
   const details = parsed.error.issues.map(({ path, message }) => {
     const name = path[0] as SettingName;
     return `${sources[name] === "flag" ? `--${name.replaceAll("_", "-")}` : envNameOf(name)}: ${message}`;

@@ -32,11 +32,9 @@ const ATTEMPTS = 10;
 
 /**
  * Copies the database while others read and write it; the copy is compact, of mode 0600, checked and on disk.
- * @throws DomainError "not_found" without a database, "conflict" where `to` exists, "unavailable" where it can't be
- * written; then nothing is left of it
+ * @throws DomainError "conflict" where `to` exists, "unavailable" where it can't be written; then nothing is left of it
  */
 export function copyDatabase(file: string, to: string): Contents {
-  if (!existsSync(file)) throw new DomainError("not_found", `There is no database ${file}`);
   if (existsSync(to)) throw new DomainError("conflict", `${to} exists already`);
   const partial = `${to}.partial`;
   try {

@@ -26,6 +26,8 @@ export function lockFolder(folder: string, use: FolderUse): () => void {
     const file = join(folder, "podkeep.lock");
     closeSync(openSync(file, "a", 0o600));
     lock = new Sqlite(file, { readwrite: true });
+    // A journal in a file would be left behind by a process that is killed.
+    lock.run("pragma journal_mode = memory");
     lock.run(BEGIN[use]);
     // A plain BEGIN locks nothing before the first read.
     lock.query("select count(*) from sqlite_schema").get();

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import { backupFolder, type Config, databaseFile } from "../config.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/backup.ts";
+import { lockFolder } from "../db/lock.ts";
 import { DomainError, messageOf } from "../errors.ts";
 
 /** Names that sort by age. */
@@ -43,12 +44,19 @@ export function requireFolder({ database_url }: Config): void {
 
 /**
  * Makes a backup while others read and write: in `file`, or under a name with the time in the folder for backups.
- * @throws DomainError "conflict" where the file exists, "unavailable" where it can't be written
+ * @throws DomainError "not_found" without a database, "conflict" where the file exists, "unavailable" where it can't be written
  */
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
   requireFolder(config);
-  const to = resolve(file ?? join(backupFolder(config), nextName(config, clock)));
-  return { file: to, ...copyDatabase(databaseFile(config), to), bytes: statSync(to).size };
+  const database = databaseFile(config);
+  if (!existsSync(database)) throw new DomainError("not_found", `There is no database ${database}`);
+  const unlock = lockFolder(config.data_dir, "command");
+  try {
+    const to = resolve(file ?? join(backupFolder(config), nextName(config, clock)));
+    return { file: to, ...copyDatabase(database, to), bytes: statSync(to).size };
+  } finally {
+    unlock();
+  }
 }
 
 // Later than every other name, even where the clock has gone back: the newest must not look like the oldest.

@@ -11,7 +11,7 @@ export interface Ran {
   json: any;
 }
 
-const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
+export const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
 
 /** Makes a folder and the means to run `program` on it; nothing of the caller's environment reaches it. */
 export function openProgram(program: string[] = SOURCE) {

@@ -1,0 +1,44 @@
+// Backups that the server makes by itself, each in a process of its own: copying would hold up the requests.
+import { Cron } from "croner";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { systemClock } from "../src/clock.ts";
+import { backupFolder, type Config } from "../src/config.ts";
+import { messageOf } from "../src/errors.ts";
+import { latestBackup, pruneBackups } from "../src/services/backups.ts";
+import { programArguments } from "./invocation.ts";
+
+const Made = z.object({ file: z.string(), bytes: z.number() });
+
+/**
+ * Makes backups by the schedule, and now where one was missed while the server was off.
+ * @returns the function that ends it
+ */
+export function scheduleBackups(config: Config, log: Logger): () => void {
+  if (config.backup_schedule === undefined) return () => {};
+  const ended = new AbortController();
+  const run = () => makeBackup(config, log, ended.signal);
+  const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
+  const missed = cron.previousRuns(1)[0];
+  if (missed && (latestBackup(config) ?? 0) < missed.getTime()) void cron.trigger();
+  return () => {
+    cron.stop();
+    ended.abort();
+  };
+}
+
+async function makeBackup(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  try {
+    const folders = ["--data-dir", config.data_dir, "--backup-dir", backupFolder(config)];
+    const command = [...programArguments(), "backup", "create", "--json", ...folders];
+    const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
+    const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
+    if (signal.aborted) return;
+    if (code !== 0) throw new Error(errors.trim() || `exit code ${code}`);
+    const { file, bytes } = Made.parse(JSON.parse(output));
+    const removed = pruneBackups(config, systemClock, config.backup_keep);
+    log.info({ file, bytes, removed: removed.length }, "backup made");
+  } catch (error) {
+    log.error({ reason: messageOf(error) }, "backup failed");
+  }
+}
