@@ -7,7 +7,7 @@ import type { OpmlFeed } from "./opml.ts";
 import { addSubscriptions } from "./subscriptions.ts";
 
 /** A feed of an import as people may see it: without its address, which may hold a secret. */
-export interface ImportedFeed {
+interface ImportedFeed {
   title: string | null;
   host: string | null;
 }
