@@ -1,0 +1,278 @@
+// What listeners get from their apps' OPML files, and what they get back.
+
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../src/services/opml.ts";
+
+const HEAD = { title: "Subscriptions of alice", date_created: "Sat, 01 Mar 2025 10:00:00 GMT" };
+const opml = (outlines: string) => `<opml version="2.0"><body>${outlines}</body></opml>`;
+const addresses = (text: string) => readOpml(text).map((feed) => feed.feed_url);
+
+/** The OpmlError that reading ends with; anything else fails the test. */
+function refusal(text: string): string {
+  try {
+    readOpml(text);
+  } catch (error) {
+    if (error instanceof OpmlError) return error.message;
+    throw error;
+  }
+  throw new Error("It was read");
+}
+
+describe("reading", () => {
+  test("a Pocket Casts export gives all of its 72 podcasts, in its order", async () => {
+    const file = await Bun.file(new URL("opml/subscriptions.opml", import.meta.url)).bytes();
+    const feeds = readOpml(decodeOpml(file));
+    expect(feeds).toHaveLength(72);
+    expect(feeds[0]).toEqual({ feed_url: "https://feeds.simplecast.com/dLRotFGk", title: "Developer Tea" });
+  });
+
+  test("podcasts in folders of folders are found, in the order of the file", () => {
+    const text = opml(`
+      <outline text="News"><outline text="Daily"><outline text="A" xmlUrl="https://a.example/"/></outline>
+      <outline text="B" xmlUrl="https://b.example/"><outline text="C" xmlUrl="https://c.example/"/></outline></outline>
+      <outline text="D" xmlUrl="https://d.example/"></outline>`);
+    expect(addresses(text)).toEqual([
+      "https://a.example/",
+      "https://b.example/",
+      "https://c.example/",
+      "https://d.example/",
+    ]);
+  });
+
+  test("folders nested a hundred thousand deep are no obstacle", () => {
+    const [open, close] = ['<outline text="f">', "</outline>"].map((tag) => tag.repeat(100_000));
+    expect(addresses(opml(`${open}<outline xmlUrl="https://a.example/"/>${close}`))).toEqual(["https://a.example/"]);
+  });
+
+  test.each([
+    ["A&amp;B &eacute;&uuml;&szlig;&Ntilde;", "A&B éüßÑ"],
+    ["a&nbsp;b&mdash;c&hellip;&rsquo;&quot;&apos;&lt;", "a\u00a0b—c…’\"'<"],
+    ["&#233; &#xE9; &#128251;", "é é 📻"],
+    ["Q&amp;amp;A &amp;eacute;", "Q&amp;A &eacute;"],
+    ["Q & A &unheard;", "Q & A &unheard;"],
+    ["  &#10;spaced \n", "spaced"],
+  ])("the title %j is read as %j", (written, title) => {
+    expect(readOpml(opml(`<outline text="${written}" xmlUrl="https://a.example/"/>`))[0]?.title).toBe(title);
+  });
+
+  test("entities in addresses are resolved once, and a bare ampersand stays", () => {
+    expect(addresses(opml(`<outline xmlUrl=" https://a.example/?x=1&amp;y=%26&z=2&amp;amp;q "/>`))).toEqual([
+      "https://a.example/?x=1&y=%26&z=2&amp;q",
+    ]);
+  });
+
+  test.each([
+    ["xmlurl", `<outline text="T" type="rss" xmlurl="https://a.example/"/>`],
+    ["xmlURL", `<outline text='T' xmlURL='https://a.example/'/>`],
+    ["url with type rss", `<outline text="T" type="RSS" url="https://a.example/"/>`],
+    ["url with an empty xmlUrl", `<outline text="T" type="rss" xmlUrl="" url="https://a.example/"/>`],
+    ["upper case", `<OUTLINE TEXT="T" XMLURL="https://a.example/"/>`],
+    ["title without text", `<outline text="" title="T" xmlUrl="https://a.example/"/>`],
+    ["text before title", `<outline title="other" text="T" xmlUrl="https://a.example/"/>`],
+    ["an outline that is not closed", `<outline text="T" xmlUrl="https://a.example/">`],
+  ])("a podcast is found by %s", (_, outline) => {
+    expect(readOpml(opml(outline))).toEqual([{ feed_url: "https://a.example/", title: "T" }]);
+  });
+
+  test("a podcast without a title has none", () => {
+    expect(readOpml(opml(`<outline xmlUrl="https://a.example/"/>`))[0]?.title).toBeNull();
+  });
+
+  test("a link that is no feed, and a folder, are no podcasts", () => {
+    expect(
+      readOpml(opml(`<outline type="link" url="https://a.example/"/><outline text="Folder" xmlUrl=" "/>`)),
+    ).toEqual([]);
+  });
+
+  test("an address that comes twice counts once, with its first title; another spelling is another address", () => {
+    const outline = (title: string, url: string) => `<outline text="${title}" xmlUrl="${url}"/>`;
+    const text = opml(
+      outline("1", "https://a.example/") + outline("2", "https://a.example/") + outline("3", "https://a.example"),
+    );
+    expect(readOpml(text)).toEqual([
+      { feed_url: "https://a.example/", title: "1" },
+      { feed_url: "https://a.example", title: "3" },
+    ]);
+  });
+
+  test("byte order mark, DOCTYPE, comments, CDATA, upper-case tags and Windows line ends do no harm", () => {
+    const text = `\ufeff<?xml version="1.0"?>\r\n<!DOCTYPE opml [<!ENTITY who "me">]><!-- <opml> -->\r\n<OPML VERSION="1.1">
+      <HEAD><TITLE><![CDATA[<outline xmlUrl="https://no.example/"/>]]></TITLE></HEAD>\r\n<BODY>
+      <!-- <outline xmlUrl="https://no.example/"/> --><OUTLINE text="By &who;"\r\n\txmlUrl="https://a.example/"/></BODY></OPML>\r\n`;
+    expect(readOpml(text)).toEqual([{ feed_url: "https://a.example/", title: "By me" }]);
+  });
+
+  test("a list without podcasts is a list", () => {
+    expect(readOpml(opml(""))).toEqual([]);
+  });
+});
+
+describe("what is no OPML is refused, saying why", () => {
+  const whole = opml(`<outline text="A" xmlUrl="https://user:secret@a.example/"/>`);
+  test.each([
+    ["an empty file", "", "The file is empty"],
+    ["white space", "\ufeff \n", "The file is empty"],
+    ["a web page", `<!doctype html><html><script>if (a<b) c="</script><body><p>Hi`, "The file is not OPML"],
+    ["JSON", `{"opml": ["https://a.example/"]}`, "The file is not OPML"],
+    ["RSS", `<rss><channel><title>&lt;opml></title></channel></rss>`, "The file is not OPML"],
+    ["RSS with an OPML in it", `<rss>${whole}</rss>`, "The file is not OPML"],
+    ["an OPML without a body", `<opml version="2.0"><head/></opml>`, "The OPML file has no body"],
+    [
+      "a file cut off between tags",
+      whole.slice(0, whole.indexOf("</body>")),
+      "The OPML file is cut off: its end is missing",
+    ],
+    ["a file cut off in a tag", whole.slice(0, whole.indexOf("@")), "The OPML file is cut off or its XML is broken"],
+    ["a file over the limit", opml(" ".repeat(17 * 1024 * 1024)), "The file is too large for a subscription list"],
+    ["__proto__ as an attribute", opml(`<outline __proto__="x"/>`), "The OPML file is cut off or its XML is broken"],
+    ["__proto__ as a tag", opml("<__proto__ a='b'/>"), "The OPML file is cut off or its XML is broken"],
+  ])("%s", (_, text, message) => {
+    expect(refusal(text)).toBe(message);
+  });
+
+  test("a file cut off anywhere, never naming an address", () => {
+    for (let end = 0; end < whole.length; end++)
+      expect(refusal(whole.slice(0, end))).toMatch(/^The (OPML )?file [^/@]+$/);
+  });
+
+  test("any text at all is read or refused", () => {
+    const pieces = fc.constantFrom(
+      "<",
+      ">",
+      "/",
+      "<!--",
+      "<![CDATA[",
+      "<!DOCTYPE ",
+      "[",
+      "&",
+      ";",
+      '"',
+      "opml",
+      "body",
+      "=",
+      "?",
+    );
+    const soup = fc.array(fc.oneof(pieces, fc.string({ unit: "binary" }))).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(soup, fc.boolean(), (text, inside) => {
+        try {
+          readOpml(inside ? opml(text) : text);
+        } catch (error) {
+          expect(error).toBeInstanceOf(OpmlError);
+        }
+      }),
+    );
+  });
+
+  test("entities that swell are not expanded, and none reads a file", () => {
+    const laughs = Array.from({ length: 9 }, (_, i) => `<!ENTITY l${i + 1} "${`&l${i};`.repeat(10)}">`).join("");
+    const outline = (entity: string) => opml(`<outline text="${entity}" xmlUrl="https://a.example/"/>`);
+    expect(readOpml(`<!DOCTYPE opml [<!ENTITY l0 "ha">${laughs}]>${outline("&l9;")}`)[0]?.title).toBe("&l9;");
+    expect(refusal(`<!DOCTYPE opml [<!ENTITY a "${"a".repeat(9999)}">]>${outline("&a;".repeat(99_999))}`)).toMatch(
+      "broken",
+    );
+    expect(refusal(`<!DOCTYPE opml [<!ENTITY a SYSTEM "file:///etc/hostname">]>${outline("&a;")}`)).toMatch("broken");
+  });
+});
+
+describe("decoding", () => {
+  const text = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?><opml>é€</opml>`;
+  const utf16 = (little: boolean) => {
+    const bytes = Buffer.from(`\ufeff${text("utf-16")}`, "utf16le");
+    return little ? bytes : bytes.swap16();
+  };
+  test.each([
+    ["UTF-8", Buffer.from(text("UTF-8")), text("UTF-8")],
+    ["UTF-8 with a byte order mark, whatever it declares", Buffer.from(`\ufeff${text("latin1")}`), text("latin1")],
+    ["UTF-8 undeclared", Buffer.from("<opml>é€</opml>"), "<opml>é€</opml>"],
+    ["UTF-8 that claims to be UTF-16, as .NET writes it", Buffer.from(text("utf-16")), text("utf-16")],
+    ["UTF-16, little end first", utf16(true), text("utf-16")],
+    ["UTF-16, big end first", utf16(false), text("utf-16")],
+    ["windows-1252", Buffer.from(text("windows-1252").replace("€", "\x80"), "latin1"), text("windows-1252")],
+    ["ISO-8859-1", Buffer.from(text("ISO-8859-1").replace("€", ""), "latin1"), text("ISO-8859-1").replace("€", "")],
+    ["nothing", Buffer.from(""), ""],
+  ])("%s is understood", (_, bytes, decoded) => {
+    expect(decodeOpml(bytes)).toBe(decoded);
+  });
+
+  test("an unknown encoding is refused by its name", () => {
+    expect(() => decodeOpml(Buffer.from(text("x-klingon")))).toThrow(
+      new OpmlError('The file\'s encoding "x-klingon" is not supported'),
+    );
+  });
+
+  test("a picture is decoded to something that is then refused", () => {
+    const png = Buffer.from("89504e470d0a1a0a0000000d49484452003c3f786d6c3c00ff", "hex");
+    expect(refusal(decodeOpml(png))).toBe("The file is not OPML");
+  });
+});
+
+describe("writing", () => {
+  test("the file is OPML 2.0 with one podcast a line, everything escaped", () => {
+    const feeds = [
+      { feed_url: "https://a.example/?x=1&y='2'", title: 'Tom & "Jerry" <live>\n' },
+      { feed_url: "https://user:secret@b.example:8080/feed?key=1", title: null },
+    ];
+    expect(writeOpml(feeds, { title: "A & B's", date_created: HEAD.date_created })).toBe(
+      `<?xml version="1.0" encoding="UTF-8"?>
+<opml version="2.0">
+  <head>
+    <title>A &amp; B&#x27;s</title>
+    <dateCreated>Sat, 01 Mar 2025 10:00:00 GMT</dateCreated>
+  </head>
+  <body>
+    <outline type="rss" text="Tom &amp; &quot;Jerry&quot; &lt;live&gt;&#10;" xmlUrl="https://a.example/?x=1&amp;y=&#x27;2&#x27;"/>
+    <outline type="rss" text="b.example" xmlUrl="https://user:secret@b.example:8080/feed?key=1"/>
+  </body>
+</opml>
+`,
+    );
+  });
+
+  test("an empty list can be written and read", () => {
+    expect(readOpml(writeOpml([], HEAD))).toEqual([]);
+  });
+
+  test("what XML cannot hold is replaced in titles and percent-encoded in addresses", () => {
+    const feeds = [{ feed_url: "https://a.example/\u0001\ud800\uffff", title: "a\u0000b\ud800" }];
+    expect(readOpml(writeOpml(feeds, HEAD))).toEqual([
+      { feed_url: "https://a.example/%01\ufffd%EF%BF%BF", title: "a\ufffdb\ufffd" },
+    ]);
+  });
+
+  test("whatever is written is read back the same, addresses to the letter", () => {
+    const odd = fc.constantFrom(
+      "&",
+      "&amp;",
+      "&eacute;",
+      "&#38;",
+      '"',
+      "'",
+      "<",
+      "]]>",
+      "-->",
+      "é",
+      "📻",
+      "\t",
+      "\r\n",
+      "%",
+      "\u0085",
+      "\u2028",
+    );
+    const text = fc
+      .array(fc.oneof(odd, fc.string({ unit: "grapheme" })), { minLength: 1 })
+      .map((parts) => parts.join("").trim())
+      .filter((whole) => whole !== "");
+    const address = fc.oneof(
+      fc.webUrl({ withQueryParameters: true, withFragments: true }),
+      text.map((rest) => `https://user:pass@a.example/feed?${rest}`),
+    );
+    const feeds = fc.uniqueArray(fc.record({ feed_url: address, title: text }), { selector: (feed) => feed.feed_url });
+    fc.assert(
+      fc.property(feeds, text, (list, title) => {
+        expect(readOpml(writeOpml(list, { ...HEAD, title }))).toEqual(list);
+      }),
+    );
+  });
+});
