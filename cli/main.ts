@@ -4,8 +4,10 @@ import { Command, CommanderError } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
 import { VERSION } from "../src/version.ts";
 import { addBackupCommands } from "./backup.ts";
+import { addCopyCommand } from "./copy.ts";
 import { addDeletionCommands } from "./deletions.ts";
 import { addHealthCommand } from "./healthcheck.ts";
+import { addMigrateCommand } from "./migrate.ts";
 import { addOpmlCommands } from "./opml.ts";
 import { printError } from "./output.ts";
 import { addServeCommand } from "./serve.ts";
@@ -49,6 +51,8 @@ function createProgram(json: boolean): Command {
   addOpmlCommands(program);
   addHealthCommand(program);
   addBackupCommands(program);
+  addMigrateCommand(program);
+  addCopyCommand(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",

@@ -3,6 +3,7 @@ import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import { backupFolder, type Config, databaseFile } from "./config.ts";
 import type { FolderUse } from "./db/lock.ts";
+import { SCHEMA_VERSION } from "./db/migrations.ts";
 import { openDatabase } from "./db/open.ts";
 import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
 import type { Probe } from "./probe.ts";
@@ -57,4 +58,11 @@ export async function openApp(config: Config, given: Given = {}): Promise<App> {
       await database.close();
     },
   };
+}
+
+/** Migrates the database, whenever the settings would have that done, and gives its schema version. */
+export async function migrateDatabase(config: Config): Promise<string> {
+  const app = await openApp({ ...config, migrate: "start" });
+  await app.close();
+  return SCHEMA_VERSION;
 }

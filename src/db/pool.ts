@@ -73,9 +73,7 @@ export class Pool {
     const { timeout, unlimited } = this.options;
     const timer = unlimited ? undefined : setTimeout(() => this.close(true), timeout + GRACE);
     try {
-      const rows: Row[] = await on.unsafe(sql, [...parameters]);
-      for (const row of rows) readBigints(row);
-      return rows;
+      return Array.from(await on.unsafe<Row[]>(sql, [...parameters]), readBigints);
     } finally {
       clearTimeout(timer);
     }
@@ -91,8 +89,9 @@ export class Pool {
 type Row = Record<string, unknown>;
 
 // Counters and stamps stay far below 2^53.
-function readBigints(row: Row): void {
+function readBigints(row: Row): Row {
   for (const column in row) if (typeof row[column] === "bigint") row[column] = Number(row[column]);
+  return row;
 }
 
 /** The SQLSTATE of an error that the server sent. */

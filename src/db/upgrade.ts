@@ -29,16 +29,17 @@ export interface UpgradeOptions {
  * @throws DomainError "config" where it is not ours, damaged, or of a newer program
  */
 export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeOptions): boolean {
-  if (sizeOf(file) === 0) return true;
+  const lacks = (applied: string[]) => pendingMigrations(applied, DIALECT, migrating).length > 0;
+  if (sizeOf(file) === 0) return lacks([]);
   if (!isOurs(sqlite)) {
-    if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return true;
+    if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return lacks([]);
     throw new DomainError("config", `${file} is not a database of podkeep`);
   }
   if (sizeOf(file) <= CHECKED_AT_START) {
     const found = firstValue(sqlite, "pragma quick_check(1)");
     if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
   }
-  return pendingMigrations(appliedMigrations(sqlite), DIALECT, migrating).length > 0;
+  return lacks(appliedMigrations(sqlite));
 }
 
 /** Brings the file up to this program's schema, with a backup of what was there. @throws DomainError "config" */
