@@ -107,7 +107,7 @@ export const isSecret = (name: SettingName) => Settings.shape[name].meta()?.["se
 type Environment = Record<string, string | undefined>;
 
 /** Where a setting's value came from. */
-export type Source = "flag" | "environment" | "file" | "default";
+type Source = "flag" | "environment" | "file" | "default";
 
 export interface Settled {
   config: Config;

@@ -64,7 +64,7 @@ export interface TestApp {
 }
 
 /** Ids that are the same in every run. */
-export function countingIds(): Ids {
+function countingIds(): Ids {
   let count = 0;
   return {
     random(length) {

@@ -44,7 +44,7 @@ export function readAt<T>(
   });
 }
 
-export const formatStamp = (stamp: number) => new Date(stamp).toISOString();
+const formatStamp = (stamp: number) => new Date(stamp).toISOString();
 
 /** A subscription on the wire, under the guid `known` by which a client knows it. */
 export function describe(row: Omit<SubscriptionTable, "user_id" | "changed_at">, known: string) {
