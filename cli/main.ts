@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
 import { VERSION } from "../src/version.ts";
 import { addBackupCommands } from "./backup.ts";
+import { addConfigCommands } from "./config.ts";
 import { addCopyCommand } from "./copy.ts";
 import { addDeletionCommands } from "./deletions.ts";
 import { addHealthCommand } from "./healthcheck.ts";
@@ -53,6 +54,7 @@ function createProgram(json: boolean): Command {
   addBackupCommands(program);
   addMigrateCommand(program);
   addCopyCommand(program);
+  addConfigCommands(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",

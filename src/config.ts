@@ -112,7 +112,17 @@ type Source = "flag" | "environment" | "file" | "default";
 export interface Settled {
   config: Config;
   sources: Record<SettingName, Source>;
+  /** The values as they were given, defaults included. */
+  texts: Partial<Record<SettingName, string>>;
 }
+
+const Consistent = Settings.refine(
+  (config) => config.database_url === undefined || config.backup_schedule === undefined,
+  {
+    path: ["backup_schedule"],
+    error: "the data is on PostgreSQL; back it up with pg_dump",
+  },
+);
 
 /**
  * Reads the settings from flags, the environment and *_FILE (secrets alone), in that order.
@@ -127,11 +137,10 @@ export function readConfig(flags: Partial<Record<SettingName, string>>, env: Env
     given[name] = value;
     sources[name] = source;
   }
-  const parsed = Settings.safeParse(given);
+  const parsed = Consistent.safeParse(given);
   if (parsed.success) {
-    if (parsed.data.database_url === undefined || parsed.data.backup_schedule === undefined)
-      return { config: parsed.data, sources };
-    throw new DomainError("config", "PODKEEP_BACKUP_SCHEDULE: the data is on PostgreSQL; back it up with pg_dump");
+    const texts = Object.fromEntries(settingNames.map((name) => [name, given[name] ?? defaultOf(name)]));
+    return { config: parsed.data, sources, texts };
   }
   const details = parsed.error.issues.map(({ path, message }) => {
     const name = path[0] as SettingName;
@@ -155,6 +164,19 @@ function lookUp(
   } catch (error) {
     throw new DomainError("config", `${envNameOf(name)}_FILE: ${messageOf(error)}`);
   }
+}
+
+const ownVariables = (name: SettingName) =>
+  isSecret(name) ? [envNameOf(name), `${envNameOf(name)}_FILE`] : [envNameOf(name)];
+
+/** The names of all variables that are read. */
+export const variableNames = settingNames.flatMap(ownVariables);
+
+/** Variables that look like settings and are none. */
+export function strayVariables(env: Environment = process.env): string[] {
+  return Object.keys(env)
+    .filter((name) => /^podkeep/i.test(name) && !variableNames.includes(name))
+    .sort();
 }
 
 function defaultDataDir(env: Environment): string {

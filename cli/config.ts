@@ -1,0 +1,92 @@
+// `podkeep config`: what the settings are and where they come from, and what is wrong with them.
+import type { Command } from "commander";
+import { closest, distance } from "fastest-levenshtein";
+import {
+  envNameOf,
+  isSecret,
+  type SettingName,
+  type Settled,
+  settingNames,
+  strayVariables,
+  variableNames,
+} from "../src/config.ts";
+import { DomainError } from "../src/errors.ts";
+import { layTable, printResult } from "./output.ts";
+import { addSettings, SERVE_SETTINGS, settingsOf } from "./settings.ts";
+
+/** Most letters that may be wrong in a name for the right one to be told. */
+const FARTHEST = 4;
+
+export function addConfigCommands(program: Command): void {
+  const config = program.command("config").description("Show and check the settings");
+  const show = config
+    .command("show")
+    .description("Show every setting, its value and where that came from; secrets are masked")
+    .addHelpText("after", "\nExample: podkeep config show --json")
+    .action(() => showSettings(show));
+  const check = config
+    .command("check")
+    .description("Find settings that are wrong, and variables that are none")
+    .addHelpText("after", "\nExample: podkeep config check || echo fix it first")
+    .action(() => checkSettings(check));
+  for (const command of [show, check]) addSettings(command, SERVE_SETTINGS);
+}
+
+async function showSettings(command: Command): Promise<void> {
+  const settled = settingsOf(command);
+  const rows = settingNames.map((name) => ({
+    name,
+    variable: envNameOf(name),
+    value: shown(name, settled),
+    source: settled.sources[name],
+  }));
+  await printResult(command, rows, () =>
+    layTable(
+      ["SETTING", "VALUE", "SOURCE"],
+      rows.map(({ variable, value, source }) => [variable, value ?? "-", source]),
+      "",
+    ),
+  );
+}
+
+function shown(name: SettingName, { texts }: Settled): string | null {
+  const text = texts[name] || null;
+  return text !== null && isSecret(name) ? mask(text) : text;
+}
+
+// Which server and which user is worth knowing; everything after the question mark may be secret.
+function mask(text: string): string {
+  if (!URL.canParse(text)) return "***";
+  const url = new URL(text);
+  if (url.password) url.password = "***";
+  if (url.search) url.search = "***";
+  return url.href;
+}
+
+async function checkSettings(command: Command): Promise<void> {
+  const { problems } = await findProblems(command);
+  if (problems.length > 0) throw new DomainError("config", problems.join("; "));
+  await printResult(command, { ok: true }, () => "The settings are in order");
+}
+
+/** What is wrong with the settings of a command, one line each; `settled` is null where they can't be used at all. */
+export async function findProblems(command: Command): Promise<{ settled: Settled | null; problems: string[] }> {
+  const problems = strayVariables().map(describeStray);
+  try {
+    const settled = settingsOf(command);
+    const { createOrigins } = await import("../src/http/origin.ts");
+    createOrigins(settled.config);
+    return { settled, problems };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { settled: null, problems: [...problems, error.message] };
+  }
+}
+
+function describeStray(name: string): string {
+  const whole = name.replace(/_FILE$/, "");
+  if (variableNames.includes(whole)) return `${name} is not a setting: only secrets are read from files; set ${whole}`;
+  const nearest = closest(name.toUpperCase(), variableNames);
+  const meant = distance(name.toUpperCase(), nearest) <= FARTHEST ? `; did you mean ${nearest}?` : "";
+  return `${name} is not a setting${meant}`;
+}
