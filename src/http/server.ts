@@ -25,8 +25,9 @@ export function createHttp(app: App): Http {
   serveHealth(http, app);
   http.use(reportRequests(app));
   http.use(async (c, next) => {
-    // Without a proper Host header the URL has no origin, and Hono has routed another path than was asked.
-    if (!URL.canParse(c.req.raw.url))
+    // Without a proper Host header the URL has no origin, and Hono has routed another path than was asked. Two of them
+    // arrive joined by a comma: which one a proxy before us went by, nobody knows.
+    if (!URL.canParse(c.req.raw.url) || c.req.header("Host")?.includes(","))
       throw new DomainError("invalid", "Bad Host", { details: ["Host: not a host name"] });
     await next();
   });

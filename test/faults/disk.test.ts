@@ -1,0 +1,190 @@
+// Disks that fail, are full or are slow: no acknowledged write is lost, reads go on, and the server mends itself (P7).
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { install, type Server } from "../executable.ts";
+import { inspect } from "./file.ts";
+import { createClient, walk } from "./load.ts";
+import { chance, report, rounds, SEED } from "./rounds.ts";
+import { CAN_TRACE, trace } from "./strace.ts";
+
+const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
+
+const FAULTS: [what: string, calls: string, inject: string][] = [
+  ["every sync fails", "fsync,fdatasync", "error=EIO"],
+  ["every third sync fails", "fsync,fdatasync", "error=EIO:when=3+3"],
+  ["every write fails", "pwrite64", "error=EIO"],
+  ["every seventh write fails", "pwrite64", "error=EIO:when=7+7"],
+  ["every fifth write finds the disk full", "pwrite64", "error=ENOSPC:when=5+5"],
+  ["every write finds the disk full", "pwrite64", "error=ENOSPC"],
+];
+
+describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
+  test.each(FAULTS)(
+    "loses nothing acknowledged while %s, and the server goes on by itself afterwards",
+    async (what, calls, inject) => {
+      const times = rounds(1, 5);
+      const podkeep = install();
+      const token = await podkeep.user("ann");
+      const clients = Array.from({ length: 4 }, (_, index) =>
+        createClient(token, `client${index}`, chance(SEED + index)),
+      );
+      let server = await podkeep.serve(SETTINGS);
+      let injected = 0;
+      for (let round = 0; round < times; round++) {
+        const work = Promise.all(clients.map((client) => client.work(server)));
+        await Bun.sleep(100);
+        const faults = await trace(server.pid, calls, inject);
+        await Bun.sleep(400);
+        injected += (await faults.end()).filter((line) => line.includes("INJECTED")).length;
+        const acknowledged = sum(clients.map((client) => client.acknowledged));
+        // It goes on without being started again.
+        await until(() => sum(clients.map((client) => client.acknowledged)) > acknowledged + 20);
+        // Half of the rounds end while the disk still fails.
+        const more = round % 2 === 1 ? await trace(server.pid, calls, inject) : null;
+        if (more) await Bun.sleep(200);
+        await server.end("SIGKILL");
+        await more?.end();
+        await work;
+        inspect(podkeep.database);
+        server = await podkeep.serve(SETTINGS);
+        const list = await walk(server, token);
+        for (const client of clients) await client.check(server, list);
+      }
+      expect(await server.end("SIGTERM")).toBe(0);
+      expect(injected).toBeGreaterThan(0);
+      const [acknowledged, refused] = [
+        sum(clients.map((one) => one.acknowledged)),
+        sum(clients.map((one) => one.refused)),
+      ];
+      report(what, { rounds: times, injected, acknowledged, "answered 503": refused, lost: 0 });
+    },
+    30_000 + rounds(1, 5) * 5000,
+  );
+
+  test("is told to clients that write as 503 with Retry-After, and clients that read don't notice", async () => {
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const server = await podkeep.serve();
+    await add(server, token, "https://feeds.test/before");
+    const faults = await trace(server.pid, "fsync,fdatasync", "error=EIO");
+    const refused = await add(server, token, "https://feeds.test/during");
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+    expect(refused.body).toEqual({ code: "503", message: "Service is temporarily unavailable" });
+    const read = await server.request(token, "GET", "/subscriptions");
+    expect(read.status).toBe(200);
+    expect(read.body.subscriptions.map(({ feed_url }: { feed_url: string }) => feed_url)).toEqual([
+      "https://feeds.test/before",
+    ]);
+    await faults.end();
+    expect((await add(server, token, "https://feeds.test/during")).status).toBe(200);
+    await server.end("SIGKILL");
+    inspect(podkeep.database);
+  });
+
+  test("that takes 10 ms to sync is synced once for many writers, and readers don't wait", async () => {
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const server = await podkeep.serve();
+    const slow = await trace(server.pid, "fsync,fdatasync", "delay_enter=10000");
+    const writers = 64;
+    const each = 5;
+    let writing = true;
+    const read = async () => {
+      let reads = 0;
+      for (; writing; reads++) {
+        expect((await server.request(token, "GET", "/subscriptions?per_page=1")).status).toBe(200);
+      }
+      return reads;
+    };
+    const readers = Array.from({ length: 8 }, read);
+    const write = async (writer: number) => {
+      for (let n = 0; n < each; n++) {
+        expect((await add(server, token, `https://feeds.test/${writer}/${n}`)).status).toBe(200);
+      }
+    };
+    await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+    writing = false;
+    const reads = sum(await Promise.all(readers));
+    const syncs = (await slow.end()).length;
+    expect(syncs).toBeLessThan((writers * each) / 4);
+    expect(reads).toBeGreaterThan(syncs);
+    report("slow disk", { writes: writers * each, syncs, reads });
+    await server.end("SIGKILL");
+  }, 60_000);
+});
+
+const CAN_MOUNT = process.getuid?.() === 0 && mountable();
+if (!CAN_MOUNT) console.warn("SKIPPED: the full disk needs root, who may mount a tmpfs");
+
+const mounted: string[] = [];
+afterAll(() => {
+  for (const folder of mounted) {
+    Bun.spawnSync(["umount", "-l", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
+  test("refuses writes, serves reads, loses nothing, and takes writes again when there is room", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "podkeep-full-"));
+    expect(Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", folder]).exitCode).toBe(0);
+    mounted.push(folder);
+    const podkeep = install(join(folder, "data"));
+    const token = await podkeep.user("ann");
+    let server = await podkeep.serve(SETTINGS);
+    const kept: string[] = [];
+    let refused = 0;
+    for (let n = 0; n < 5000 && refused < 20; n++) {
+      const feed_url = `https://feeds.test/${n}/${"x".repeat(500)}`;
+      const answer = await add(server, token, feed_url);
+      if (answer.status === 200) kept.push(feed_url);
+      else refused++;
+      expect([200, 503]).toContain(answer.status);
+    }
+    expect(refused).toBe(20);
+    expect(await addresses(server, token)).toEqual(kept);
+    await server.end("SIGKILL");
+    inspect(podkeep.database);
+    Bun.spawnSync(["mount", "-o", "remount,size=1600k", folder]);
+    server = await podkeep.serve(SETTINGS);
+    expect(await addresses(server, token)).toEqual(kept);
+    // Full again, and this time room comes while the server runs.
+    for (let n = 0; n < 5000; n++) {
+      const feed_url = `https://feeds.test/more/${n}/${"x".repeat(500)}`;
+      if ((await add(server, token, feed_url)).status !== 200) break;
+      kept.push(feed_url);
+    }
+    Bun.spawnSync(["mount", "-o", "remount,size=8m", folder]);
+    const last = "https://feeds.test/last";
+    expect((await add(server, token, last)).status).toBe(200);
+    expect(await addresses(server, token)).toEqual([...kept, last]);
+    await server.end("SIGTERM");
+    inspect(podkeep.database);
+    report("full disk", { acknowledged: kept.length + 1, "answered 503": refused + 1, lost: 0 });
+  }, 60_000);
+});
+
+function mountable(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-mount-"));
+  const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], { stderr: "ignore" });
+  if (exitCode === 0) Bun.spawnSync(["umount", folder]);
+  rmSync(folder, { recursive: true, force: true });
+  return exitCode === 0;
+}
+
+const sum = (list: number[]) => list.reduce((total, one) => total + one, 0);
+
+const add = (server: Server, token: string, feed_url: string) =>
+  server.request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url }] });
+
+async function addresses(server: Server, token: string): Promise<string[]> {
+  const list = await walk(server, token);
+  return [...list.values()].map((seen) => (typeof seen === "object" ? seen.feed_url : seen));
+}
+
+async function until(done: () => boolean): Promise<void> {
+  while (!done()) await Bun.sleep(10);
+}

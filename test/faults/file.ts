@@ -1,0 +1,39 @@
+// The database file as a second pair of eyes sees it: on a copy, so that the server's own recovery is not done for it.
+import { Database as Sqlite } from "bun:sqlite";
+import { expect } from "bun:test";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** What must never be found, and why: each query gives the rows that break the promise. */
+const NEVER = {
+  "a pending deletion of what is gone": `select d.id from deletions d left join subscriptions s
+    on s.user_id = d.user_id and s.id = d.subscription where d.status = 'PENDING' and (s.id is null or s.deleted is not null)`,
+  "a deleted subscription without a deletion that did it": `select s.id from subscriptions s where s.deleted is not null
+    and not exists (select 1 from deletions d where d.user_id = s.user_id and d.subscription = s.id and d.status = 'SUCCESS')`,
+  "a deleted subscription that is subscribed":
+    "select id from subscriptions where deleted is not null and is_subscribed = 1",
+  "a change past the user's clock": `select s.id from subscriptions s join users u on u.id = s.user_id
+    where s.changed_at > u.clock`,
+  "a place in the feed that no change has": `select id from subscriptions
+    where changed_at <> max(subscription_changed, ifnull(guid_changed, 0), ifnull(deleted, 0))`,
+  "a subscription that its own guid does not lead to": `select s.id from subscriptions s left join guids g
+    on g.user_id = s.user_id and g.guid = s.guid where g.subscription is not s.id or g.retired_at is not null`,
+};
+
+/** Copies a database that nobody has open, and its log, and checks what they hold. */
+export function inspect(database: string): void {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
+  const copy = join(folder, "copy.db");
+  for (const part of ["", "-wal"]) if (existsSync(database + part)) copyFileSync(database + part, copy + part);
+  const sqlite = new Sqlite(copy);
+  try {
+    expect(sqlite.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+    expect(sqlite.query("pragma foreign_key_check").all()).toEqual([]);
+    for (const [what, query] of Object.entries(NEVER))
+      expect({ [what]: sqlite.query(query).all() }).toEqual({ [what]: [] });
+  } finally {
+    sqlite.close();
+    rmSync(folder, { recursive: true });
+  }
+}

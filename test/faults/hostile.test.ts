@@ -1,0 +1,222 @@
+// What raw sockets can do to the server: every odd request has a known answer, and none of them costs more than itself.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Socket } from "bun";
+import { type Installation, install, type Server } from "../executable.ts";
+import { say } from "./socket.ts";
+
+let podkeep: Installation;
+let server: Server;
+let token: string;
+
+beforeAll(async () => {
+  podkeep = install();
+  token = await podkeep.user("ann");
+  server = await podkeep.serve();
+});
+afterAll(() => server.end("SIGKILL"));
+
+const HOST = "Host: podkeep.test\r\n";
+// TOKEN stands for the token, which is issued later.
+const AUTHORIZATION = "Authorization: Bearer TOKEN\r\n";
+const BOTH = HOST + AUTHORIZATION;
+const EMPTY = '{"subscriptions":[]}';
+const CHUNKED = `14\r\n${EMPTY}\r\n0\r\n\r\n`;
+
+/**
+ * The server goes on with this connection, or it closes it; or it is cut off after any number of the answers, for the
+ * runtime takes no request while another of the same connection is under way.
+ */
+type End = "open" | "closed" | "cut";
+
+const GET = `GET /subscriptions HTTP/1.1\r\n${BOTH}`;
+const POST = `POST /subscriptions HTTP/1.1\r\n${BOTH}Content-Type: application/json\r\n`;
+
+const TABLE: [what: string, send: string | Uint8Array, statuses: number[], end: End][] = [
+  ["a plain request", `${GET}\r\n`, [200], "open"],
+  ["two requests at once", `${GET}\r\n${GET}\r\n`, [200, 200], "cut"],
+  ["HTTP/1.0", `GET /subscriptions HTTP/1.0\r\n${BOTH}\r\n`, [200], "closed"],
+
+  ["no Host", `GET /subscriptions HTTP/1.1\r\n${AUTHORIZATION}\r\n`, [400], "closed"],
+  ["no Host in HTTP/1.0", `GET /subscriptions HTTP/1.0\r\n${AUTHORIZATION}\r\n`, [405], "closed"],
+  ["two Host headers", `${GET}Host: other.test\r\n\r\n`, [405], "open"],
+  ["the same Host twice", `${GET}${HOST}\r\n`, [405], "open"],
+  ["an empty Host", `GET /subscriptions HTTP/1.1\r\nHost:\r\n${AUTHORIZATION}\r\n`, [405], "open"],
+  ["a Host with a blank", `GET /subscriptions HTTP/1.1\r\nHost: a b\r\n${AUTHORIZATION}\r\n`, [405], "open"],
+  ["a Host with a path", `GET /subscriptions HTTP/1.1\r\nHost: a/../b\r\n${AUTHORIZATION}\r\n`, [405], "open"],
+  ["a Host with a query", `GET /subscriptions HTTP/1.1\r\nHost: a?b\r\n${AUTHORIZATION}\r\n`, [405], "open"],
+  ["a Host with a user", `GET /subscriptions HTTP/1.1\r\nHost: a@b\r\n${AUTHORIZATION}\r\n`, [405], "open"],
+  [
+    "a Host with an impossible port",
+    `GET /subscriptions HTTP/1.1\r\nHost: a:99999\r\n${AUTHORIZATION}\r\n`,
+    [405],
+    "open",
+  ],
+
+  ["two Authorization headers", `${GET}${AUTHORIZATION}\r\n`, [401], "open"],
+  ["a second Authorization of another kind", `${GET}Authorization: Basic abc\r\n\r\n`, [401], "open"],
+
+  ["an absolute target", `GET http://podkeep.test/subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [200], "open"],
+  ["an absolute target elsewhere", `GET http://other.test/subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [200], "open"],
+  ["a target of another host", `GET //other.test/subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [404], "open"],
+  ["a target without a slash", `GET subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [400], "closed"],
+  ["the target *", `OPTIONS * HTTP/1.1\r\n${BOTH}\r\n`, [400], "closed"],
+  ["CONNECT", `CONNECT other.test:80 HTTP/1.1\r\n${BOTH}\r\n`, [404], "open"],
+  ["TRACE", `TRACE /subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [405], "open"],
+  ["an unknown method", `BREW /subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [], "closed"],
+  ["a method in lower case", `get /subscriptions HTTP/1.1\r\n${BOTH}\r\n`, [], "closed"],
+  ["NUL in the path", `GET /subscriptions\0 HTTP/1.1\r\n${BOTH}\r\n`, [505], "closed"],
+  ["NUL in the path, escaped", `GET /subscriptions/%00 HTTP/1.1\r\n${BOTH}\r\n`, [405], "open"],
+  ["a bad escape in the path", `GET /subscriptions/%zz HTTP/1.1\r\n${BOTH}\r\n`, [405], "open"],
+  ["bytes over 127 in the path", `GET /subscriptions/\u00e9 HTTP/1.1\r\n${BOTH}\r\n`, [405], "open"],
+  ["a blank in the path", `GET /subscriptions x HTTP/1.1\r\n${BOTH}\r\n`, [505], "closed"],
+  ["no version", "GET /subscriptions\r\n\r\n", [505], "closed"],
+  ["HTTP/2.0", `GET /subscriptions HTTP/2.0\r\n${BOTH}\r\n`, [505], "closed"],
+  ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400], "closed"],
+  ["TLS", new Uint8Array([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3]), [400], "closed"],
+  ["bytes that are no HTTP", "\x00\x01\x02\x03\r\n\r\n", [400], "closed"],
+
+  ["NUL in a header", `${GET}X-A: a\0b\r\n\r\n`, [400], "closed"],
+  ["a blank before the colon", `${GET}X-A : a\r\n\r\n`, [400], "closed"],
+  ["a folded header", `${GET}X-A: a\r\n b\r\n\r\n`, [400], "closed"],
+  ["a bare CR in a header", `${GET}X-A: a\rX-B: b\r\n\r\n`, [400], "closed"],
+  ["bare LF as line ends", "GET /subscriptions HTTP/1.1\nHost: podkeep.test\n\n", [505], "closed"],
+  ["a header without a colon", `${GET}nonsense\r\n\r\n`, [400], "closed"],
+  ["a header without a name", `${GET}: x\r\n\r\n`, [400], "closed"],
+  ["90 headers", `${GET}${"X-A: a\r\n".repeat(90)}\r\n`, [200], "open"],
+  ["300 headers", `${GET}${"X-A: a\r\n".repeat(300)}\r\n`, [431], "closed"],
+  ["a header of 20 kB", `${GET}X-A: ${"a".repeat(20_000)}\r\n\r\n`, [431], "closed"],
+  ["a header of 1 MB", `${GET}X-A: ${"a".repeat(1_000_000)}\r\n\r\n`, [431], "closed"],
+  ["a query of 8 kB", `GET /subscriptions?since=${"a".repeat(8000)} HTTP/1.1\r\n${BOTH}\r\n`, [405], "open"],
+  ["a query of 100 kB", `GET /subscriptions?since=${"a".repeat(100_000)} HTTP/1.1\r\n${BOTH}\r\n`, [431], "closed"],
+
+  [
+    "length and chunks",
+    `${POST}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${GET}\r\n`,
+    [400],
+    "closed",
+  ],
+  [
+    "chunks and length",
+    `${POST}Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\n${GET}\r\n`,
+    [400],
+    "closed",
+  ],
+  ["two lengths", `${POST}Content-Length: 20\r\nContent-Length: 21\r\n\r\n${EMPTY}\r\n`, [400], "closed"],
+  ["the same length twice", `${POST}Content-Length: 20\r\nContent-Length: 20\r\n\r\n${EMPTY}`, [200], "open"],
+  ["a list of lengths", `${POST}Content-Length: 20, 20\r\n\r\n${EMPTY}`, [400], "closed"],
+  ["a negative length", `${POST}Content-Length: -1\r\n\r\n${EMPTY}`, [400], "closed"],
+  ["a length with a plus sign", `${POST}Content-Length: +20\r\n\r\n${EMPTY}`, [400], "closed"],
+  ["a hexadecimal length", `${POST}Content-Length: 0x14\r\n\r\n${EMPTY}`, [400], "closed"],
+  ["an empty length", `${POST}Content-Length:\r\n\r\n${EMPTY}`, [400], "closed"],
+  ["a length over 64 bits", `${POST}Content-Length: 99999999999999999999999\r\n\r\n{}`, [400], "closed"],
+  ["a length over the limit", `${POST}Content-Length: 999999999\r\n\r\n{}`, [413], "open"],
+  ["chunks", `${POST}Transfer-Encoding: chunked\r\n\r\n${CHUNKED}`, [200], "open"],
+  [
+    "a chunk size that is no number",
+    `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n${EMPTY}\r\n0\r\n\r\n`,
+    [400],
+    "closed",
+  ],
+  ["a negative chunk size", `${POST}Transfer-Encoding: chunked\r\n\r\n-5\r\n${EMPTY}\r\n0\r\n\r\n`, [400], "closed"],
+  [
+    "a chunk size over 64 bits",
+    `${POST}Transfer-Encoding: chunked\r\n\r\n${"f".repeat(18)}\r\n${EMPTY}\r\n0\r\n\r\n`,
+    [400],
+    "closed",
+  ],
+  [
+    "a chunk longer than its size",
+    `${POST}Transfer-Encoding: chunked\r\n\r\n2\r\n${EMPTY}\r\n0\r\n\r\n`,
+    [400],
+    "closed",
+  ],
+  // The runtime knows no trailers and takes one for the start of the next request, which it refuses.
+  ["a trailer", `${POST}Transfer-Encoding: chunked\r\n\r\n14\r\n${EMPTY}\r\n0\r\nX-A: 1\r\n\r\n`, [200, 400], "cut"],
+  ["the transfer encoding identity", `${POST}Transfer-Encoding: identity\r\n\r\n${EMPTY}`, [400], "closed"],
+  ["the transfer encoding gzip", `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n${CHUNKED}`, [400], "closed"],
+  ["an unknown transfer encoding", `${POST}Transfer-Encoding: xchunked\r\n\r\n${CHUNKED}`, [400], "closed"],
+  [
+    "two transfer encodings",
+    `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n${CHUNKED}`,
+    [400],
+    "closed",
+  ],
+  ["a body without a length", `${POST}\r\n${EMPTY}`, [405, 400], "cut"],
+  ["GET with a body", `${GET}Content-Length: 5\r\n\r\nhello${GET}\r\n`, [200, 200], "cut"],
+  [
+    "a WebSocket",
+    `${GET}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    [200],
+    "open",
+  ],
+];
+
+describe("requests that no client should send", () => {
+  test.concurrent.each(TABLE)("%s is answered as the table says", async (_, send, statuses, end) => {
+    const text = typeof send === "string" ? send.replaceAll("TOKEN", token) : send;
+    const heard = await say(server.url, text, end === "cut" ? 1 : statuses.length);
+    if (end === "cut") expect(statuses.slice(0, heard.statuses.length)).toEqual(heard.statuses);
+    else expect([...heard.statuses, heard.closed ? "closed" : "open"]).toEqual([...statuses, end]);
+  });
+});
+
+describe("clients that misbehave", () => {
+  test("300 that hang up in the middle of a request leave the server as it was", async () => {
+    const before = { memory: server.memory(), log: server.log().length };
+    const body = JSON.stringify({ subscriptions: [{ feed_url: `https://feeds.test/${"a".repeat(5000)}` }] });
+    const whole = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`.replace("TOKEN", token);
+    await Promise.all(
+      Array.from({ length: 300 }, (_, index) => hangUp(whole.slice(0, 20 + Math.floor((index / 300) * whole.length)))),
+    );
+    expect((await server.request(token, "GET", "/subscriptions")).status).toBe(200);
+    expect(server.memory() - before.memory).toBeLessThan(100);
+    expect(server.log().length - before.log).toBeLessThan(300 * 1000);
+  });
+
+  test("2,000 connections that say nothing keep nobody out", async () => {
+    const before = server.memory();
+    const idle = await Promise.all(Array.from({ length: 2000 }, () => open("GET /subscr")));
+    expect((await server.request(token, "GET", "/subscriptions")).status).toBe(200);
+    expect(server.memory() - before).toBeLessThan(100);
+    for (const socket of idle) socket.terminate();
+  });
+
+  test("a body that comes slowly keeps nobody out", async () => {
+    const body = JSON.stringify({ subscriptions: [{ feed_url: "https://feeds.test/slow" }] });
+    const heard = Promise.withResolvers<string>();
+    const socket = await open(`${POST}Content-Length: ${body.length}\r\n\r\n`, heard.resolve);
+    for (const byte of body) {
+      socket.write(byte);
+      expect((await server.request(token, "GET", "/subscriptions?since=2000-01-01T00:00:00Z")).status).toBe(200);
+    }
+    expect(await heard.promise).toStartWith("HTTP/1.1 200");
+    socket.terminate();
+  });
+
+  test("secrets of tokens and feeds stay out of the log", async () => {
+    const feed_url = "https://me:hunter2@feeds.test/private?key=hunter3";
+    await server.request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url }, { feed_url: "hunter4" }] });
+    await server.request(`${token}x`, "GET", "/subscriptions?since=hunter5");
+    await server.request(token, "GET", "/subscriptions/hunter6?cursor=hunter7");
+    expect(server.log()).not.toContain("hunter");
+    expect(server.log()).not.toContain(token.slice(-20));
+  });
+});
+
+function open(text: string, heard: (answer: string) => void = () => {}): Promise<Socket> {
+  const { hostname, port } = new URL(server.url);
+  return Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      open: (socket) => void socket.write(text.replace("TOKEN", token)),
+      data: (_, bytes) => heard(bytes.toString()),
+    },
+  });
+}
+
+async function hangUp(text: string): Promise<void> {
+  const socket = await open(text);
+  await Bun.sleep(5);
+  socket.terminate();
+}

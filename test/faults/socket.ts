@@ -1,0 +1,46 @@
+// One connection that says exactly what a test wants, and what came back on it.
+
+export interface Heard {
+  /** The statuses of all answers, in order. */
+  statuses: number[];
+  /** Whether the server closed the connection. */
+  closed: boolean;
+  text: string;
+}
+
+const PATIENCE = 4000;
+const QUIET = 300;
+
+/**
+ * Sends `bytes` and listens until the server closes the connection, or until it has given `answers` answers and then
+ * been quiet for a while.
+ */
+export async function say(url: string, bytes: string | Uint8Array, answers: number): Promise<Heard> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let text = "";
+  let quiet: ReturnType<typeof setTimeout> | undefined;
+  const statuses = () => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));
+  const limit = setTimeout(() => resolve(false), PATIENCE);
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data(_, bytes) {
+        text += bytes.toString("latin1");
+        clearTimeout(quiet);
+        if (statuses().length >= answers) quiet = setTimeout(() => resolve(false), QUIET);
+      },
+      end: () => resolve(true),
+      close: () => resolve(true),
+      error: () => resolve(true),
+    },
+  });
+  socket.write(bytes);
+  socket.flush();
+  const closed = await promise;
+  clearTimeout(limit);
+  clearTimeout(quiet);
+  socket.terminate();
+  return { statuses: statuses(), closed, text };
+}

@@ -1,0 +1,46 @@
+// Faults that the kernel seems to have, by strace (Debian: apt-get install strace): errors and delays of system calls.
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const probe = Bun.which("strace") ? Bun.spawnSync(["strace", "-o", "/dev/null", "true"]).exitCode : null;
+
+/** Whether processes can be traced here; where not, the tests that need it are skipped and say why. */
+export const CAN_TRACE = probe === 0;
+if (probe === null) console.warn("SKIPPED: disk faults need strace (apt-get install strace)");
+else if (!CAN_TRACE) console.warn("SKIPPED: disk faults need ptrace, which is refused here");
+
+export interface Trace {
+  /** Ends the faults; gives the system calls that were traced, one a line. */
+  end(): Promise<string[]>;
+}
+
+/**
+ * Traces system calls of a running process.
+ * @param calls a list such as fsync,fdatasync
+ * @param inject what happens to them, in the words of strace: error=EIO:when=3+7, delay_enter=10000 (microseconds)
+ */
+export async function trace(pid: number, calls: string, inject: string): Promise<Trace> {
+  const out = join(tmpdir(), `podkeep-trace-${pid}-${crypto.randomUUID()}`);
+  const options = ["-f", "-qq", "-o", out, "-e", `trace=${calls}`, "-e", `inject=${calls}:${inject}`];
+  const child = Bun.spawn(["strace", ...options, "-p", String(pid)], { stdin: "ignore", stderr: "inherit" });
+  while (!isTraced(pid)) {
+    if (child.exitCode !== null) throw new Error(`strace ended with ${child.exitCode}`);
+    await Bun.sleep(5);
+  }
+  return {
+    async end() {
+      child.kill("SIGINT");
+      await child.exited;
+      const lines = readFileSync(out, "utf8")
+        .split("\n")
+        .filter((line) => line.includes("("));
+      await Bun.file(out).delete();
+      return lines;
+    },
+  };
+}
+
+function isTraced(pid: number): boolean {
+  return !/^TracerPid:\s*0$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+}
