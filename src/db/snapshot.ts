@@ -7,13 +7,14 @@ export class Snapshot {
   #readers = 0;
   #end = Promise.withResolvers<void>();
 
-  constructor(private readonly control: (sql: "begin" | "commit") => void) {}
+  /** `end` never throws. */
+  constructor(private readonly transaction: { begin(): void; end(): void }) {}
 
   /** Runs reads on a snapshot that holds everything committed before the call. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     while (this.#stale) await this.#end.promise;
     if (!this.#open) {
-      this.control("begin");
+      this.transaction.begin();
       this.#open = true;
       setImmediate(() => this.end());
     }
@@ -31,7 +32,7 @@ export class Snapshot {
     if (!this.#open) return;
     this.#stale = true;
     if (this.#readers > 0) return;
-    this.control("commit");
+    this.transaction.end();
     this.#open = false;
     this.#stale = false;
     this.#end.resolve();

@@ -9,6 +9,7 @@ import { begin, codeOf } from "./busy.ts";
 import type { Database, DatabaseStatus } from "./database.ts";
 import { identityOf, prepareFile, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group.ts";
+import { Line } from "./line.ts";
 import { lockFolder } from "./lock.ts";
 import type { Schema } from "./schema.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -70,11 +71,11 @@ interface Handle {
   connection: Connection;
 }
 
-function openHandle(file: string, plans: Map<object, CompiledQuery>): Handle {
+function openHandle(file: string, plans: Map<object, CompiledQuery>, pragma: string): Handle {
   const sqlite = new CachingSqlite(file, { readwrite: true, create: true, strict: true });
   sqlite.run("pragma busy_timeout = 0");
   sqlite.run("pragma foreign_keys = on");
-  sqlite.run("pragma synchronous = full");
+  sqlite.run(`pragma ${pragma}`);
   const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: sqlite }) });
   const execute = async (query: CompiledQuery) => (await kysely.executeQuery(query)).rows;
   return { sqlite, connection: { kysely, plans, execute } };
@@ -93,21 +94,22 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, busy_timeout, use } = options;
   const plans = new Map<object, CompiledQuery>();
   const unlock = lockFolder(dirname(file), use);
-  const opened: Sqlite[] = [];
-  const open = () => {
-    const handle = openHandle(file, plans);
-    opened.push(handle.sqlite);
-    return handle;
+  const opened: Line<Handle>[] = [];
+  const openLine = (pragma: string) => {
+    const line = new Line(() => openHandle(file, plans, pragma));
+    opened.push(line);
+    return line;
   };
   try {
     prepareFile(file);
-    const writer = open();
-    const pending = isPending(writer.sqlite, options);
-    await begin(writer.sqlite, busy_timeout, () => writer.sqlite.run("pragma journal_mode = wal"));
-    if (pending) await upgradeFile(writer.sqlite, writer.connection.kysely, options);
-    return new SqliteDatabase(writer, open(), open, options, unlock);
+    const writer = openLine("synchronous = full");
+    const { sqlite, connection } = writer.handle;
+    const pending = isPending(sqlite, options);
+    await begin(sqlite, busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
+    if (pending) await upgradeFile(sqlite, connection.kysely, options);
+    return new SqliteDatabase(writer, openLine("query_only = on"), options, unlock);
   } catch (error) {
-    for (const sqlite of opened) sqlite.close();
+    for (const { handle } of opened) handle.sqlite.close();
     unlock();
     if (error instanceof DomainError) throw error;
     throw new DomainError("config", `${file} can't be opened as a database: ${messageOf(error)}`, { cause: error });
@@ -118,52 +120,55 @@ class SqliteDatabase implements Database {
   readonly #snapshot: Snapshot;
   readonly #group: GroupWriter;
   readonly #identity: string | null;
-  #distrusted = false;
 
   constructor(
-    private writer: Handle,
-    private readonly reader: Handle,
-    private readonly reopen: () => Handle,
+    private readonly writer: Line<Handle>,
+    private readonly reader: Line<Handle>,
     private readonly options: SqliteOptions,
     private readonly unlock: () => void,
   ) {
     this.#identity = identityOf(options.file);
-    reader.sqlite.run("pragma query_only = on");
-    this.#snapshot = new Snapshot((sql) => reader.sqlite.run(sql));
+    this.#snapshot = new Snapshot({ begin: () => this.#beginSnapshot(), end: () => this.#endSnapshot() });
     this.#group = new GroupWriter({
-      begin: () => this.#begin(),
-      control: (sql) => this.writer.sqlite.run(sql),
-      inTransaction: () => this.writer.sqlite.inTransaction,
+      begin: () => this.#beginGroup(),
+      control: (sql) => writer.handle.sqlite.run(sql),
+      inTransaction: () => writer.handle.sqlite.inTransaction,
       ended: () => this.#snapshot.end(),
       committed: (jobs, duration) => options.probe?.committed(jobs, duration / 1000),
-      failed: (error) => {
-        // After a failed write or fsync nobody knows what the page cache holds.
-        if (codeOf(error).startsWith("SQLITE_IOERR")) this.#distrusted = true;
-        return toDomainError(error);
-      },
+      failed: (error) => toDomainError(error, writer),
     });
   }
 
-  async #begin(): Promise<void> {
-    if (this.#distrusted) {
-      const fresh = this.reopen();
-      this.writer.sqlite.close();
-      this.writer = fresh;
-      this.#distrusted = false;
+  async #beginGroup(): Promise<void> {
+    this.writer.renew();
+    const { sqlite } = this.writer.handle;
+    await begin(sqlite, this.options.busy_timeout, () => sqlite.run("begin immediate"));
+  }
+
+  #beginSnapshot(): void {
+    this.reader.renew();
+    this.reader.handle.sqlite.run("begin");
+  }
+
+  // What was to be read has been read: an error here is the next snapshot's, which takes a new connection.
+  #endSnapshot(): void {
+    try {
+      this.reader.handle.sqlite.run("commit");
+    } catch {
+      this.reader.distrust();
     }
-    await begin(this.writer.sqlite, this.options.busy_timeout, () => this.writer.sqlite.run("begin immediate"));
   }
 
   async read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
     try {
-      return await this.#snapshot.run(() => work(this.reader.connection));
+      return await this.#snapshot.run(() => work(this.reader.handle.connection));
     } catch (error) {
-      throw toDomainError(error);
+      throw toDomainError(error, this.reader);
     }
   }
 
   write<T>(work: (on: Connection) => Promise<T>): Promise<T> {
-    return this.#group.run(() => work(this.writer.connection));
+    return this.#group.run(() => work(this.writer.handle.connection));
   }
 
   async check(): Promise<void> {
@@ -182,15 +187,17 @@ class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#group.idle();
     this.#snapshot.end();
-    this.reader.sqlite.close();
-    this.writer.sqlite.close();
+    this.reader.handle.sqlite.close();
+    this.writer.handle.sqlite.close();
     this.unlock();
   }
 }
 
-// A disk that is full, locked, failing or read-only may be well again later.
-function toDomainError(error: unknown): unknown {
-  if (!/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(codeOf(error))) return error;
+// A disk that is full, locked, failing or read-only may be well again later. What can't be read shows as corrupt.
+function toDomainError(error: unknown, line: Line<Handle>): unknown {
+  const code = codeOf(error);
+  if (/^SQLITE_(IOERR|CORRUPT)/.test(code)) line.distrust();
+  if (!/^SQLITE_(BUSY|FULL|IOERR|CORRUPT|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
   return new DomainError("unavailable", `The database can't be used now: ${messageOf(error)}`, {
     retry_after: 5,
     cause: error,

@@ -25,11 +25,14 @@ export const ANSWERS = {
 
 const MOST_DETAILS = 20;
 
-/** Turns whatever a handler threw into an answer; what nobody foresaw goes to the log with the request's id. */
+/**
+ * Turns whatever a handler threw into an answer. What nobody foresaw goes to the log with the request's id, and so does
+ * why the database can't be used, which only the operator can mend.
+ */
 export function answerError(error: unknown, c: Context<HttpEnv>): Response {
   const known = toDomainError(error);
+  const request_id = c.get("requestId");
   if (!known) {
-    const request_id = c.get("requestId");
     c.get("log").error({
       request_id,
       reason: messageOf(error),
@@ -37,6 +40,7 @@ export function answerError(error: unknown, c: Context<HttpEnv>): Response {
     });
     return answer(c, "internal", `Internal server error (request ${request_id})`);
   }
+  if (known.code === "unavailable") c.get("log").error({ request_id, reason: known.message });
   const { details, retry_after, challenge, allow } = known.extras;
   if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
   if (allow) c.header("Allow", allow.join(", "));

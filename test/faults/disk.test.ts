@@ -18,6 +18,7 @@ const FAULTS: [what: string, calls: string, inject: string][] = [
   ["every seventh write fails", "pwrite64", "error=EIO:when=7+7"],
   ["every fifth write finds the disk full", "pwrite64", "error=ENOSPC:when=5+5"],
   ["every write finds the disk full", "pwrite64", "error=ENOSPC"],
+  ["every ninth read fails", "pread64", "error=EIO:when=9+9"],
 ];
 
 describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
@@ -75,6 +76,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(refused.body).toEqual({ code: "503", message: "Service is temporarily unavailable" });
     const read = await server.request(token, "GET", "/subscriptions");
     expect(read.status).toBe(200);
+    expect(server.log()).toContain("disk I/O error");
     expect(read.body.subscriptions.map(({ feed_url }: { feed_url: string }) => feed_url)).toEqual([
       "https://feeds.test/before",
     ]);
