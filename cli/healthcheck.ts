@@ -1,4 +1,4 @@
-// `podkeep healthcheck`: asks the running server whether it lives, for containers without curl.
+// `podkeep healthcheck`: asks the running server whether it can serve, for containers without curl.
 import type { Command } from "commander";
 import { DomainError, messageOf } from "../src/errors.ts";
 import { localAddress } from "./address.ts";
@@ -11,14 +11,14 @@ const PATIENCE = 3000;
 export function addHealthCommand(program: Command): void {
   const command = program
     .command("healthcheck")
-    .description("Tell whether the server on this machine answers")
+    .description("Tell whether the server on this machine can serve")
     .addHelpText("after", "\nExample: podkeep healthcheck --port 8042")
     .action(() => checkHealth(command));
   addSettings(command, ADDRESS_SETTINGS);
 }
 
 async function checkHealth(command: Command): Promise<void> {
-  const url = `${localAddress(settingsOf(command).config)}/livez`;
+  const url = `${localAddress(settingsOf(command).config)}/readyz`;
   let status: number;
   try {
     ({ status } = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) }));

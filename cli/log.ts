@@ -1,11 +1,15 @@
 // The server's log: JSON lines, or lines for people on a terminal.
+import { writeSync } from "node:fs";
 import pc from "picocolors";
-import { destination, type Logger, type LoggerOptions, pino, stdTimeFunctions } from "pino";
+import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from "pino";
 import { z } from "zod";
+
+/** Milliseconds that a reader may keep a full pipe before lines are dropped. */
+const PATIENCE = 1000;
 
 const Line = z.looseObject({ level: z.string(), time: z.string(), msg: z.string().default("") });
 
-/** Makes the logger; it writes at once, so that nothing is lost when the process ends. */
+/** Makes the logger, on standard output. */
 export function createLog(level: string, forPeople: boolean): Logger {
   const options: LoggerOptions = {
     level,
@@ -13,8 +17,32 @@ export function createLog(level: string, forPeople: boolean): Logger {
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   };
-  if (!forPeople) return pino(options, destination({ fd: 1, sync: true }));
-  return pino(options, { write: (line: string) => process.stdout.write(readable(Line.parse(JSON.parse(line)))) });
+  const write = createWriter(1);
+  return pino(options, { write: forPeople ? (line) => write(readable(Line.parse(JSON.parse(line)))) : write });
+}
+
+/**
+ * Writes at once, so that nothing is lost when the process ends. What can't be written, because the disk is full or
+ * nobody reads any more, is dropped: the server goes on without its log. (pino's own destination throws then, and
+ * halts the process for 100 ms each time that a pipe is full.)
+ */
+function createWriter(fd: number): (text: string) => void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  let stuck = false;
+  return (text) => {
+    const end = performance.now() + PATIENCE;
+    for (let rest = Buffer.from(text); rest.length > 0; ) {
+      try {
+        rest = rest.subarray(writeSync(fd, rest));
+        stuck = false;
+      } catch (error) {
+        const full = error instanceof Error && "code" in error && error.code === "EAGAIN";
+        if (!full || stuck) return;
+        stuck = performance.now() > end;
+        Atomics.wait(pause, 0, 0, 1);
+      }
+    }
+  };
 }
 
 function readable({ level, time, msg, ...fields }: z.infer<typeof Line>): string {

@@ -12,6 +12,7 @@ import { addMigrateCommand } from "./migrate.ts";
 import { addOpmlCommands } from "./opml.ts";
 import { printError } from "./output.ts";
 import { addServeCommand } from "./serve.ts";
+import { addServiceCommands } from "./service.ts";
 import { addSettings, GLOBAL_SETTINGS } from "./settings.ts";
 import { addTokenCommands } from "./tokens.ts";
 import { addUserCommands } from "./users.ts";
@@ -55,6 +56,7 @@ function createProgram(json: boolean): Command {
   addMigrateCommand(program);
   addCopyCommand(program);
   addConfigCommands(program);
+  addServiceCommands(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",

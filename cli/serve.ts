@@ -5,16 +5,15 @@ import type { Server } from "bun";
 import type { Command } from "commander";
 import type { Logger } from "pino";
 import type { App } from "../src/app.ts";
-import type { Config, Settled } from "../src/config.ts";
-import { DomainError, messageOf } from "../src/errors.ts";
+import { type Config, parseListen, type Settled } from "../src/config.ts";
+import type { Metrics } from "../src/http/metrics.ts";
 import type { Http } from "../src/http/server.ts";
 import { VERSION } from "../src/version.ts";
 import { commandLine } from "./invocation.ts";
+import { listen } from "./listen.ts";
 import { wantsJson } from "./output.ts";
 import { ADDRESS_SETTINGS, addSettings, GLOBAL_SETTINGS, SERVE_SETTINGS, settingsOf } from "./settings.ts";
-
-/** Seconds without a byte after which a connection is closed; it also bounds how long a handler may run. */
-const IDLE_TIMEOUT = 60;
+import { supervise } from "./supervisor.ts";
 
 export function addServeCommand(program: Command): void {
   const command = program
@@ -27,61 +26,70 @@ export function addServeCommand(program: Command): void {
 
 async function serve(command: Command): Promise<void> {
   const settled = settingsOf(command);
-  const { config } = settled;
   const forPeople = process.stdout.isTTY && !wantsJson(command);
   const { createLog } = await import("./log.ts");
-  const log = createLog(config.log_level, forPeople);
-  const { promise: http, resolve: ready } = Promise.withResolvers<Http>();
-  // The port comes first: where it is taken, no file has been touched. Who asks meanwhile waits a moment.
-  const server = listen(config, http);
-  let app: App;
-  let endBackups: () => void;
-  try {
-    const { openApp } = await import("../src/app.ts");
-    const { createHttp } = await import("../src/http/server.ts");
-    app = await openApp(config, { log, use: "server" });
-    ready(createHttp(app));
-    app.worker.start();
-    const { scheduleBackups } = await import("./schedule.ts");
-    endBackups = scheduleBackups(config, log);
-    await welcome(app, settled, server.url.origin, forPeople);
-  } catch (error) {
-    await server.stop(true);
-    throw error;
-  }
-  await signalled(log);
+  const log = createLog(settled.config.log_level, forPeople);
+  const { app, servers, supervisor, endBackups, signal } = await start(settled, log, forPeople);
+  await signal;
+  supervisor.stopping();
   endBackups();
-  await drain(server, app);
+  await drain(servers, app);
   log.info("stopped");
   process.exit(0);
 }
 
-/** @throws DomainError "config" where the address can't be had */
-function listen({ host, port }: Config, http: Promise<Http>): Server<undefined> {
+async function start(settled: Settled, log: Logger, forPeople: boolean) {
+  const { config } = settled;
+  const metrics = config.metrics_listen ? (await import("../src/http/metrics.ts")).createMetrics() : undefined;
+  const opened = Promise.withResolvers<{ app: App; http: Http }>();
+  const servers: Server<undefined>[] = [];
   try {
-    return Bun.serve({
-      hostname: host,
-      port,
-      reusePort: false,
-      development: false,
-      idleTimeout: IDLE_TIMEOUT,
-      // The app has its own limit, with an answer that clients can read.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: async (request, server) => (await http).fetch(request, { address: server.requestIP(request)?.address }),
-    });
+    // The ports come first: where one is taken, no file has been touched. Who asks meanwhile waits a moment.
+    servers.push(listenForApps(config, opened.promise));
+    if (metrics) servers.push(listenForMetrics(config, metrics, opened.promise));
+    const { openApp } = await import("../src/app.ts");
+    const { createHttp } = await import("../src/http/server.ts");
+    const { scheduleBackups } = await import("./schedule.ts");
+    const app = await openApp(config, { log, use: "server", probe: metrics?.probe });
+    const supervisor = await supervise(app);
+    const signal = signalled(log);
+    opened.resolve({ app, http: createHttp(app) });
+    app.worker.start();
+    const endBackups = scheduleBackups(config, log);
+    await welcome(app, settled, servers, forPeople);
+    supervisor.ready();
+    return { app, servers, supervisor, endBackups, signal };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    const taken = `Port ${port} on ${host} is taken: stop what uses it, or choose another with --port`;
-    const reason = code === "EADDRINUSE" ? taken : `Can't listen on ${host}, port ${port}: ${messageOf(error)}`;
-    throw new DomainError("config", reason, { cause: error });
+    for (const server of servers) await server.stop(true);
+    throw error;
   }
 }
 
-async function welcome(app: App, settled: Settled, address: string, forPeople: boolean): Promise<void> {
+type Opened = Promise<{ app: App; http: Http }>;
+
+function listenForApps({ host, port }: Config, opened: Opened): Server<undefined> {
+  return listen({ host, port, flag: "--port" }, async (request, server) =>
+    (await opened).http.fetch(request, { address: server.requestIP(request)?.address }),
+  );
+}
+
+function listenForMetrics({ metrics_listen = "" }: Config, metrics: Metrics, opened: Opened): Server<undefined> {
+  const address = parseListen(metrics_listen);
+  return listen({ ...address, flag: "--metrics-listen" }, async (request) =>
+    metrics.fetch((await opened).app, request),
+  );
+}
+
+async function welcome(
+  app: App,
+  settled: Settled,
+  [server, metrics]: Server<undefined>[],
+  forPeople: boolean,
+): Promise<void> {
   const { hasUsers } = await import("../src/services/users.ts");
   const { config } = settled;
   const data = config.database_url ? `PostgreSQL at ${new URL(config.database_url).host}` : resolve(config.data_dir);
-  const listening = `podkeep ${VERSION} listens on ${address}, data in ${data}`;
+  const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${data}`;
   const steps = [
     commandLine("user create me", settled, GLOBAL_SETTINGS),
     commandLine("token issue me", settled, [...GLOBAL_SETTINGS, ...ADDRESS_SETTINGS]),
@@ -94,6 +102,7 @@ async function welcome(app: App, settled: Settled, address: string, forPeople: b
     app.log.info(listening);
     if (wanting) app.log.info(`${wanting} ${steps.join(" && ")}`);
   }
+  if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
 }
 
 /** Resolves at the first signal to end; the second one ends the process at once. */
@@ -111,8 +120,8 @@ function signalled(log: Logger): Promise<void> {
 }
 
 // New connections are refused first, then requests under way end, then the worker's record, then the database.
-async function drain(server: Server<undefined>, app: App): Promise<void> {
-  await Promise.race([server.stop(), Bun.sleep(app.config.drain_timeout)]);
-  await server.stop(true);
+async function drain(servers: Server<undefined>[], app: App): Promise<void> {
+  await Promise.race([Promise.all(servers.map((server) => server.stop())), Bun.sleep(app.config.drain_timeout)]);
+  for (const server of servers) await server.stop(true);
   await app.close();
 }

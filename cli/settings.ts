@@ -23,13 +23,16 @@ export function addSettings(command: Command, names: SettingName[]): void {
   for (const name of names) command.addOption(optionOf(name));
 }
 
-/** The settings of a command that was parsed. @throws DomainError "config" */
-export function settingsOf(command: Command): Settled {
+/** The settings that a command was given as flags. */
+export function flagsOf(command: Command): Partial<Record<SettingName, string>> {
   const given: Record<string, unknown> = command.optsWithGlobals();
   const flags: Partial<Record<SettingName, string>> = {};
   for (const name of settingNames) {
     const value = given[optionOf(name).attributeName()];
     if (typeof value === "string") flags[name] = value;
   }
-  return readConfig(flags);
+  return flags;
 }
+
+/** The settings of a command that was parsed. @throws DomainError "config" */
+export const settingsOf = (command: Command): Settled => readConfig(flagsOf(command));

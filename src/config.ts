@@ -28,6 +28,22 @@ const whole = (least: number, most: number) =>
     .transform(Number)
     .refine((value) => value >= least && value <= most, `not between ${least} and ${most}`);
 
+/** Reads host:port or [address]:port. @throws Error where the text is neither */
+export function parseListen(text: string): { host: string; port: number } {
+  const match = /^(?:\[([\da-f:.]+)\]|([^:\s]+)):(\d{1,5})$/i.exec(text);
+  const [host, port] = [match?.[1] ?? match?.[2], Number(match?.[3])];
+  if (!host || port > 65535) throw new Error("not an address and port such as 127.0.0.1:9042");
+  return { host, port };
+}
+
+const listening = z.string().superRefine((text, context) => {
+  try {
+    parseListen(text);
+  } catch (error) {
+    context.addIssue(messageOf(error));
+  }
+});
+
 const url = z
   .url({ protocol: /^https?$/, error: "not an http or https address" })
   .transform((text) => text.replace(/\/+$/, ""));
@@ -86,6 +102,9 @@ export const Settings = z.object({
     .describe("When the server makes backups, as a cron expression in local time: 30 3 * * *"),
   backup_keep: whole(1, 10_000).prefault("7").describe("How many of the backups in the folder are kept"),
   backup_dir: z.string().min(1).optional().describe("Folder for backups; without it, backups in the data folder"),
+  metrics_listen: listening
+    .optional()
+    .describe("Address and port for Prometheus, such as 127.0.0.1:9042; none without it"),
   log_level: z
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")

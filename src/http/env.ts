@@ -1,5 +1,4 @@
 // What travels with a request through middleware and handlers.
-import type { Logger } from "pino";
 import type { Identity } from "../services/tokens.ts";
 
 export interface HttpEnv {
@@ -9,7 +8,6 @@ export interface HttpEnv {
   };
   Variables: {
     requestId: string;
-    log: Logger;
     identity: Identity;
   };
 }

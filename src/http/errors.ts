@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Logger } from "pino";
 import type { ZodError } from "zod";
 import type { ErrorBody } from "../contract/common.ts";
 import { DomainError, type ErrorCode, messageOf } from "../errors.ts";
@@ -26,21 +27,17 @@ export const ANSWERS = {
 const MOST_DETAILS = 20;
 
 /**
- * Turns whatever a handler threw into an answer. What nobody foresaw goes to the log with the request's id, and so does
- * why the database can't be used, which only the operator can mend.
+ * Turns whatever a handler threw into an answer. What the operator has to mend, and what nobody foresaw, goes to the log
+ * with the request's id.
  */
-export function answerError(error: unknown, c: Context<HttpEnv>): Response {
+export function answerError(log: Logger, error: unknown, c: Context<HttpEnv>): Response {
   const known = toDomainError(error);
-  const request_id = c.get("requestId");
+  const [request_id, reason] = [c.get("requestId"), messageOf(error)];
   if (!known) {
-    c.get("log").error({
-      request_id,
-      reason: messageOf(error),
-      stack: error instanceof Error ? error.stack : undefined,
-    });
+    log.error({ request_id, reason, stack: error instanceof Error ? error.stack : undefined });
     return answer(c, "internal", `Internal server error (request ${request_id})`);
   }
-  if (known.code === "unavailable") c.get("log").error({ request_id, reason: known.message });
+  if (known.code === "unavailable") log.error({ request_id, reason });
   const { details, retry_after, challenge, allow } = known.extras;
   if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
   if (allow) c.header("Allow", allow.join(", "));

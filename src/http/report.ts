@@ -11,7 +11,6 @@ const ANY = "/*";
 export function reportRequests({ log, probe }: App): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const start = performance.now();
-    c.set("log", log);
     await next();
     const duration = performance.now() - start;
     const matched = routePath(c, -1);

@@ -13,12 +13,15 @@ export interface Ran {
 
 export const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
 
-/** Makes a folder and the means to run `program` on it; nothing of the caller's environment reaches it. */
-export function openProgram(program: string[] = SOURCE) {
+/** Makes a folder and the means to run `program` on it; of the caller's environment only `more` reaches it. */
+export function openProgram(program: string[] = SOURCE, more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cli-"));
-  const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data") };
+  const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data"), ...more };
   const spawn = (args: string[], stdin: "ignore" | Blob = "ignore") =>
     Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" });
+  /** Starts the program with its output going to a file. */
+  const spawnInto = (fd: number, args: string[]) =>
+    Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" });
 
   async function run(args: string[], input?: string): Promise<Ran> {
     const child = spawn(args, input === undefined ? "ignore" : new Blob([input]));
@@ -31,16 +34,22 @@ export function openProgram(program: string[] = SOURCE) {
     const child = spawn(["serve", "--port", "0", ...args]);
     const reader = child.stdout.getReader();
     let log = "";
-    while (!log.includes("listens on")) {
-      const { value, done } = await reader.read();
-      if (done) throw new Error(`The server ended: ${await child.stderr.text()}`);
-      log += new TextDecoder().decode(value);
+    /** Reads the log until this stands in it. */
+    async function until(text: string): Promise<string> {
+      while (!log.includes(text)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`The server ended: ${log}${await child.stderr.text()}`);
+        log += new TextDecoder().decode(value);
+      }
+      return log;
     }
+    await until("listens on");
     const address = /http:\/\/[\d.:]+/.exec(log)?.[0] ?? "";
     return {
       address,
       log,
       child,
+      until,
       async stop(): Promise<number> {
         child.kill("SIGTERM");
         return child.exited;
@@ -52,6 +61,7 @@ export function openProgram(program: string[] = SOURCE) {
     data: env.PODKEEP_DATA_DIR,
     run,
     serve,
+    spawnInto,
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

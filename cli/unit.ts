@@ -1,0 +1,85 @@
+// The systemd unit that runs the server, for the whole machine or for one user.
+
+export interface UnitOptions {
+  /** Absolute path of the program. */
+  executable: string;
+  /** File of PODKEEP_… lines. */
+  settings: string;
+  user: boolean;
+}
+
+/** The account that the system's service runs as. */
+export const ACCOUNT = "podkeep";
+/** The folder below /var/lib that systemd makes for the system's service, for ACCOUNT alone. */
+export const STATE_FOLDER = "podkeep";
+
+// MemoryDenyWriteExecute and limits of the address space would silently switch the compiler of the runtime off.
+const HARDENING = `UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+LimitNOFILE=65536
+MemoryMax=512M`;
+
+// What only the manager of the whole system can do.
+const SYSTEM = `User=${ACCOUNT}
+StateDirectory=${STATE_FOLDER}
+StateDirectoryMode=0700
+Environment=PODKEEP_DATA_DIR=%S/${STATE_FOLDER}
+CapabilityBoundingSet=
+DevicePolicy=closed
+PrivateDevices=yes
+PrivateTmp=yes
+PrivateUsers=yes
+ProcSubset=pid
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes`;
+
+export function describeUnit({ executable, settings, user }: UnitOptions): string {
+  return `[Unit]
+Description=podkeep, keeps podcast subscriptions and syncs them between apps
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=notify
+ExecStart=${quotePath(executable)} serve
+EnvironmentFile=-${escapePercent(settings)}
+Restart=on-failure
+RestartSec=5
+# Settings that are wrong don't get right by trying again.
+RestartPreventExitStatus=3
+# A large database may have to be migrated first.
+TimeoutStartSec=15min
+TimeoutStopSec=60
+# The server reads its database before each sign of life.
+WatchdogSec=60
+${user ? "" : `${SYSTEM}\n`}${HARDENING}
+
+[Install]
+WantedBy=${user ? "default.target" : "multi-user.target"}
+`;
+}
+
+const escapePercent = (text: string) => text.replaceAll("%", "%%");
+
+/** A path as the first word of ExecStart (systemd.syntax(7)). */
+const quotePath = (path: string) => `"${escapePercent(path).replace(/["\\]/g, "\\$&")}"`;
+
+/** A value in an EnvironmentFile. */
+export const quoteValue = (text: string) => `"${text.replace(/["\\$`]/g, "\\$&")}"`;
