@@ -2,8 +2,9 @@
 // The program: its commands, and what exit code an error ends it with.
 import { Command, CommanderError } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
-import { VERSION } from "../src/version.ts";
+import { build, describeVersion, VERSION } from "../src/version.ts";
 import { addBackupCommands } from "./backup.ts";
+import { addCompletionCommand, COMPLETE } from "./completion.ts";
 import { addConfigCommands } from "./config.ts";
 import { addCopyCommand } from "./copy.ts";
 import { addDeletionCommands } from "./deletions.ts";
@@ -39,7 +40,7 @@ const EXIT_CODES: Record<ErrorCode, number> = {
 function createProgram(json: boolean): Command {
   const program = new Command("podkeep")
     .description("Keeps a listener's podcast subscriptions and syncs them between apps")
-    .version(VERSION)
+    .version(json ? JSON.stringify({ version: VERSION, ...build }) : describeVersion())
     .option("--json", "print JSON alone, errors too")
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(podkeep --help tells more)")
@@ -57,6 +58,7 @@ function createProgram(json: boolean): Command {
   addCopyCommand(program);
   addConfigCommands(program);
   addServiceCommands(program);
+  addCompletionCommand(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",
@@ -67,6 +69,15 @@ function createProgram(json: boolean): Command {
 async function run(args: string[]): Promise<number> {
   const json = args.includes("--json");
   try {
+    // What shells ask for is any words at all, so no command of commander's.
+    if (args[0] === COMPLETE) {
+      const { complete } = await import("./complete.ts");
+      await Bun.write(
+        Bun.stdout,
+        (await complete(createProgram(json), args.slice(1))).map((line) => `${line}\n`).join(""),
+      );
+      return 0;
+    }
     await createProgram(json).parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {

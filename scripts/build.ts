@@ -6,9 +6,13 @@ const { values } = parseArgs({
 });
 const target = values.target ?? `bun-${process.platform}-${process.arch}`;
 
+const commit = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { stderr: "ignore" }).stdout.toString().trim();
+const build = { commit: commit || "unknown", date: new Date().toISOString().slice(0, 10) };
+
 const { outputs } = await Bun.build({
   entrypoints: [new URL("../cli/main.ts", import.meta.url).pathname],
   minify: true,
+  define: { BUILD: JSON.stringify(build) },
   compile: {
     // Bun checks it, and takes another platform's runtime from the npm registry.
     target: target as Bun.Build.CompileTarget,

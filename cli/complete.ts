@@ -1,0 +1,117 @@
+// What may follow the words that were typed so far, from the commands themselves and from the data.
+import { existsSync } from "node:fs";
+import type { Argument, Command, Option } from "commander";
+import { type App, openApp } from "../src/app.ts";
+import { databaseFile, readConfig, type SettingName } from "../src/config.ts";
+import { listDeletions } from "../src/services/deletions.ts";
+import { listTokens } from "../src/services/tokens.ts";
+import { listUsers } from "../src/services/users.ts";
+import { printable } from "./output.ts";
+
+interface Candidate {
+  value: string;
+  description: string;
+}
+
+type Values = (app: App, words: string[]) => Promise<Candidate[]>;
+
+const users: Values = async (app) => (await listUsers(app)).map(({ name }) => ({ value: name, description: "user" }));
+
+const tokens: Values = async (app) =>
+  (await listTokens(app))
+    .filter(({ revoked_at }) => revoked_at === null)
+    .map(({ id, user, label }) => ({ value: id, description: `${user} ${label}` }));
+
+const deletions: Values = async (app, [user]) =>
+  (await listDeletions(app, { user })).map(({ deletion_id, status }) => ({
+    value: String(deletion_id),
+    description: status,
+  }));
+
+/** Where an argument's values come from, by its name, or by its command's name and its own. */
+const VALUES: Record<string, Values> = {
+  user: users,
+  "delete name": users,
+  "revoke id": tokens,
+  "show id": deletions,
+  "retry id": deletions,
+};
+
+/** Stands for the names of files, which shells complete better. */
+const FILES = ":files";
+const TAKES_FILES = /file|dir/;
+
+/** What was typed, taken apart. */
+interface Typed {
+  command: Command;
+  /** The words that are the command's arguments. */
+  words: string[];
+  flags: Record<string, string>;
+  /** The option whose value comes next. */
+  open: Option | undefined;
+}
+
+const optionsOf = (command: Command): Option[] => [
+  ...command.createHelp().visibleOptions(command),
+  ...command.createHelp().visibleGlobalOptions(command),
+];
+
+function takeApart(program: Command, finished: string[]): Typed {
+  const typed: Typed = { command: program, words: [], flags: {}, open: undefined };
+  for (const word of finished) {
+    if (typed.open) {
+      typed.flags[typed.open.attributeName()] = word;
+      typed.open = undefined;
+    } else if (word.startsWith("-")) {
+      const option = optionsOf(typed.command).find(({ short, long }) => word === short || word === long);
+      if (option?.required || option?.optional) typed.open = option;
+    } else {
+      const next = typed.command.commands.find((command) => command.name() === word);
+      if (next) typed.command = next;
+      else typed.words.push(word);
+    }
+  }
+  return typed;
+}
+
+/** The lines that the completion scripts read: a value, a tab, what it means. */
+export async function complete(program: Command, words: string[]): Promise<string[]> {
+  const current = words.at(-1) ?? "";
+  const typed = takeApart(program, words.slice(0, -1));
+  const candidates = await candidatesFor(typed, current).catch(() => []);
+  return candidates
+    .filter(({ value }) => value === FILES || value.startsWith(current))
+    .map(({ value, description }) => (value === FILES ? FILES : `${printable(value)}\t${printable(description)}`));
+}
+
+async function candidatesFor(typed: Typed, current: string): Promise<Candidate[]> {
+  const { command, open } = typed;
+  if (open) return open.argChoices ? choices(open.argChoices) : files(open.attributeName());
+  if (current.startsWith("-")) {
+    return optionsOf(command).map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
+  }
+  const inner = command.createHelp().visibleCommands(command);
+  if (inner.length > 0) return inner.map((one) => ({ value: one.name(), description: one.description() }));
+  const argument = command.registeredArguments[typed.words.length];
+  return argument ? valuesOf(typed, argument) : [];
+}
+
+const choices = (values: readonly string[]) => values.map((value) => ({ value, description: "" }));
+const files = (name: string) => (TAKES_FILES.test(name.toLowerCase()) ? [{ value: FILES, description: "" }] : []);
+
+async function valuesOf({ command, words, flags }: Typed, argument: Argument): Promise<Candidate[]> {
+  if (argument.argChoices) return choices(argument.argChoices);
+  const find = VALUES[`${command.name()} ${argument.name()}`] ?? VALUES[argument.name()];
+  if (!find) return files(argument.name());
+  const given: Partial<Record<SettingName, string>> = {};
+  if (flags["dataDir"] !== undefined) given.data_dir = flags["dataDir"];
+  if (flags["databaseUrl"] !== undefined) given.database_url = flags["databaseUrl"];
+  const { config } = readConfig(given);
+  if (!config.database_url && !existsSync(databaseFile(config))) return [];
+  const app = await openApp({ ...config, migrate: "command" });
+  try {
+    return await find(app, words);
+  } finally {
+    await app.close();
+  }
+}
