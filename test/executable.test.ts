@@ -1,6 +1,6 @@
 // The compiled executable, from building it to a restart with everything still there.
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openProgram } from "./cli/podkeep.ts";
@@ -13,6 +13,8 @@ test("the executable serves, syncs, deletes and remembers, and nothing in the cu
   const build = Bun.spawn([process.execPath, join(import.meta.dir, "../scripts/build.ts"), "--outfile", file]);
   expect(await build.exited).toBe(0);
   const program = openProgram([file]);
+  const { out } = await program.run(["--version"]);
+  expect(out).toMatch(/^\d+\.\d+\.\d+ \(commit [0-9a-f]{12}, built \d{4}-\d\d-\d\d\)\n$/);
   writeFileSync(join(program.folder, ".env"), "PODKEEP_PORT=nonsense\n");
   writeFileSync(join(program.folder, "bunfig.toml"), 'preload = ["./evil.ts"]\n');
   writeFileSync(join(program.folder, "evil.ts"), "process.exit(77);\n");
@@ -40,10 +42,15 @@ test("the executable serves, syncs, deletes and remembers, and nothing in the cu
   expect(before.body.total).toBe(2);
   expect(await server.stop()).toBe(0);
 
-  server = await program.serve();
+  server = await program.serve(["--backup-schedule", "0 0 1 1 *"]);
   const after = await ask("/v1/subscriptions");
   expect(after.body).toEqual(before.body);
   expect((await ask(`/v1/subscriptions/${guid}`)).status).toBe(410);
+  const backups = join(program.data, "backups");
+  for (let tries = 0; !isBackup(backups) && tries < 500; tries++) await Bun.sleep(20);
+  expect(isBackup(backups)).toBe(true);
   expect(await server.stop()).toBe(0);
   program.close();
 }, 60_000);
+
+const isBackup = (folder: string) => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith("Z.db"));
