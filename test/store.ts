@@ -8,8 +8,8 @@ export interface Store {
   settings: Partial<Record<SettingName, string>>;
   /** Runs SQL over a connection of its own, as another program would, and gives the rows. */
   sql(text: string): Promise<Record<string, unknown>[]>;
-  /** Makes every deletion fail with this reason, until it is called with null. */
-  failDeletions(reason: string | null): Promise<void>;
+  /** Makes every deletion, or that of one guid, fail with this reason, until it is called with null. */
+  failDeletions(reason: string | null, guid?: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -33,15 +33,17 @@ async function createSqliteStore(folder: string): Promise<Store> {
   return {
     settings,
     sql,
-    async failDeletions(reason) {
+    async failDeletions(reason, guid) {
       await sql("drop trigger if exists refuse");
       if (reason === null) return;
-      const refusal = `select raise(abort, '${reason}')`;
-      await sql(`create trigger refuse before update of deleted on subscriptions begin ${refusal}; end`);
+      await sql(`create trigger refuse before update of deleted on subscriptions ${onlyOf(guid)}
+        begin select raise(abort, '${reason}'); end`);
     },
     async remove() {},
   };
 }
+
+const onlyOf = (guid?: string) => (guid ? `when (old.guid = '${guid}')` : "");
 
 let shared: Promise<PostgresServer> | undefined;
 let databases = 0;
@@ -61,6 +63,8 @@ export async function endSharedPostgres(): Promise<void> {
   await (await shared)?.remove();
 }
 
+const plain = (value: unknown) => (typeof value === "bigint" ? Number(value) : value);
+
 // A database that a test has only filled is emptied for the next one: making one takes longer than most tests.
 const emptied: string[] = [];
 
@@ -74,7 +78,10 @@ async function createPostgresStore(): Promise<Store> {
   const run = async (text: string, database = name) => {
     const connection = server.connect(database);
     try {
-      return await connection.unsafe(text);
+      const rows: Record<string, unknown>[] = await connection.unsafe(text);
+      return rows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])),
+      );
     } finally {
       await connection.close();
     }
@@ -86,12 +93,13 @@ async function createPostgresStore(): Promise<Store> {
   return {
     settings: { database_url: server.url(name), database_pool: "5" },
     sql,
-    async failDeletions(reason) {
+    async failDeletions(reason, guid) {
       await sql("drop trigger if exists refuse on subscriptions");
       if (reason === null) return;
       await sql(`create or replace function refuse() returns trigger language plpgsql as
         $$ begin raise exception '${reason}'; end $$`);
-      await sql("create trigger refuse before update of deleted on subscriptions execute function refuse()");
+      await sql(`create trigger refuse before update of deleted on subscriptions for each row ${onlyOf(guid)}
+        execute function refuse()`);
     },
     async remove() {
       if (removed) return;

@@ -1,4 +1,4 @@
-// The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one file.
+// The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one database.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openApp } from "../../src/app.ts";
 import { pauseAfter } from "../../src/deletions/worker.ts";
@@ -88,9 +88,7 @@ describe("a deletion that fails", () => {
   });
 
   test("does not hold up the others", async () => {
-    await server.sql("drop trigger refuse");
-    await server.sql(`create trigger refuse before update of deleted on subscriptions when old.guid = '${A}'
-      begin select raise(abort, 'only this one'); end`);
+    await server.failDeletions("only this one", A);
     for (const n of [2, 3, 4]) {
       await user.add(`https://${n}.example/`, guidOf(n));
       await user.remove(guidOf(n));
@@ -162,7 +160,7 @@ describe("a pending deletion", () => {
   });
 });
 
-test("two workers on one file do each record once", async () => {
+test("two workers on one database do each record once", async () => {
   const other = await openApp(server.app.config, { clock: server.clock });
   try {
     for (let n = 2; n <= 40; n++) {

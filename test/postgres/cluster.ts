@@ -1,4 +1,6 @@
 // Several server processes on one database, and clients that may ask any of them.
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, openApp } from "../../src/app.ts";
 import { readConfig, type SettingName } from "../../src/config.ts";
@@ -20,25 +22,29 @@ export interface Cluster {
 
 type Settings = Partial<Record<SettingName, string>>;
 
-/** Starts a server process; it resolves when the server answers. */
+/** Starts `podkeep serve`; resolves when it answers. */
 export async function startProcess(settings: Settings): Promise<Process> {
-  const env = Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [`PODKEEP_${name.toUpperCase()}`, value]),
-  );
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "process.ts")], {
-    env,
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const { value } = await child.stdout.getReader().read();
-  if (!value) throw new Error(await new Response(child.stderr).text());
-  return {
-    address: `http://127.0.0.1:${Number(new TextDecoder().decode(value))}`,
-    async kill() {
-      child.kill("SIGKILL");
-      await child.exited;
-    },
-  };
+  const flags = Object.entries(settings).map(([name, value]) => `--${name.replaceAll("_", "-")}=${value}`);
+  const command = [process.execPath, join(import.meta.dir, "../../cli/main.ts"), "serve", "--port=0", ...flags];
+  // To a file, for nobody would empty a pipe.
+  const file = join(tmpdir(), `podkeep-serve-${crypto.randomUUID()}.log`);
+  const log = openSync(file, "a");
+  const child = Bun.spawn(command, { stdout: log, stderr: log });
+  closeSync(log);
+  for (;;) {
+    const printed = readFileSync(file, "utf8");
+    const address = /listens on (http:[^,\s]+)/.exec(printed)?.[1];
+    if (child.exitCode !== null) throw new Error(printed);
+    if (!address) await Bun.sleep(10);
+    else {
+      const kill = async () => {
+        child.kill("SIGKILL");
+        await child.exited;
+        rmSync(file, { force: true });
+      };
+      return { address, kill };
+    }
+  }
 }
 
 export async function startCluster(size: number, settings: Settings): Promise<Cluster> {

@@ -57,7 +57,7 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
   const server: PostgresServer = {
     port,
     url: (database) => `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`,
-    connect: (database = "postgres") => new SQL({ url: server.url(database), max: 1 }),
+    connect: (database = "postgres") => new SQL({ url: server.url(database), max: 1, bigint: true }),
     async createDatabase(name, template) {
       const admin = server.connect();
       await admin.unsafe(`create database ${name} ${template ? `template ${template} strategy file_copy` : ""}`);
