@@ -63,6 +63,10 @@ export interface Installation {
   database: string;
   /** Runs a command to its end. */
   run(args: string[], env?: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }>;
+  /** A command's words and environment, for whoever starts it. */
+  command(args: string[]): Promise<{ argv: string[]; env: Record<string, string | undefined> }>;
+  /** Has a process end with the run. */
+  track(child: Subprocess): Subprocess;
   /** Starts a command. */
   start(args: string[], env?: Record<string, string>): Promise<Subprocess>;
   /** Makes a user and gives a token of write scope. */
@@ -82,6 +86,8 @@ export function install(data = mkdtempSync(join(scratch, "data-"))): Installatio
   const installation: Installation = {
     data,
     database: join(data, "podkeep.db"),
+    command: async (args) => ({ argv: [await executable(), ...args], env: environment({}) }),
+    track,
     async start(args, env = {}) {
       return track(Bun.spawn([await executable(), ...args], { env: environment(env), stdout: "ignore" }));
     },

@@ -44,3 +44,31 @@ export async function trace(pid: number, calls: string, inject: string): Promise
 function isTraced(pid: number): boolean {
   return !/^TracerPid:\s*0$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 }
+
+/** Starts a command that stops where it first syncs the database: inside its write transaction. */
+export async function stopAtSync({ argv, env }: { argv: string[]; env: Record<string, string | undefined> }) {
+  const inject = [
+    "-f",
+    "-qq",
+    "-o",
+    "/dev/null",
+    "-e",
+    "trace=fdatasync",
+    "-e",
+    "inject=fdatasync:signal=SIGSTOP:when=1",
+  ];
+  const tracer = Bun.spawn(["strace", ...inject, ...argv], { env, stdin: "ignore", stdout: "ignore" });
+  const child = async () => Number(await Bun.file(`/proc/${tracer.pid}/task/${tracer.pid}/children`).text());
+  let pid = 0;
+  while (pid === 0 || !/^State:\s*[tT]/m.test(await Bun.file(`/proc/${pid}/status`).text())) {
+    pid = await child();
+    await Bun.sleep(5);
+  }
+  return {
+    /** Has it go on, to its exit code. */
+    async goOn(): Promise<number> {
+      process.kill(pid, "SIGCONT");
+      return tracer.exited;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// The wall clock jumps under the running executable, as on a Pi that has none of its own (P1, P6).
+import { Database as Sqlite } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Installation, install, type Server } from "../executable.ts";
+import { inspect } from "./file.ts";
+import { createClient, walk } from "./load.ts";
+import { createReplica, expectUpToDate } from "./replica.ts";
+import { chance, report, rounds, SEED } from "./rounds.ts";
+
+const [LIBRARY] = new Bun.Glob("/usr/lib/{*/,}faketime/libfaketime.so.1").scanSync({ cwd: "/", absolute: true });
+if (!LIBRARY) console.warn("SKIPPED: the jumping clock needs libfaketime (apt-get install faketime)");
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+interface Clock {
+  /** Sets the wall clock to so many seconds from the real one. */
+  set(seconds: number): void;
+  env: Record<string, string>;
+}
+
+function createClock(): Clock {
+  const file = join(mkdtempSync(join(tmpdir(), "podkeep-clock-")), "offset");
+  const set = (seconds: number) => writeFileSync(file, `${seconds < 0 ? "" : "+"}${seconds}\n`);
+  set(0);
+  const env = {
+    LD_PRELOAD: LIBRARY ?? "",
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: "1",
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    NO_FAKE_STAT: "1",
+  };
+  return { set, env };
+}
+
+describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
+  test("loses no change: stamps go on rising, and a client that asks by `since` misses nothing", async () => {
+    const jumps = [-HOUR, 0, -10 * YEAR, 0, 300 - Math.floor(Date.now() / 1000), 0, DAY, 0, -HOUR];
+    const times = rounds(1, 5);
+    const clock = createClock();
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const clients = Array.from({ length: 4 }, (_, index) =>
+      createClient(token, `client${index}`, chance(SEED + index)),
+    );
+    const replica = createReplica(token);
+    const env = { ...clock.env, PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
+    let server = await podkeep.serve(env);
+    for (let round = 0; round < times; round++) {
+      const work = Promise.all(clients.map((client) => client.work(server)));
+      for (const jump of jumps) {
+        clock.set(jump);
+        for (const end = performance.now() + 100; performance.now() < end; ) await replica.poll(server);
+      }
+      await server.end("SIGKILL");
+      await work;
+      inspect(podkeep.database);
+      clock.set(jumps[round % jumps.length] ?? 0);
+      server = await podkeep.serve(env);
+      const list = await walk(server, token);
+      for (const client of clients) await client.check(server, list);
+      await expectUpToDate(replica, server, token);
+    }
+    expect(await server.end("SIGTERM")).toBe(0);
+    const acknowledged = clients.reduce((sum, client) => sum + client.acknowledged, 0);
+    report("clock", { jumps: times * jumps.length, acknowledged, polls: replica.polls, missed: 0 });
+  }, 120_000);
+
+  test.each([
+    ["an hour back", 0, -HOUR],
+    ["ten years back", 0, -10 * YEAR],
+    ["to 1970", 0, 300 - Math.floor(Date.now() / 1000)],
+    ["back after a day ahead", DAY, 0],
+  ])(
+    "has no deletion wait for it, when it goes %s",
+    async (_, before, after) => {
+      const clock = createClock();
+      const { podkeep, server, token } = await waitingDeletion(clock, before, "10m");
+      clock.set(after);
+      await done(server, token);
+      await server.end("SIGTERM");
+      inspect(podkeep.database);
+    },
+    20_000,
+  );
+
+  test("has no deletion run before its time, when it goes back a little", async () => {
+    const clock = createClock();
+    const { podkeep, server, token } = await waitingDeletion(clock, 0, "2m");
+    clock.set(-60);
+    await Bun.sleep(1000);
+    expect((await server.request(token, "GET", "/deletions/1")).body.status).toBe("PENDING");
+    expect(JSON.parse((await podkeep.run(["deletion", "list", "--json"])).stdout)[0].attempts).toBe(1);
+    clock.set(150);
+    await done(server, token);
+    await server.end("SIGTERM");
+  }, 20_000);
+});
+
+// A deletion whose first attempt has failed, so that it waits for its second, which will not fail.
+async function waitingDeletion(clock: Clock, seconds: number, pause: string) {
+  clock.set(seconds);
+  const podkeep = install();
+  const token = await podkeep.user("ann");
+  const env = { ...clock.env, PODKEEP_DELETION_PAUSE: pause, PODKEEP_DELETION_POLL: "200ms" };
+  const server = await podkeep.serve(env);
+  const feed = { subscriptions: [{ feed_url: "https://feeds.test/1" }] };
+  const { body } = await server.request(token, "POST", "/subscriptions", feed);
+  sql(
+    podkeep,
+    "create trigger refuse before update of deleted on subscriptions begin select raise(abort, 'refused'); end",
+  );
+  await server.request(token, "DELETE", `/subscriptions/${body.success[0].guid}`);
+  while (!server.log().includes("deletion failed")) await Bun.sleep(10);
+  sql(podkeep, "drop trigger refuse");
+  expect((await server.request(token, "GET", "/deletions/1")).body.status).toBe("PENDING");
+  return { podkeep, server, token };
+}
+
+async function done(server: Server, token: string): Promise<void> {
+  while ((await server.request(token, "GET", "/deletions/1")).body.status === "PENDING") await Bun.sleep(20);
+  expect((await server.request(token, "GET", "/deletions/1")).body.status).toBe("SUCCESS");
+}
+
+function sql(podkeep: Installation, text: string): void {
+  const sqlite = new Sqlite(podkeep.database);
+  sqlite.run("pragma busy_timeout = 5000");
+  sqlite.run(text);
+  sqlite.close();
+}

@@ -1,0 +1,49 @@
+// A client's copy of the list, kept up by `since` alone; it must always come to be what the server has (P1, P2).
+import { expect } from "bun:test";
+import type { Answer, Server } from "../executable.ts";
+
+type Known = { feed_url: string; is_subscribed: boolean; deleted: boolean };
+
+export interface Replica {
+  polls: number;
+  /** Podcasts by their current guid. */
+  known: Map<string, Known>;
+  /** Takes over what has changed since the last poll. */
+  poll(server: Server): Promise<void>;
+}
+
+export function createReplica(token: string): Replica {
+  let since = "";
+  const replica: Replica = {
+    polls: 0,
+    known: new Map(),
+    async poll(server) {
+      let last = since;
+      let path: string | null = `/subscriptions?per_page=500&since=${since}`;
+      while (path) {
+        const { status, body }: Answer = await server.request(token, "GET", path);
+        expect(status).toBe(200);
+        for (const { guid, new_guid, feed_url, is_subscribed, deleted, ...stamps } of body.subscriptions) {
+          const place = [stamps.subscription_changed, stamps.guid_changed ?? "", deleted ?? ""].sort().at(-1);
+          expect(place > since).toBe(true);
+          expect(place >= last).toBe(true);
+          last = place;
+          if (new_guid) replica.known.delete(guid);
+          replica.known.set(new_guid ?? guid, { feed_url, is_subscribed, deleted: deleted !== undefined });
+        }
+        path = body.next ? body.next.slice(server.url.length) : null;
+      }
+      since = last;
+      replica.polls++;
+    },
+  };
+  return replica;
+}
+
+/** Checks that a replica knows what one knows that asks for the first time. */
+export async function expectUpToDate(replica: Replica, server: Server, token: string): Promise<void> {
+  await replica.poll(server);
+  const fresh = createReplica(token);
+  await fresh.poll(server);
+  expect([...replica.known].sort()).toEqual([...fresh.known].sort());
+}
