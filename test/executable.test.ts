@@ -1,17 +1,12 @@
 // The compiled executable, from building it to a restart with everything still there.
-import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openProgram } from "./cli/podkeep.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "podkeep-build-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+import { executable } from "./executable.ts";
 
 test("the executable serves, syncs, deletes and remembers, and nothing in the current folder changes it", async () => {
-  const file = join(folder, "podkeep");
-  const build = Bun.spawn([process.execPath, join(import.meta.dir, "../scripts/build.ts"), "--outfile", file]);
-  expect(await build.exited).toBe(0);
+  const file = await executable();
   const program = openProgram([file]);
   const { out } = await program.run(["--version"]);
   expect(out).toMatch(/^\d+\.\d+\.\d+ \(commit [0-9a-f]{12}, built \d{4}-\d\d-\d\d\)\n$/);

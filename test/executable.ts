@@ -15,7 +15,7 @@ export function endExecutables(): void {
 }
 
 /** The path of the executable: PODKEEP_EXECUTABLE, or one that is built from what is there. */
-function executable(): Promise<string> {
+export function executable(): Promise<string> {
   const given = process.env["PODKEEP_EXECUTABLE"];
   building ??= given ? Promise.resolve(given) : build(join(scratch, "podkeep"));
   return building;

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { type Installation, install } from "../executable.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
+import { createReplica, expectUpToDate } from "./replica.ts";
 import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
 
 const ROUNDS = rounds(4, 40);
@@ -19,6 +20,7 @@ test(
       const token = tokens[index % 2] ?? "";
       return { token, client: createClient(token, `client${index}`, chance(SEED + index + 1)) };
     });
+    const replicas = tokens.map((token) => ({ token, replica: createReplica(token) }));
     let slowest = 0;
     let server = await podkeep.serve(SETTINGS);
     for (let round = 0; round < ROUNDS; round++) {
@@ -35,6 +37,7 @@ test(
         await Promise.all(tokens.map(async (token) => [token, await walk(server, token)] as const)),
       );
       await Promise.all(clients.map(({ client, token }) => client.check(server, lists.get(token) ?? new Map())));
+      for (const { replica, token } of replicas) await expectUpToDate(replica, server, token);
     }
     expect(await server.end("SIGTERM")).toBe(0);
     inspect(podkeep.database);

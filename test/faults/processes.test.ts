@@ -64,7 +64,7 @@ describe("a process that stops in the middle of its transaction", () => {
   test("does not keep the server from ending", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
-    const server = await podkeep.serve({ PODKEEP_BUSY_TIMEOUT: "60s", PODKEEP_DRAIN_TIMEOUT: "200ms" });
+    const server = await podkeep.serve({ PODKEEP_BUSY_TIMEOUT: "1s", PODKEEP_DRAIN_TIMEOUT: "200ms" });
     const holder = await hold(podkeep);
     const waiting = add(server, token, "https://feeds.test/1").catch(() => null);
     await Bun.sleep(100);

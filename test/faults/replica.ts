@@ -6,6 +6,8 @@ type Known = { feed_url: string; is_subscribed: boolean; deleted: boolean };
 
 export interface Replica {
   polls: number;
+  /** The last stamp that it has seen. */
+  since: string;
   /** Podcasts by their current guid. */
   known: Map<string, Known>;
   /** Takes over what has changed since the last poll. */
@@ -13,11 +15,12 @@ export interface Replica {
 }
 
 export function createReplica(token: string): Replica {
-  let since = "";
   const replica: Replica = {
     polls: 0,
+    since: "",
     known: new Map(),
     async poll(server) {
+      const { since } = replica;
       let last = since;
       let path: string | null = `/subscriptions?per_page=500&since=${since}`;
       while (path) {
@@ -33,7 +36,7 @@ export function createReplica(token: string): Replica {
         }
         path = body.next ? body.next.slice(server.url.length) : null;
       }
-      since = last;
+      replica.since = last;
       replica.polls++;
     },
   };

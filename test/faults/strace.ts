@@ -1,5 +1,5 @@
 // Faults that the kernel seems to have, by strace (Debian: apt-get install strace): errors and delays of system calls.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -47,28 +47,22 @@ function isTraced(pid: number): boolean {
 
 /** Starts a command that stops where it first syncs the database: inside its write transaction. */
 export async function stopAtSync({ argv, env }: { argv: string[]; env: Record<string, string | undefined> }) {
-  const inject = [
-    "-f",
-    "-qq",
-    "-o",
-    "/dev/null",
-    "-e",
-    "trace=fdatasync",
-    "-e",
-    "inject=fdatasync:signal=SIGSTOP:when=1",
-  ];
-  const tracer = Bun.spawn(["strace", ...inject, ...argv], { env, stdin: "ignore", stdout: "ignore" });
-  const child = async () => Number(await Bun.file(`/proc/${tracer.pid}/task/${tracer.pid}/children`).text());
-  let pid = 0;
-  while (pid === 0 || !/^State:\s*[tT]/m.test(await Bun.file(`/proc/${pid}/status`).text())) {
-    pid = await child();
+  const out = join(tmpdir(), `podkeep-trace-${crypto.randomUUID()}`);
+  const stop = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:signal=SIGSTOP:when=1"];
+  const tracer = Bun.spawn(["strace", "-f", "-o", out, ...stop, ...argv], { env, stdin: "ignore", stdout: "ignore" });
+  let pid: string | undefined;
+  while (!pid) {
     await Bun.sleep(5);
+    if (tracer.exitCode !== null) throw new Error("The command ended without a sync");
+    pid = existsSync(out) ? /^(\d+) +--- stopped by SIGSTOP/m.exec(readFileSync(out, "utf8"))?.[1] : undefined;
   }
   return {
     /** Has it go on, to its exit code. */
     async goOn(): Promise<number> {
-      process.kill(pid, "SIGCONT");
-      return tracer.exited;
+      process.kill(Number(pid), "SIGCONT");
+      const code = await tracer.exited;
+      await Bun.file(out).delete();
+      return code;
     },
   };
 }
