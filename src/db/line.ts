@@ -1,7 +1,7 @@
 // A connection that is replaced once it can't be trusted: after an I/O error nobody knows what its page cache holds.
 
 interface Closable {
-  sqlite: { close(): void };
+  close(): void;
 }
 
 /** Holds one connection after the other. */
@@ -26,7 +26,7 @@ export class Line<Handle extends Closable> {
   renew(): void {
     if (this.#trusted) return;
     const fresh = this.open();
-    this.#handle.sqlite.close();
+    this.#handle.close();
     this.#handle = fresh;
     this.#trusted = true;
   }

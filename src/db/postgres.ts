@@ -8,7 +8,7 @@ import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigratio
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 import { Queue } from "./queue.ts";
 import type { Schema } from "./schema.ts";
-import { type Connection, readAnything } from "./statement.ts";
+import { type Connection, type Query, readAnything } from "./statement.ts";
 
 const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "" };
 /** How often a transaction is run before its error counts. */
@@ -134,7 +134,7 @@ class PostgresDatabase implements Database {
   async #readOnce<T>(work: (on: Connection) => Promise<T>): Promise<T> {
     const pool = this.#live();
     let sent = false;
-    const execute = (query: CompiledQuery) => {
+    const execute = (query: Query) => {
       if (sent) throw new SnapshotNeeded();
       sent = true;
       return pool.run(query);
@@ -169,7 +169,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  #connection(execute: (query: CompiledQuery) => Promise<unknown[]>): Connection {
+  #connection(execute: (query: Query) => Promise<unknown[]>): Connection {
     return { kysely: this.#kysely, plans: this.#plans, execute };
   }
 

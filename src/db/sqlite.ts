@@ -1,85 +1,18 @@
 // The embedded engine: one file, one writing connection with group commit, one reading connection.
-import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
 import { dirname } from "node:path";
-import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
-import { BunSqliteDialect } from "kysely-bun-sqlite";
+import type { CompiledQuery } from "kysely";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Probe } from "../probe.ts";
 import { begin, codeOf } from "./busy.ts";
 import type { Database, DatabaseStatus } from "./database.ts";
 import { identityOf, prepareFile, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group.ts";
+import { Handle } from "./handle.ts";
 import { Line } from "./line.ts";
 import { lockFolder } from "./lock.ts";
-import type { Schema } from "./schema.ts";
 import { Snapshot } from "./snapshot.ts";
 import { type Connection, readAnything } from "./statement.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
-
-// kysely-bun-sqlite prepares at every execution; a prepare() that keeps its statements halves the cost of a read.
-class CachingSqlite extends Sqlite {
-  readonly #statements = new Map<string, Statement>();
-
-  override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
-    let statement = this.#statements.get(sql);
-    if (!statement) {
-      statement = super.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    // biome-ignore lint/suspicious/noExplicitAny: the type that bun:sqlite gives it
-    return statement as Statement<Row, Values extends any[] ? Values : [Values]>;
-  }
-
-  override close(): void {
-    for (const statement of this.#statements.values()) statement.finalize();
-    this.#statements.clear();
-    super.close();
-  }
-}
-
-// The dialect's driver guards its one connection with a mutex and begins with a plain BEGIN. Here transactions are
-// begun by the group writer and the snapshot, and everything in between may use the connection.
-class SharedDialect extends BunSqliteDialect {
-  override createDriver(): Driver {
-    const inner = super.createDriver();
-    let connection: Promise<DatabaseConnection> | undefined;
-    return {
-      init: () => inner.init(),
-      acquireConnection() {
-        connection ??= inner.acquireConnection();
-        return connection;
-      },
-      releaseConnection: async () => {},
-      beginTransaction: () => inTransactionAlready(),
-      commitTransaction: () => inTransactionAlready(),
-      rollbackTransaction: () => inTransactionAlready(),
-      destroy: () => inner.destroy(),
-    };
-  }
-
-  override createAdapter() {
-    return new SqliteAdapter();
-  }
-}
-
-function inTransactionAlready(): never {
-  throw new Error("Transactions are begun by Database.read and Database.write");
-}
-
-interface Handle {
-  sqlite: Sqlite;
-  connection: Connection;
-}
-
-function openHandle(file: string, plans: Map<object, CompiledQuery>, pragma: string): Handle {
-  const sqlite = new CachingSqlite(file, { readwrite: true, create: true, strict: true });
-  sqlite.run("pragma busy_timeout = 0");
-  sqlite.run("pragma foreign_keys = on");
-  sqlite.run(`pragma ${pragma}`);
-  const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: sqlite }) });
-  const execute = async (query: CompiledQuery) => (await kysely.executeQuery(query)).rows;
-  return { sqlite, connection: { kysely, plans, execute } };
-}
 
 export interface SqliteOptions extends UpgradeOptions {
   probe?: Probe | undefined;
@@ -96,7 +29,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const unlock = lockFolder(dirname(file), use);
   const opened: Line<Handle>[] = [];
   const openLine = (pragma: string) => {
-    const line = new Line(() => openHandle(file, plans, pragma));
+    const line = new Line(() => new Handle(file, plans, pragma));
     opened.push(line);
     return line;
   };
@@ -109,7 +42,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (pending) await upgradeFile(sqlite, connection.kysely, options);
     return new SqliteDatabase(writer, openLine("query_only = on"), options, unlock);
   } catch (error) {
-    for (const { handle } of opened) handle.sqlite.close();
+    for (const { handle } of opened) handle.close();
     unlock();
     if (error instanceof DomainError) throw error;
     throw new DomainError("config", `${file} can't be opened as a database: ${messageOf(error)}`, { cause: error });
@@ -131,7 +64,7 @@ class SqliteDatabase implements Database {
     this.#snapshot = new Snapshot({ begin: () => this.#beginSnapshot(), end: () => this.#endSnapshot() });
     this.#group = new GroupWriter({
       begin: () => this.#beginGroup(),
-      control: (sql) => writer.handle.sqlite.run(sql),
+      control: (sql) => writer.handle.control(sql),
       inTransaction: () => writer.handle.sqlite.inTransaction,
       ended: () => this.#snapshot.end(),
       committed: (jobs, duration) => options.probe?.committed(jobs, duration / 1000),
@@ -141,19 +74,19 @@ class SqliteDatabase implements Database {
 
   async #beginGroup(): Promise<void> {
     this.writer.renew();
-    const { sqlite } = this.writer.handle;
-    await begin(sqlite, this.options.busy_timeout, () => sqlite.run("begin immediate"));
+    const { handle } = this.writer;
+    await begin(handle.sqlite, this.options.busy_timeout, () => handle.control("begin immediate"));
   }
 
   #beginSnapshot(): void {
     this.reader.renew();
-    this.reader.handle.sqlite.run("begin");
+    this.reader.handle.control("begin");
   }
 
   // What was to be read has been read: an error here is the next snapshot's, which takes a new connection.
   #endSnapshot(): void {
     try {
-      this.reader.handle.sqlite.run("commit");
+      this.reader.handle.control("commit");
     } catch {
       this.reader.distrust();
     }
@@ -187,8 +120,8 @@ class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#group.idle();
     this.#snapshot.end();
-    this.reader.handle.sqlite.close();
-    this.writer.handle.sqlite.close();
+    this.reader.handle.close();
+    this.writer.handle.close();
     this.unlock();
   }
 }

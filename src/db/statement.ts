@@ -5,6 +5,12 @@ import type { Schema } from "./schema.ts";
 type Value = string | number | null;
 type Values = Record<string, Value>;
 
+/** SQL with the values of its parameters. */
+export interface Query {
+  readonly sql: string;
+  readonly parameters: readonly Value[];
+}
+
 /** What statements run on: a transaction or a read snapshot of one engine. */
 export interface Connection {
   /** Builds statements; they are run by `execute`. */
@@ -12,7 +18,7 @@ export interface Connection {
   /** Compiled statements, kept for the life of the engine. */
   readonly plans: Map<object, CompiledQuery>;
   /** Runs a compiled statement and gives its rows. */
-  execute(query: CompiledQuery): Promise<unknown[]>;
+  execute(query: Query): Promise<unknown[]>;
 }
 
 /** Stands for a value while a query is compiled: the field of the values, or of the row with this index. */
@@ -31,13 +37,13 @@ function markers<T extends Values>(row?: number): T {
   return new Proxy({} as T, { get: (_, field) => new Marker(String(field), row) });
 }
 
-function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): CompiledQuery {
+function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): Query {
   const parameters = plan.parameters.map((parameter) => {
-    if (!(parameter instanceof Marker)) return parameter;
+    if (!(parameter instanceof Marker)) return parameter as Value;
     const from = parameter.row === undefined ? values : rows[parameter.row];
-    return from?.[parameter.field];
+    return from?.[parameter.field] ?? null;
   });
-  return { ...plan, parameters };
+  return { sql: plan.sql, parameters };
 }
 
 async function run<R>(

@@ -1,0 +1,71 @@
+// A connection to the database file, with the statements that were prepared on it.
+import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
+import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
+import { BunSqliteDialect } from "kysely-bun-sqlite";
+import type { Schema } from "./schema.ts";
+import type { Connection, Query } from "./statement.ts";
+
+export class Handle {
+  readonly sqlite: Sqlite;
+  readonly connection: Connection;
+  readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
+
+  constructor(file: string, plans: Map<object, CompiledQuery>, pragma: string) {
+    this.sqlite = new Sqlite(file, { readwrite: true, create: true, strict: true });
+    this.sqlite.run("pragma busy_timeout = 0");
+    this.sqlite.run("pragma foreign_keys = on");
+    this.sqlite.run(`pragma ${pragma}`);
+    const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: this.sqlite }) });
+    this.connection = { kysely, plans, execute: async (query) => this.#execute(query) };
+  }
+
+  // Not by Kysely, which takes twice as long and prepares at every execution.
+  #execute({ sql, parameters }: Query): unknown[] {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.sqlite.prepare<unknown, SQLQueryBindings[]>(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement.all(...parameters);
+  }
+
+  /** Runs one statement of transaction control. */
+  control(sql: string): void {
+    this.#execute({ sql, parameters: [] });
+  }
+
+  close(): void {
+    for (const statement of this.#statements.values()) statement.finalize();
+    this.#statements.clear();
+    this.sqlite.close();
+  }
+}
+
+// For migrations. The dialect's driver guards its one connection with a mutex and begins with a plain BEGIN. Here
+// transactions are begun by the group writer and the snapshot, and everything in between may use the connection.
+class SharedDialect extends BunSqliteDialect {
+  override createDriver(): Driver {
+    const inner = super.createDriver();
+    let connection: Promise<DatabaseConnection> | undefined;
+    return {
+      init: () => inner.init(),
+      acquireConnection() {
+        connection ??= inner.acquireConnection();
+        return connection;
+      },
+      releaseConnection: async () => {},
+      beginTransaction: () => inTransactionAlready(),
+      commitTransaction: () => inTransactionAlready(),
+      rollbackTransaction: () => inTransactionAlready(),
+      destroy: () => inner.destroy(),
+    };
+  }
+
+  override createAdapter() {
+    return new SqliteAdapter();
+  }
+}
+
+function inTransactionAlready(): never {
+  throw new Error("Transactions are begun by Database.read and Database.write");
+}
