@@ -17,8 +17,22 @@ export function createLog(level: string, forPeople: boolean): Logger {
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   };
-  const write = createWriter(1);
+  const write = gather(createWriter(1));
   return pino(options, { write: forPeople ? (line) => write(readable(Line.parse(JSON.parse(line)))) : write });
+}
+
+// The lines of one event-loop turn go out in one write: a write for each is an eighth of what a poll costs.
+function gather(write: (text: string) => void): (line: string) => void {
+  let lines = "";
+  const flush = () => {
+    write(lines);
+    lines = "";
+  };
+  process.on("exit", flush);
+  return (line) => {
+    if (lines === "") setImmediate(flush);
+    lines += line;
+  };
 }
 
 /**

@@ -48,15 +48,16 @@ const formatStamp = (stamp: number) => new Date(stamp).toISOString();
 
 /** A subscription on the wire, under the guid `known` by which a client knows it. */
 export function describe(row: Omit<SubscriptionTable, "user_id" | "changed_at">, known: string) {
-  return {
+  const item: Subscription & { subscription_changed: string } = {
     feed_url: row.feed_url,
     guid: known,
     is_subscribed: row.is_subscribed === 1,
     subscription_changed: formatStamp(row.subscription_changed),
-    ...(known !== row.guid && { new_guid: row.guid }),
-    ...(row.guid_changed !== null && { guid_changed: formatStamp(row.guid_changed) }),
-    ...(row.deleted !== null && { deleted: formatStamp(row.deleted) }),
-  } satisfies Subscription;
+  };
+  if (known !== row.guid) item.new_guid = row.guid;
+  if (row.guid_changed !== null) item.guid_changed = formatStamp(row.guid_changed);
+  if (row.deleted !== null) item.deleted = formatStamp(row.deleted);
+  return item;
 }
 
 /**
