@@ -8,6 +8,7 @@ import { addCompletionCommand, COMPLETE } from "./completion.ts";
 import { addConfigCommands } from "./config.ts";
 import { addCopyCommand } from "./copy.ts";
 import { addDeletionCommands } from "./deletions.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { addHealthCommand } from "./healthcheck.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOpmlCommands } from "./opml.ts";
@@ -57,6 +58,7 @@ function createProgram(json: boolean): Command {
   addMigrateCommand(program);
   addCopyCommand(program);
   addConfigCommands(program);
+  addDoctorCommand(program);
   addServiceCommands(program);
   addCompletionCommand(program);
   return program.addHelpText(

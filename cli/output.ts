@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import pc from "picocolors";
 
-const colorsOf = (stream: NodeJS.WriteStream) => pc.createColors(stream.isTTY === true && pc.isColorSupported);
+export const colorsOf = (stream: NodeJS.WriteStream) => pc.createColors(stream.isTTY === true && pc.isColorSupported);
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 

@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DomainError, messageOf } from "../errors.ts";
-import { appliedMigrations, DIALECT, firstValue, isOurs } from "./file.ts";
+import { appliedMigrations, DIALECT, damageIn, firstValue, isOurs } from "./file.ts";
 import { pendingMigrations } from "./migrations.ts";
 
 /** What a database file holds. */
@@ -106,9 +106,8 @@ export function checkCopy(file: string): Contents {
     const address = `${pathToFileURL(resolve(file)).href}?immutable=1`;
     copy = new Sqlite(address, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
     if (!isOurs(copy)) throw new Error("it is not a database of podkeep");
-    const found = firstValue(copy, "pragma integrity_check(1)");
-    if (found !== "ok") throw new Error(String(found));
-    if (firstValue(copy, "pragma foreign_key_check") !== null) throw new Error("rows that belong to nobody");
+    const damage = damageIn(copy);
+    if (damage) throw new Error(damage);
     pendingMigrations(appliedMigrations(copy), DIALECT, "start");
     return contentsOf(copy);
   } catch (error) {

@@ -1,5 +1,5 @@
 // The database file: where it lies, whether it is ours, and of which schema.
-import type { Database as Sqlite } from "bun:sqlite";
+import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, messageOf } from "../errors.ts";
@@ -54,4 +54,22 @@ export function appliedMigrations(sqlite: Sqlite): string[] {
     .query<{ name: string }, []>(`select name from ${MIGRATION_TABLE} order by name`)
     .all()
     .map((row) => row.name);
+}
+
+/** Reads everything and tells what is damaged; null where nothing is. */
+export function damageIn(sqlite: Sqlite): string | null {
+  const found = firstValue(sqlite, "pragma integrity_check(1)");
+  if (found !== "ok") return String(found);
+  return firstValue(sqlite, "pragma foreign_key_check") === null ? null : "there are rows that belong to nobody";
+}
+
+/** Tells what is damaged in a file that others may be using; null where nothing is. */
+export function findDamage(file: string): string | null {
+  const sqlite = new Sqlite(file, { readwrite: true });
+  try {
+    sqlite.run("pragma query_only = on");
+    return damageIn(sqlite);
+  } finally {
+    sqlite.close();
+  }
 }

@@ -9,15 +9,9 @@ import { stagedFile } from "../db/file.ts";
 import { lockFolder } from "../db/lock.ts";
 import { openSqlite } from "../db/sqlite.ts";
 import { messageOf } from "../errors.ts";
-import {
-  countSubscriptions,
-  latestClock,
-  listRevoked,
-  renewGuids,
-  renewSubscriptions,
-  renewUsers,
-} from "../store/restore.ts";
+import { countSubscriptions, listRevoked, renewGuids, renewSubscriptions, renewUsers } from "../store/restore.ts";
 import { revokeToken } from "../store/tokens.ts";
+import { latestClock } from "../store/users.ts";
 import { requireFolder, timeInName } from "./backups.ts";
 
 /** How far a lost server's clock may have been ahead, in milliseconds: more than any wrong time zone. */

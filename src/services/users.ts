@@ -1,6 +1,13 @@
 // Users: who they are, and that they exist.
 import { DomainError } from "../errors.ts";
-import { anyUser, deleteUser as deleteRow, findUser, insertUser, listUsers as listRows } from "../store/users.ts";
+import {
+  anyUser,
+  deleteUser as deleteRow,
+  findUser,
+  insertUser,
+  latestClock,
+  listUsers as listRows,
+} from "../store/users.ts";
 import type { Context } from "./context.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+-]{0,63}$/u;
@@ -43,4 +50,9 @@ export async function requireUser({ database }: Context, name: string): Promise<
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
   await context.database.write((on) => deleteRow(on, { user_id: id }), id);
+}
+
+/** The latest change stamp that was given out, whoever got it; null where there is none. */
+export async function latestStamp({ database }: Context): Promise<number | null> {
+  return (await database.read((on) => latestClock(on, {})))[0]?.clock || null;
 }

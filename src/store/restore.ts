@@ -1,10 +1,6 @@
 // Statements that renew what clients may have seen, after an older state took its place.
 import { statement } from "../db/statement.ts";
 
-export const latestClock = statement((db) =>
-  db.selectFrom("users").select((row) => row.fn.max<number | null>("clock").as("clock")),
-);
-
 export const countSubscriptions = statement((db) =>
   db.selectFrom("subscriptions").select((row) => row.fn.countAll<number>().as("count")),
 );

@@ -56,3 +56,5 @@ export const revokeToken = statement((db, p: { id: string; revoked_at: number })
     .where("id", "=", p.id)
     .returning(["id", "revoked_at"]),
 );
+
+export const deleteToken = statement((db, p: { id: string }) => db.deleteFrom("tokens").where("id", "=", p.id));

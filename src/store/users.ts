@@ -5,6 +5,10 @@ export const readClock = statement((db, p: { user_id: string }) =>
   db.selectFrom("users").select("clock").where("id", "=", p.user_id),
 );
 
+export const latestClock = statement((db) =>
+  db.selectFrom("users").select((row) => row.fn.max<number | null>("clock").as("clock")),
+);
+
 export const findUser = statement((db, p: { name: string }) =>
   db.selectFrom("users").selectAll().where("name", "=", p.name),
 );

@@ -1,0 +1,80 @@
+// The data: whether it can be used, is whole, and is worked on.
+import { existsSync } from "node:fs";
+import { type App, openApp } from "../app.ts";
+import { type Config, databaseFile } from "../config.ts";
+import { findDamage } from "../db/file.ts";
+import { DomainError, messageOf } from "../errors.ts";
+import { listDeletions } from "../services/deletions.ts";
+import { latestStamp } from "../services/users.ts";
+import { checkClock } from "./clock.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+/** Bytes above which somebody must be keeping the log from being written back. */
+const LARGEST_LOG = 64 * 1024 * 1024;
+/** Milliseconds that a deletion may be overdue. */
+const PATIENCE = 60_000;
+
+/** Opens the data without changing its schema, and looks into it; `use` gets the app while it is open. */
+export async function checkData(config: Config, use: (app: App | null) => Promise<Finding[]>): Promise<Finding[]> {
+  const file = databaseFile(config);
+  if (config.database_url === undefined && !existsSync(file)) {
+    const missing = warning("database", `${file} is not there`, "Start the server: it makes one");
+    return [missing, checkClock(Date.now(), null), ...(await use(null))];
+  }
+  let app: App;
+  try {
+    app = await openApp({ ...config, migrate: "command" });
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const advice = "See what it says; a backup that is sound can be restored with podkeep backup restore";
+    return [problem("database", error.message, advice), checkClock(Date.now(), null), ...(await use(null))];
+  }
+  try {
+    return [
+      config.database_url === undefined
+        ? checkDamage(file)
+        : ok("database", "can be used, and its schema is this program's"),
+      await checkLog(app),
+      checkClock(app.clock.now(), await latestStamp(app)),
+      ...(await checkDeletions(app)),
+      ...(await use(app)),
+    ];
+  } finally {
+    await app.close();
+  }
+}
+
+function checkDamage(file: string): Finding {
+  const advice = "Stop the server and restore a backup; the damaged file is kept aside";
+  try {
+    const damage = findDamage(file);
+    return damage ? problem("database", damage, advice) : ok("database", "is whole, and its schema is this program's");
+  } catch (error) {
+    return problem("database", messageOf(error), advice);
+  }
+}
+
+async function checkLog(app: App): Promise<Finding> {
+  const { wal_bytes } = await app.database.status();
+  const size = `${Math.ceil(wal_bytes / 1024)} KiB`;
+  if (wal_bytes <= LARGEST_LOG) return ok("write-ahead log", size);
+  const advice = "Restart the server; if it grows again, find the program that keeps the database open";
+  return warning("write-ahead log", `${size}: nobody gets to write it back`, advice);
+}
+
+async function checkDeletions(app: App): Promise<Finding[]> {
+  const now = app.clock.now();
+  const records = await listDeletions(app);
+  const stuck = records.filter(({ status, run_after }) => status === "PENDING" && run_after < now - PATIENCE);
+  const failed = records.filter(({ status, called_off }) => status === "FAILURE" && !called_off);
+  const [first] = failed;
+  const findings: Finding[] = [];
+  if (stuck.length > 0) {
+    findings.push(problem("deletions", `${stuck.length} are overdue`, "Start the server: it carries them out"));
+  }
+  if (first) {
+    const advice = `podkeep deletion show ${first.user} ${first.deletion_id} tells why; podkeep deletion retry tries again`;
+    findings.push(warning("deletions", `${failed.length} failed for good`, advice));
+  }
+  return findings.length > 0 ? findings : [ok("deletions", "none is overdue")];
+}

@@ -1,0 +1,79 @@
+// The data folder: whose it is, and whether there is room in it.
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Config, databaseFile } from "../config.ts";
+import { messageOf } from "../errors.ts";
+import { latestBackup } from "../services/backups.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+const MEGABYTE = 1024 * 1024;
+const DAY = 24 * 60 * 60 * 1000;
+/** Bytes below which the disk is full for us; also as many times the database, for a backup and its log. */
+const LEAST_SPACE = 50 * MEGABYTE;
+const LEAST_COPIES = 3;
+const LEAST_INODES = 100;
+/** Days after which a backup is old. */
+const OLD = 8;
+
+/** @param now wall time in Unix milliseconds */
+export function checkFolder(config: Config, now: number): Finding[] {
+  const folder = resolve(config.data_dir);
+  if (!existsSync(folder)) {
+    return [
+      warning("data folder", `${folder} is not there`, "Start the server, or name the right one with --data-dir"),
+    ];
+  }
+  return [checkRights(folder, config), ...checkRoom(folder, config), checkBackups(config, now)];
+}
+
+function checkRights(folder: string, config: Config): Finding {
+  const about = "data folder";
+  try {
+    for (const path of [folder, databaseFile(config)].filter((path) => existsSync(path))) {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    }
+  } catch (error) {
+    return problem(about, messageOf(error), "Run this as the user whose server it is, or give that user the folder");
+  }
+  const { mode, uid } = statSync(folder);
+  const file = existsSync(databaseFile(config)) ? statSync(databaseFile(config)) : null;
+  const other = file && file.uid !== uid ? file.uid : null;
+  if (other !== null) {
+    const detail = `${folder} belongs to user ${uid}, the database in it to user ${other}`;
+    return problem(about, detail, `chown -R ${uid} ${folder}`);
+  }
+  if (((mode | (file?.mode ?? 0)) & 0o077) !== 0) {
+    return warning(about, `Others on this machine can read ${folder}`, `chmod -R go= ${folder}`);
+  }
+  return ok(about, `${folder}, its owner's alone`);
+}
+
+function checkRoom(folder: string, config: Config): Finding[] {
+  const { bavail, bsize, files, ffree } = statfsSync(folder);
+  const free = bavail * bsize;
+  const file = databaseFile(config);
+  const needed = Math.max(LEAST_SPACE, LEAST_COPIES * (existsSync(file) ? statSync(file).size : 0));
+  const room = `${Math.floor(free / MEGABYTE)} MiB free`;
+  const advice = "Make room: old backups, logs, packages";
+  return [
+    free < needed
+      ? problem("disk space", `${room}, ${Math.ceil(needed / MEGABYTE)} needed`, advice)
+      : ok("disk space", room),
+    // Some file systems have no fixed number of them and say 0.
+    files > 0 && ffree < LEAST_INODES
+      ? problem("inodes", `${ffree} free: no more files can be made`, "Remove small files; df -i tells where they are")
+      : ok("inodes", files > 0 ? `${ffree} free` : "as many as the disk has room for"),
+  ];
+}
+
+function checkBackups(config: Config, now: number): Finding {
+  const about = "backups";
+  if (config.database_url !== undefined) return ok(about, "are pg_dump's, for the data is on PostgreSQL");
+  const latest = latestBackup(config);
+  const advice = "Set PODKEEP_BACKUP_SCHEDULE, such as 30 3 * * *, or run podkeep backup create";
+  if (latest === null) return warning(about, "There is none", advice);
+  const days = Math.floor((now - latest) / DAY);
+  return days > OLD
+    ? warning(about, `The newest is ${days} days old`, advice)
+    : ok(about, `The newest is of ${new Date(latest).toISOString()}`);
+}
