@@ -103,7 +103,11 @@ export async function saveLibrary(library: Library, now: number): Promise<void> 
     { user_id },
     entries.map((entry) => ({ ...entry, changed_at: entry.stamp ?? 0 })),
   );
-  await saveGuids(on, { user_id }, changedLeads(library, library.guids));
+  await saveGuids(
+    on,
+    { user_id },
+    changedLeads(library, library.guids).map((row) => retireInTime(library, row)),
+  );
   await saveFeeds(on, { user_id }, changedLeads(library, library.feeds));
   await deleteSubscriptions(
     on,
@@ -121,6 +125,16 @@ function changedLeads<T>(library: Library, leads: Map<string, Lead<T>>) {
   return [...leads.values()]
     .filter((lead) => lead.changed)
     .map(({ row }) => ({ ...row, subscription: entryOf(library, row.subscription)?.id ?? row.subscription }));
+}
+
+// A guid that its subscription lost in this very transaction, before it was merged into one with an earlier stamp, is
+// retired at that stamp: no guid retires later than its subscription's place in the feed, which `total` relies on.
+function retireInTime<Row extends { subscription: number; retired_at: number | null }>(
+  library: Library,
+  row: Row,
+): Row {
+  const stamp = library.entries.get(row.subscription)?.stamp ?? row.retired_at;
+  return row.retired_at === null || stamp === null ? row : { ...row, retired_at: Math.min(row.retired_at, stamp) };
 }
 
 // All guids and addresses of a merged subscription lead to the other one, those included that this request didn't name.

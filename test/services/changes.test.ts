@@ -328,3 +328,18 @@ test("a cursor before `since` begins at `since`", async () => {
   const since = place((await user.changes())[3]);
   expect(names((await page(`since=${since}&cursor=${cursor}`)).subscriptions)).toEqual([5, 6]);
 });
+
+test("`total` holds where one request replaces a guid and then merges its subscription into an older change", async () => {
+  await user.add("https://a.example/", guidOf(1));
+  const { body } = await user.request("POST", "/subscriptions", {
+    subscriptions: [
+      { feed_url: "https://b.example/", guid: guidOf(2) },
+      { feed_url: "https://a.example/", guid: guidOf(3) },
+      { feed_url: "https://a.example/", guid: guidOf(4) },
+      { feed_url: "https://a.example/", guid: guidOf(2) },
+    ],
+  });
+  const since = body.success[0].subscription_changed;
+  expect((await page(`since=${since}&page=2&per_page=1`)).total).toBe(0);
+  expect((await page("page=2&per_page=1")).total).toBe(3);
+});
