@@ -42,30 +42,40 @@ export function addServiceCommands(program: Command): void {
   const service = program.command("service").description("Have systemd run the server, and start it with the machine");
   const add = (name: string, description: string) =>
     service.command(name).description(description).option("--user", "for your account alone, without root");
-  const dryRun = ["--dry-run", "only tell what would be done"] as const;
+  const dryRunOption = ["--dry-run", "only tell what would be done"] as const;
 
-  const install = add("install", "Install and start the service; the flags become its settings").option(...dryRun);
+  const install = add("install", "Install and start the service; the flags become its settings").option(
+    ...dryRunOption,
+  );
   addSettings(install, SERVE_SETTINGS);
   install
     .addHelpText("after", "\nExample: sudo podkeep service install --public-url https://podcasts.example.org")
-    .action(() => carryOut(install, installSteps(install, install.opts())));
+    .action(() => carryOut(install, installSteps(install, install.opts()), afterInstall(install.opts())));
 
-  const uninstall = add("uninstall", "Stop and remove the service; its data and settings stay").option(...dryRun);
+  const uninstall = add("uninstall", "Stop and remove the service; its data and settings stay").option(...dryRunOption);
   uninstall.action(() => carryOut(uninstall, uninstallSteps(uninstall.opts())));
 
   const status = add("status", "Tell how the service is doing");
   status.action(() => printStatus(status, placeOf(status.opts())));
 }
 
-async function carryOut(command: Command, steps: Step[]): Promise<void> {
+/** @param next what an admin may do after that */
+async function carryOut(command: Command, steps: Step[], next = ""): Promise<void> {
   const options = command.opts<Options>();
-  const whole = options.dryRun === true;
-  if (!whole) {
+  const dryRun = options.dryRun === true;
+  if (!dryRun) {
     requireSystemd(options);
-    for (const step of steps) await takeStep(step);
+    for (const step of steps) takeStep(step);
   }
-  const told = steps.map((step) => describeStep(step, whole));
-  await printResult(command, { dry_run: whole, steps }, () => told.join("\n"));
+  const told = steps.map((step) => describeStep(step, dryRun));
+  if (next && !dryRun) told.push("", next);
+  await printResult(command, { dry_run: dryRun, steps }, () => told.join("\n"));
+}
+
+function afterInstall({ user }: Options): string {
+  const account = user ? "" : `sudo -u ${ACCOUNT} `;
+  const data = user ? "" : ` --data-dir /var/lib/${STATE_FOLDER}`;
+  return `The service runs. Make a user: ${account}podkeep${data} user create me`;
 }
 
 function requireSystemd({ user }: Options): void {
@@ -99,9 +109,11 @@ function installSteps(command: Command, options: Options): Step[] {
     mode: 0o644,
     text: describeUnit({ executable, settings: place.settings, user: options.user === true }),
   });
-  if (options.user) steps.push({ run: ["loginctl", "enable-linger"] });
   const verbs = [["daemon-reload"], ["enable", UNIT], ["restart", UNIT]];
-  return [...steps, ...verbs.map((verb) => ({ run: [...place.systemctl, ...verb] }))];
+  steps.push(...verbs.map((verb) => ({ run: [...place.systemctl, ...verb] })));
+  // So that it runs while nobody is logged in. Last, for it needs rights that not everybody has.
+  if (options.user) steps.push({ run: ["loginctl", "enable-linger"] });
+  return steps;
 }
 
 function settingLines(command: Command, { user }: Options): string[] {

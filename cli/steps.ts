@@ -14,24 +14,28 @@ export function describeStep(step: Step, whole: boolean): string {
 }
 
 /** @throws DomainError "unavailable" with the reason that the machine gives */
-export async function takeStep(step: Step): Promise<void> {
-  if ("run" in step) return run(step.run);
+export function takeStep(step: Step): void {
   try {
-    if ("remove" in step) return rmSync(step.remove);
-    mkdirSync(dirname(step.write), { recursive: true, mode: 0o755 });
-    writeFileSync(step.write, step.text, { mode: step.mode });
-    // The process's umask took rights away.
-    chmodSync(step.write, step.mode);
+    if ("run" in step) run(step.run);
+    else if ("remove" in step) rmSync(step.remove);
+    else write(step);
   } catch (error) {
     throw new DomainError("unavailable", messageOf(error), { cause: error });
   }
+}
+
+function write({ write: path, text, mode }: Extract<Step, { write: string }>): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  writeFileSync(path, text, { mode });
+  // The process's umask took rights away.
+  chmodSync(path, mode);
 }
 
 /** Whether a program ends well. */
 export const succeeds = (words: string[]) => Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
 
 function run(words: string[]): void {
-  if (!Bun.which(words[0] ?? "")) throw new DomainError("unavailable", `There is no ${words[0]} on this machine`);
+  if (!Bun.which(words[0] ?? "")) throw new Error(`There is no ${words[0]} on this machine`);
   const { success, stderr } = Bun.spawnSync(words, { stdout: "ignore", stderr: "pipe" });
-  if (!success) throw new DomainError("unavailable", `${words.join(" ")} failed: ${stderr.toString().trim()}`);
+  if (!success) throw new Error(`${words.join(" ")} failed: ${stderr.toString().trim()}`);
 }

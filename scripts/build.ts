@@ -22,4 +22,4 @@ const { outputs } = await Bun.build({
     autoloadBunfig: false,
   },
 });
-for (const { path, size } of outputs) console.log(`${path}  ${(size / 1e6).toFixed(1)} MB`);
+for (const { path } of outputs) console.log(`${path}  ${(Bun.file(path).size / 1e6).toFixed(1)} MB`);

@@ -32,10 +32,10 @@ test("a dry run tells files and commands, and does none of it", async () => {
   expect(steps.map((step: { run?: string[]; write?: string }) => step.run?.join(" ") ?? step.write)).toEqual([
     join(program.folder, ".config/podkeep.env"),
     join(program.folder, ".config/systemd/user/podkeep.service"),
-    "loginctl enable-linger",
     "systemctl --user daemon-reload",
     "systemctl --user enable podkeep.service",
     "systemctl --user restart podkeep.service",
+    "loginctl enable-linger",
   ]);
   expect(existsSync(join(program.folder, ".config"))).toBe(false);
 });
