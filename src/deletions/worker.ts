@@ -1,7 +1,7 @@
 // The deletion worker: finds what is due, tries it, waits, and gives up with a reason (P6).
 import type { Logger } from "pino";
 import { transact } from "../db/transact.ts";
-import { messageOf } from "../errors.ts";
+import { DomainError, messageOf } from "../errors.ts";
 import type { Context } from "../services/context.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
 import { touchSubscription } from "../store/subscriptions.ts";
@@ -22,7 +22,7 @@ export interface DeletionWorker {
   start(): void;
   /** Looks for due work now. */
   wake(): void;
-  /** Runs all that is due to its end. */
+  /** Runs all that is due to its end. @throws DomainError "unavailable" where the database can't be written */
   drain(): Promise<void>;
   /** Finishes the records under way and takes no more. */
   stop(): Promise<void>;
@@ -47,7 +47,7 @@ export function createWorker(context: Context, log: Logger): DeletionWorker {
         const due = await findDue(context);
         if (due.length === 0) break;
         const done = await Promise.all(due.map((one) => attempt(context, log, one)));
-        if (!done.includes(true)) break;
+        if (!done.includes(true)) throw new DomainError("unavailable", "Deletions can't be started now");
       }
     } while (wanted && !stopped);
   }
@@ -60,8 +60,11 @@ export function createWorker(context: Context, log: Logger): DeletionWorker {
     }
     if (timer) clearTimeout(timer);
     running = drain()
-      .catch((error) => log.error({ reason: messageOf(error) }, "deletions can't be read"))
       .then(() => untilNext(context))
+      .catch((error) => {
+        log.error({ reason: messageOf(error) }, "deletions have to wait");
+        return context.config.deletion_poll;
+      })
       .then((pause) => {
         running = null;
         if (!stopped) timer = setTimeout(wake, wanted ? 0 : pause);
@@ -84,7 +87,7 @@ export function createWorker(context: Context, log: Logger): DeletionWorker {
 }
 
 async function untilNext({ database, clock, config }: Context): Promise<number> {
-  const [next] = await database.read((on) => nextDue(on, {})).catch(() => []);
+  const [next] = await database.read((on) => nextDue(on, {}));
   const pause = next ? next.run_after - clock.now() : config.deletion_poll;
   return Math.min(Math.max(pause, 10), config.deletion_poll);
 }
