@@ -11,8 +11,16 @@ export interface DatabaseStatus {
 }
 
 export interface Database {
-  /** Runs reads on one consistent snapshot that holds everything committed before the call. */
-  read<T>(work: (on: Connection) => Promise<T>): Promise<T>;
+  /**
+   * Runs reads on one consistent snapshot that holds everything committed before the call; `work` may run more than
+   * once.
+   * @param isCurrent tells, after `work`, whether nothing of what it read has changed since it began: for engines on
+   *   which asking that costs less than a snapshot
+   */
+  read<T>(
+    work: (on: Connection) => Promise<T>,
+    isCurrent?: (on: Connection, result: T) => Promise<boolean>,
+  ): Promise<T>;
   /**
    * Runs one write transaction and resolves when it is durable. `work` may run more than once, so it has no effect
    * outside the database. Calls with the same `queue` run one after the other.

@@ -69,6 +69,8 @@ function refusal(error: unknown, url: string): DomainError {
 const WRITE = "begin";
 const READ = "begin isolation level repeatable read, read only";
 
+type Work<T> = (on: Connection) => Promise<T>;
+
 /** Thrown into a read that has begun without a transaction and turns out to need one. */
 class SnapshotNeeded extends Error {}
 
@@ -84,12 +86,12 @@ class PostgresDatabase implements Database {
     this.#kysely = kyselyOn(this.#pool);
   }
 
-  read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
-    return this.#track(this.#attempt(() => this.#readOnce(work)));
+  read<T>(work: Work<T>, isCurrent?: (on: Connection, result: T) => Promise<boolean>): Promise<T> {
+    return this.#track(this.#attempt(() => this.#readOnce(work, isCurrent)));
   }
 
   // One user's writers wait for the same row: they must not take all connections while they do.
-  write<T>(work: (on: Connection) => Promise<T>, queue?: string): Promise<T> {
+  write<T>(work: Work<T>, queue?: string): Promise<T> {
     const act = () => this.#attempt(() => this.#transaction(WRITE, work));
     return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
   }
@@ -129,25 +131,25 @@ class PostgresDatabase implements Database {
     }
   }
 
-  // Most reads are one statement, which needs no transaction and so no connection of its own: a poll that finds
-  // nothing new costs a fifth of what it would in one. A second statement begins the work again, on a snapshot.
-  async #readOnce<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+  // A transaction takes a connection of its own and costs more than most reads do. One statement needs none, nor do
+  // several where nobody wrote meanwhile; only else the work is done again in one.
+  async #readOnce<T>(work: Work<T>, isCurrent?: (on: Connection, result: T) => Promise<boolean>): Promise<T> {
     const pool = this.#live();
-    let sent = false;
-    const execute = (query: Query) => {
-      if (sent) throw new SnapshotNeeded();
-      sent = true;
+    let sent = 0;
+    const on = this.#connection((query) => {
+      if (++sent > 1 && !isCurrent) throw new SnapshotNeeded();
       return pool.run(query);
-    };
+    });
     try {
-      return await work(this.#connection(execute));
+      const result = await work(on);
+      if (sent <= 1 || (await isCurrent?.(on, result))) return result;
     } catch (error) {
-      if (!(error instanceof SnapshotNeeded)) throw error;
-      return this.#transaction(READ, work);
+      if (sent <= 1) throw error;
     }
+    return this.#transaction("begin isolation level repeatable read, read only", work);
   }
 
-  async #transaction<T>(begin: typeof WRITE | typeof READ, work: (on: Connection) => Promise<T>): Promise<T> {
+  async #transaction<T>(begin: typeof WRITE | typeof READ, work: Work<T>): Promise<T> {
     const pool = this.#live();
     const reserved = await pool.reserve();
     const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);

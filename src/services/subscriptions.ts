@@ -38,10 +38,15 @@ export function readAt<T>(
   seen: Seen,
   body: (on: Connection, clock: number) => Promise<T>,
 ): Promise<Read<T>> {
-  return database.read(async (on) => {
-    const clock = (await readClock(on, { user_id }))[0]?.clock ?? 0;
-    return { clock, body: seen(clock) ? null : await body(on, clock) };
-  });
+  const clockOf = async (on: Connection) => (await readClock(on, { user_id }))[0]?.clock ?? 0;
+  return database.read(
+    async (on): Promise<Read<T>> => {
+      const clock = await clockOf(on);
+      return { clock, body: seen(clock) ? null : await body(on, clock) };
+    },
+    // Whatever changes what a listener can read moves the clock (P1).
+    async (on, { clock }) => clock === (await clockOf(on)),
+  );
 }
 
 const formatStamp = (stamp: number) => new Date(stamp).toISOString();
