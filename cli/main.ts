@@ -10,6 +10,7 @@ import { addCopyCommand } from "./copy.ts";
 import { addDeletionCommands } from "./deletions.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addHealthCommand } from "./healthcheck.ts";
+import { addHelpCommand } from "./help.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOpmlCommands } from "./opml.ts";
 import { printError } from "./output.ts";
@@ -61,6 +62,7 @@ function createProgram(json: boolean): Command {
   addDoctorCommand(program);
   addServiceCommands(program);
   addCompletionCommand(program);
+  addHelpCommand(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 configuration, 4 not found.",

@@ -1,0 +1,65 @@
+// `podkeep help`: how to use a command, or one of the guides.
+import { Argument, type Command } from "commander";
+import { defaultOf, envNameOf, Settings, settingNames } from "../src/config.ts";
+import { DomainError } from "../src/errors.ts";
+import { layTable, printResult } from "./output.ts";
+
+/** The guides, which are the project's own documents. */
+const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
+  settings: { about: "every setting, its default and meaning", read: listSettings },
+  sync: {
+    about: "for client authors: how to sync",
+    read: async () => (await import("../docs/api.md", { with: { type: "text" } })).default,
+  },
+  backups: {
+    about: "backups and restoring",
+    read: async () => (await import("../docs/backup.md", { with: { type: "text" } })).default,
+  },
+  install: {
+    about: "installing, TLS, Docker",
+    read: async () => (await import("../docs/install.md", { with: { type: "text" } })).default,
+  },
+  metrics: {
+    about: "Prometheus and Grafana",
+    read: async () => (await import("../docs/metrics.md", { with: { type: "text" } })).default,
+  },
+};
+
+/** Comes last, for it knows the commands that are there. */
+export function addHelpCommand(program: Command): void {
+  const names = program.commands.map((command) => command.name());
+  const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
+  program.helpCommand(false);
+  const help = program
+    .command("help")
+    .description("Tell how to use a command, or print a guide: settings, sync, backups, install, metrics")
+    .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...Object.keys(TOPICS)]))
+    .argument("[command]", "a command of that command")
+    .addHelpText("after", `\nGuides:\n${list.join("\n")}\n\nExample: podkeep help backups`)
+    .action(async (topic?: string, inner?: string) => {
+      const guide = TOPICS[topic ?? ""];
+      if (!guide) return find(program, [topic, inner]).help();
+      const text = await guide.read();
+      await printResult(help, { topic, text }, () => text.trimEnd());
+    });
+}
+
+/** @throws DomainError "not_found" */
+function find(program: Command, path: (string | undefined)[]): Command {
+  let found = program;
+  for (const name of path.filter((name) => name !== undefined)) {
+    const next = found.commands.find((command) => command.name() === name);
+    if (!next) throw new DomainError("not_found", `${found.name()} has no command ${name}`);
+    found = next;
+  }
+  return found;
+}
+
+function listSettings(): Promise<string> {
+  const rows = settingNames.map((name) => [
+    envNameOf(name),
+    defaultOf(name) || "-",
+    Settings.shape[name].description ?? "",
+  ]);
+  return layTable(["SETTING", "DEFAULT", "MEANING"], rows, "");
+}
