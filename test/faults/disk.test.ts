@@ -25,7 +25,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
   test.each(FAULTS)(
     "loses nothing acknowledged while %s, and the server goes on by itself afterwards",
     async (what, calls, inject) => {
-      const times = rounds(1, 5);
+      const times = rounds(1, 4);
       const podkeep = install();
       const token = await podkeep.user("ann");
       const clients = Array.from({ length: 4 }, (_, index) =>
@@ -61,7 +61,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
       ];
       report(what, { rounds: times, injected, acknowledged, "answered 503": refused, lost: 0 });
     },
-    30_000 + rounds(1, 5) * 5000,
+    30_000 + rounds(1, 4) * 5000,
   );
 
   test("is told to clients that write as 503 with Retry-After, and clients that read don't notice", async () => {
@@ -110,7 +110,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
     writing = false;
     const reads = sum(await Promise.all(readers));
-    const syncs = (await slow.end()).length;
+    const syncs = (await slow.end()).filter((line) => line.includes("sync(")).length;
     expect(syncs).toBeLessThan((writers * each) / 4);
     expect(reads).toBeGreaterThan(syncs);
     report("slow disk", { writes: writers * each, syncs, reads });

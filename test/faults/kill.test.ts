@@ -6,7 +6,7 @@ import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
 import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
 
-const ROUNDS = rounds(4, 40);
+const ROUNDS = rounds(4, 30);
 /** Deletions must not wait long, for every round waits until they are done. */
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s", PODKEEP_LOG_LEVEL: "info" };
 
@@ -50,7 +50,7 @@ test(
 
 test("a server that is killed while it makes its first database starts as if nothing had been", async () => {
   const random = chance(SEED);
-  const times = rounds(3, 20);
+  const times = rounds(3, 15);
   for (let round = 0; round < times; round++) {
     const podkeep = install();
     await dieYoung(podkeep, random.whole(120));

@@ -23,7 +23,7 @@ test("commands and the server write to one file at a time, and neither is refuse
       expect((await add(server, token, `https://feeds.test/${writes}`)).status).toBe(200);
     }
   })();
-  for (; commands < rounds(6, 60); commands++) {
+  for (; commands < rounds(6, 40); commands++) {
     const command = commands % 2 ? ["token", "issue", "ann"] : ["user", "create", `user${commands}`];
     expect(await podkeep.run(command)).toMatchObject({ code: 0 });
   }
@@ -93,7 +93,7 @@ test("a command that stops at any moment never makes the server hang", async () 
   const token = await podkeep.user("ann");
   const server = await podkeep.serve(IMPATIENT);
   const random = chance(SEED);
-  const times = rounds(8, 60);
+  const times = rounds(8, 40);
   const statuses: Record<string, number> = { 200: 0, 503: 0 };
   for (let n = 0; n < times; n++) {
     const command = await podkeep.start(["user", "create", `user${n}`]);

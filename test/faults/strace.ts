@@ -20,10 +20,18 @@ export interface Trace {
  * @param calls a list such as fsync,fdatasync
  * @param inject what happens to them, in the words of strace: error=EIO:when=3+7, delay_enter=10000 (microseconds)
  */
-export async function trace(pid: number, calls: string, inject: string): Promise<Trace> {
+export async function trace(pid: number, calls: string, inject: string | null, more: string[] = []): Promise<Trace> {
   const out = join(tmpdir(), `podkeep-trace-${pid}-${crypto.randomUUID()}`);
-  const options = ["-f", "-qq", "-o", out, "-e", `trace=${calls}`, "-e", `inject=${calls}:${inject}`];
-  const child = Bun.spawn(["strace", ...options, "-p", String(pid)], { stdin: "ignore", stderr: "inherit" });
+  const options = [
+    "-f",
+    "-qq",
+    "-o",
+    out,
+    "-e",
+    `trace=${calls}`,
+    ...(inject ? ["-e", `inject=${calls}:${inject}`] : []),
+  ];
+  const child = Bun.spawn(["strace", ...options, ...more, "-p", String(pid)], { stdin: "ignore", stderr: "inherit" });
   while (!isTraced(pid)) {
     if (child.exitCode !== null) throw new Error(`strace ended with ${child.exitCode}`);
     await Bun.sleep(5);

@@ -1,0 +1,72 @@
+// The power goes at any moment: what was acknowledged is on the disk, whatever else of the writing has arrived (P7).
+import { Database as Sqlite } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { install } from "../executable.ts";
+import { inspect } from "./file.ts";
+import { Disk, readTrace, TRACED } from "./power.ts";
+import { chance, report, rounds, SEED } from "./rounds.ts";
+import { CAN_TRACE, trace } from "./strace.ts";
+
+describe.skipIf(!CAN_TRACE)("a power cut", () => {
+  test("at any moment leaves a sound file that holds every write that was acknowledged", async () => {
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const server = await podkeep.serve();
+    const add = async (...addresses: string[]) => {
+      const subscriptions = addresses.map((feed_url) => ({ feed_url }));
+      expect((await server.request(token, "POST", "/subscriptions", { subscriptions })).status).toBe(200);
+    };
+    // So much that the log is written back into the database in the middle of what follows.
+    for (let n = 0; statSync(`${podkeep.database}-wal`).size < 850 * 4120; n++) {
+      await add(...Array.from({ length: 50 }, (_, index) => `https://feeds.test/before/${n}/${index}`));
+    }
+    const parts = [podkeep.database, `${podkeep.database}-wal`];
+    const files = new Map(parts.filter((part) => existsSync(part)).map((part) => [part, readFileSync(part)]));
+    const traced = await trace(server.pid, TRACED.calls, null, TRACED.options);
+    const writers = 8;
+    const each = rounds(20, 60);
+    const write = async (writer: number) => {
+      for (let n = 0; n < each; n++) await add(`https://feeds.test/${writer}/${n}/`);
+    };
+    await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+    const effects = readTrace(await traced.end());
+    await server.end("SIGKILL");
+
+    expect(effects.some((effect) => effect.kind === "write" && effect.file === podkeep.database)).toBe(true);
+
+    const random = chance(SEED);
+    const disk = new Disk(files);
+    const acknowledged = new Set<string>();
+    const every = Math.ceil(effects.length / rounds(25, 300));
+    let cuts = 0;
+    for (const [index, effect] of effects.entries()) {
+      disk.play(effect);
+      if (effect.kind === "answer") for (const [feed] of effect.text.matchAll(FEED)) acknowledged.add(feed);
+      if (index % every !== random.whole(every)) continue;
+      const kept = keptAfter(disk.cut(random), podkeep.database);
+      expect([...acknowledged].filter((feed) => !kept.has(feed))).toEqual([]);
+      cuts++;
+    }
+    expect(acknowledged.size).toBe(writers * each);
+    const syncs = effects.filter((effect) => effect.kind === "sync").length;
+    report("power cut", { cuts, acknowledged: acknowledged.size, syncs, lost: 0 });
+  }, 120_000);
+});
+
+const FEED = /https:\/\/feeds\.test\/\d+\/\d+\//g;
+
+// Opens what was found, as the next start of the server does, and gives the addresses that it holds.
+function keptAfter(found: Map<string, Buffer>, database: string): Set<string> {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-cut-"));
+  const place = join(folder, "found.db");
+  for (const [file, bytes] of found) writeFileSync(file.replace(database, place), bytes);
+  inspect(place);
+  const sqlite = new Sqlite(place);
+  const rows = sqlite.query<{ feed_url: string }, []>("select feed_url from subscriptions").all();
+  sqlite.close();
+  rmSync(folder, { recursive: true });
+  return new Set(rows.map(({ feed_url }) => feed_url));
+}
