@@ -10,7 +10,9 @@ const commit = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { stder
 const build = { commit: commit || "unknown", date: new Date().toISOString().slice(0, 10) };
 
 const { outputs } = await Bun.build({
-  entrypoints: [new URL("../cli/main.ts", import.meta.url).pathname],
+  // The program, and what it runs on a thread of its own; side by side, for it is looked for beside the program.
+  entrypoints: ["../cli/main.ts", "../src/db/thread.ts"].map((file) => new URL(file, import.meta.url).pathname),
+  naming: { entry: "[name].[ext]" },
   minify: true,
   define: { BUILD: JSON.stringify(build) },
   compile: {

@@ -26,6 +26,8 @@ type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown };
 const LARGEST_GROUP = 256;
 /** Milliseconds after which a group takes no further job, so that a large one does not hold up the others. */
 const LONGEST_GROUP = 50;
+/** Milliseconds of work after which a group lets the event loop turn, so that readers are answered meanwhile. */
+const LONGEST_TURN = 5;
 
 /** Takes jobs and runs them in groups, each job in a savepoint of its own. */
 export class GroupWriter {
@@ -78,7 +80,8 @@ export class GroupWriter {
       for (const job of this.#queue.splice(0)) job.reject(failure);
       return;
     }
-    const end = performance.now() + LONGEST_GROUP;
+    let turn = performance.now();
+    const end = turn + LONGEST_GROUP;
     while (outcomes.length < LARGEST_GROUP && (outcomes.length === 0 || performance.now() < end)) {
       const job = this.#queue.shift();
       if (!job) break;
@@ -86,6 +89,10 @@ export class GroupWriter {
       if (!this.engine.inTransaction()) {
         this.#groupLost(outcomes);
         return;
+      }
+      if (performance.now() - turn > LONGEST_TURN) {
+        await nextTurn();
+        turn = performance.now();
       }
     }
     this.#commit(outcomes);

@@ -10,11 +10,9 @@ export class Handle {
   readonly connection: Connection;
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
 
-  constructor(file: string, plans: Map<object, CompiledQuery>, pragma: string) {
+  constructor(file: string, plans: Map<object, CompiledQuery>, pragmas: string[]) {
     this.sqlite = new Sqlite(file, { readwrite: true, create: true, strict: true });
-    this.sqlite.run("pragma busy_timeout = 0");
-    this.sqlite.run("pragma foreign_keys = on");
-    this.sqlite.run(`pragma ${pragma}`);
+    for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...pragmas]) this.sqlite.run(`pragma ${pragma}`);
     const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: this.sqlite }) });
     this.connection = { kysely, plans, execute: async (query) => this.#execute(query) };
   }
@@ -29,9 +27,9 @@ export class Handle {
     return statement.all(...parameters);
   }
 
-  /** Runs one statement of transaction control. */
-  control(sql: string): void {
-    this.#execute({ sql, parameters: [] });
+  /** Runs one statement that has no parameters. */
+  control(sql: string): unknown[] {
+    return this.#execute({ sql, parameters: [] });
   }
 
   close(): void {

@@ -4,6 +4,7 @@ import type { CompiledQuery } from "kysely";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Probe } from "../probe.ts";
 import { begin, codeOf } from "./busy.ts";
+import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
 import type { Database, DatabaseStatus } from "./database.ts";
 import { identityOf, prepareFile, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group.ts";
@@ -28,14 +29,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const plans = new Map<object, CompiledQuery>();
   const unlock = lockFolder(dirname(file), use);
   const opened: Line<Handle>[] = [];
-  const openLine = (pragma: string) => {
-    const line = new Line(() => new Handle(file, plans, pragma));
+  const openLine = (...pragmas: string[]) => {
+    const line = new Line(() => new Handle(file, plans, pragmas));
     opened.push(line);
     return line;
   };
   try {
     prepareFile(file);
-    const writer = openLine("synchronous = full");
+    const writer = openLine("synchronous = full", `wal_autocheckpoint = ${LONGEST_LOG}`);
     const { sqlite, connection } = writer.handle;
     const pending = isPending(sqlite, options);
     await begin(sqlite, busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
@@ -52,6 +53,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 class SqliteDatabase implements Database {
   readonly #snapshot: Snapshot;
   readonly #group: GroupWriter;
+  readonly #checkpointer: Checkpointer;
   readonly #identity: string | null;
 
   constructor(
@@ -61,12 +63,16 @@ class SqliteDatabase implements Database {
     private readonly unlock: () => void,
   ) {
     this.#identity = identityOf(options.file);
+    this.#checkpointer = new Checkpointer(options.file);
     this.#snapshot = new Snapshot({ begin: () => this.#beginSnapshot(), end: () => this.#endSnapshot() });
     this.#group = new GroupWriter({
       begin: () => this.#beginGroup(),
       control: (sql) => writer.handle.control(sql),
       inTransaction: () => writer.handle.sqlite.inTransaction,
-      ended: () => this.#snapshot.end(),
+      ended: () => {
+        this.#snapshot.end();
+        this.#checkpointer.check(writer.handle);
+      },
       committed: (jobs, duration) => options.probe?.committed(jobs, duration / 1000),
       failed: (error) => toDomainError(error, writer),
     });
@@ -119,6 +125,7 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#group.idle();
+    await this.#checkpointer.close();
     this.#snapshot.end();
     this.reader.handle.close();
     this.writer.handle.close();

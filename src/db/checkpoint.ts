@@ -1,0 +1,67 @@
+// When the write-ahead log is moved into the database file. A thread does it: it takes two fsyncs or more, and nobody
+// would be answered meanwhile.
+import type { Handle } from "./handle.ts";
+
+/** Pages in the log from which they are moved, as SQLite has it by default. */
+const LARGE_LOG = 1000;
+/** Pages in the log from which writers wait until it is empty. */
+export const LONG_LOG = 4 * LARGE_LOG;
+/** Pages in the log from which a commit moves them itself: nothing else did. */
+export const LONGEST_LOG = 16 * LARGE_LOG;
+
+/** What SQLite answers to a checkpoint, in pages. */
+export interface Moved {
+  busy: number;
+  log: number;
+  checkpointed: number;
+}
+
+export class Checkpointer {
+  #worker: Worker | null = null;
+  #running: Promise<void> | null = null;
+
+  constructor(private readonly file: string) {}
+
+  /** Has the log moved where it is large; to be called after each commit. Never throws. */
+  check(writer: Handle): void {
+    if (this.#running || unmoved(writer) < LARGE_LOG) return;
+    this.#running = this.#move().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  #move(): Promise<void> {
+    this.#worker ??= startThread();
+    const worker = this.#worker;
+    return new Promise((resolve) => {
+      worker.onmessage = () => resolve();
+      // The next one gets a new thread.
+      worker.onerror = () => {
+        this.#worker = null;
+        resolve();
+      };
+      worker.postMessage(this.file);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#running;
+    this.#worker?.terminate();
+  }
+}
+
+function startThread(): Worker {
+  const worker = new Worker(new URL("./thread.ts", import.meta.url).href);
+  worker.unref();
+  return worker;
+}
+
+// The disk that can't tell is told of by the next commit.
+function unmoved(writer: Handle): number {
+  try {
+    const [state] = writer.control("pragma wal_checkpoint(noop)") as Moved[];
+    return state ? state.log - state.checkpointed : 0;
+  } catch {
+    return 0;
+  }
+}
