@@ -25,12 +25,15 @@ export const ANSWERS = {
 } as const satisfies Record<Code, [ContentfulStatusCode, string]>;
 
 const MOST_DETAILS = 20;
+/** As nginx logs it; nobody is left to read this answer. */
+const CLIENT_WENT_AWAY = 499;
 
 /**
  * Turns whatever a handler threw into an answer. What the operator has to mend, and what nobody foresaw, goes to the log
  * with the request's id.
  */
 export function answerError(log: Logger, error: unknown, c: Context<HttpEnv>): Response {
+  if (isAbort(error, c)) return new Response(null, { status: CLIENT_WENT_AWAY });
   const known = toDomainError(error);
   const [request_id, reason] = [c.get("requestId"), messageOf(error)];
   if (!known) {
@@ -43,6 +46,11 @@ export function answerError(log: Logger, error: unknown, c: Context<HttpEnv>): R
   if (allow) c.header("Allow", allow.join(", "));
   if (known.code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, known.message));
   return answer(c, known.code, ANSWERS[known.code][1], known.code === "invalid" ? details : undefined);
+}
+
+// A phone that loses its network in the middle of an upload is no error of the server.
+function isAbort(error: unknown, c: Context<HttpEnv>): boolean {
+  return error instanceof DOMException && error.name === "AbortError" && c.req.raw.signal.aborted;
 }
 
 function answer(c: Context<HttpEnv>, code: Code, message: string, details?: string[]): Response {

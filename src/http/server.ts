@@ -33,7 +33,6 @@ export function createHttp(app: App): Http {
   });
   http.route("/", api);
   http.route("/v1", api);
-  // Answered here: what is thrown here passes the report by.
   http.notFound((c) => answerError(app.log, new DomainError("not_found", "No such path"), c));
   http.onError((error, c) => answerError(app.log, error, c));
   return http;

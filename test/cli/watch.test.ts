@@ -64,3 +64,19 @@ test("a log that can't be written does not keep the server from serving", async 
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
 });
+
+test("a client that goes away in the middle of its upload is no error of the server", async () => {
+  const server = await program.serve();
+  await program.run(["user", "create", "ann"]);
+  const { token } = (await program.run(["token", "issue", "ann", "--json"])).json;
+  const { hostname, port } = new URL(server.address);
+  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } });
+  const head = ["POST /subscriptions HTTP/1.1", `Host: ${hostname}`, `Authorization: Bearer ${token}`];
+  socket.write([...head, "Content-Type: application/json", "Content-Length: 1000", "", '{"subscr'].join("\r\n"));
+  await Bun.sleep(100);
+  socket.terminate();
+  const log = await server.until('"status":');
+  expect(log).toContain('"status":499');
+  expect(log).not.toContain('"level":"error"');
+  await server.stop();
+});
