@@ -3,6 +3,7 @@ import { writeSync } from "node:fs";
 import pc from "picocolors";
 import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from "pino";
 import { z } from "zod";
+import { printable } from "./output.ts";
 
 /** Milliseconds that a reader may keep a full pipe before lines are dropped. */
 const PATIENCE = 1000;
@@ -62,7 +63,7 @@ function createWriter(fd: number): (text: string) => void {
 function readable({ level, time, msg, ...fields }: z.infer<typeof Line>): string {
   const paint = { error: pc.red, warn: pc.yellow, debug: pc.dim }[level] ?? String;
   const { method, route, status, duration_ms, ...rest } = fields;
-  const request = method ? `${method} ${route} ${status} ${duration_ms} ms` : "";
-  const others = Object.entries(rest).map(([name, value]) => pc.dim(`${name}=${value}`));
-  return `${[pc.dim(time.slice(11, 19)), paint(level.padEnd(5)), request || msg, ...others].join(" ")}\n`;
+  const request = method ? `${method} ${route ?? "(no such path)"} ${status} ${duration_ms} ms` : "";
+  const others = Object.entries(rest).map(([name, value]) => pc.dim(printable(`${name}=${value}`)));
+  return `${[pc.dim(time.slice(11, 19)), paint(level.padEnd(5)), request || printable(msg), ...others].join(" ")}\n`;
 }

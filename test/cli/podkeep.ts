@@ -23,6 +23,24 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
   const spawnInto = (fd: number, args: string[]) =>
     Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" });
 
+  /** Starts the program on a terminal; `screen` waits until this stands there. */
+  function spawnOnTerminal(args: string[]) {
+    let text = "";
+    const data = (_: unknown, bytes: Uint8Array) => {
+      text += new TextDecoder().decode(bytes);
+    };
+    const child = Bun.spawn([...program, ...args], { cwd: folder, env, terminal: { cols: 200, rows: 50, data } });
+    async function screen(pattern: RegExp): Promise<RegExpExecArray> {
+      for (;;) {
+        const found = pattern.exec(Bun.stripANSI(text));
+        if (found) return found;
+        if (child.exitCode !== null) throw new Error(`The program ended: ${text}`);
+        await Bun.sleep(10);
+      }
+    }
+    return { child, screen };
+  }
+
   async function run(args: string[], input?: string): Promise<Ran> {
     const child = spawn(args, input === undefined ? "ignore" : new Blob([input]));
     const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
@@ -62,6 +80,7 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     run,
     serve,
     spawnInto,
+    spawnOnTerminal,
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

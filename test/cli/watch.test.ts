@@ -80,3 +80,15 @@ test("a client that goes away in the middle of its upload is no error of the ser
   expect(log).not.toContain('"level":"error"');
   await server.stop();
 });
+
+test("on a terminal the log is lines for people", async () => {
+  const { child, screen } = program.spawnOnTerminal(["serve", "--port", "0"]);
+  const address = (await screen(/http:\/\/[\d.:]+/))[0];
+  await fetch(`${address}/v1/subscriptions?a=secret`);
+  await fetch(`${address}/nowhere`);
+  await screen(/GET \/v1\/subscriptions 401 [\d.]+ ms/);
+  const [text] = await screen(/^.*GET \(no such path\) 404/s);
+  expect(text).not.toMatch(/"level"|secret/);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});
