@@ -1,5 +1,5 @@
 // The compiled executable as its users run it: built once a run, on data folders of their own, no process left behind.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
@@ -44,6 +44,8 @@ export interface Server {
   log(): string;
   /** Resident memory in megabytes. */
   memory(): number;
+  /** The descriptors under which the server has a file open. */
+  descriptors(file: string): string[];
   /** Sends a request; a body that is no text or bytes goes as JSON. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** The same with a token. */
@@ -153,6 +155,10 @@ function connect(child: Subprocess, url: string, started_in: number, log: () => 
     started_in,
     log,
     memory: () => Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    descriptors(file) {
+      const folder = `/proc/${child.pid}/fd`;
+      return readdirSync(folder).filter((one) => readlinkSync(join(folder, one)) === file);
+    },
     send,
     request: (token, method, path, body, headers = {}) =>
       send(method, path, body, { Authorization: `Bearer ${token}`, ...headers }),

@@ -69,6 +69,8 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     const token = await podkeep.user("ann");
     const server = await podkeep.serve();
     await add(server, token, "https://feeds.test/before");
+    const log = `${podkeep.database}-wal`;
+    const before = server.descriptors(log);
     const faults = await trace(server.pid, "fsync,fdatasync", "error=EIO");
     const refused = await add(server, token, "https://feeds.test/during");
     expect(refused.status).toBe(503);
@@ -76,12 +78,16 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(refused.body).toEqual({ code: "503", message: "Service is temporarily unavailable" });
     const read = await server.request(token, "GET", "/subscriptions");
     expect(read.status).toBe(200);
-    expect(server.log()).toContain("disk I/O error");
+    await until(() => server.log().includes("disk I/O error"));
     expect(read.body.subscriptions.map(({ feed_url }: { feed_url: string }) => feed_url)).toEqual([
       "https://feeds.test/before",
     ]);
+    // The writing connection that met the error is not used again.
+    expect((await add(server, token, "https://feeds.test/during")).status).toBe(503);
+    expect(server.descriptors(log)).not.toEqual(before);
     await faults.end();
     expect((await add(server, token, "https://feeds.test/during")).status).toBe(200);
+    expect(server.descriptors(log).length).toBe(before.length);
     await server.end("SIGKILL");
     inspect(podkeep.database);
   });

@@ -11,6 +11,9 @@ const NEVER = {
     on s.user_id = d.user_id and s.id = d.subscription where d.status = 'PENDING' and (s.id is null or s.deleted is not null)`,
   "a deleted subscription without a deletion that did it": `select s.id from subscriptions s where s.deleted is not null
     and not exists (select 1 from deletions d where d.user_id = s.user_id and d.subscription = s.id and d.status = 'SUCCESS')`,
+  "a deletion that is done, of a subscription that is as it was": `select d.id from deletions d join subscriptions s
+    on s.user_id = d.user_id and s.id = d.subscription
+    where d.status = 'SUCCESS' and s.deleted is null and s.subscription_changed <= d.finished_at`,
   "a deleted subscription that is subscribed":
     "select id from subscriptions where deleted is not null and is_subscribed = 1",
   "a change past the user's clock": `select s.id from subscriptions s join users u on u.id = s.user_id

@@ -8,7 +8,7 @@ import { type Answer, install, type Server } from "../executable.ts";
 import { Document, type FuzzRequest, operationsOf, requestsTo } from "./arbitraries.ts";
 import { report, rounds, SEED } from "./rounds.ts";
 
-const RUNS = rounds(60, 1000);
+const RUNS = rounds(60, 800);
 const PUBLISHED: Record<number, string> = {
   401: "User not authorized",
   404: "Resource not found",

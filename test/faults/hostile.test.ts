@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "bun";
 import { type Installation, install, type Server } from "../executable.ts";
+import { LONG } from "./rounds.ts";
 import { say } from "./socket.ts";
 
 let podkeep: Installation;
@@ -181,6 +182,28 @@ describe("clients that misbehave", () => {
     for (const socket of idle) socket.terminate();
   });
 
+  test.skipIf(!Bun.which("prlimit"))(
+    "more than it may have files open are answered when others have gone",
+    async () => {
+      const few = await podkeep.serve({ PODKEEP_DATA_DIR: install().data });
+      Bun.spawnSync(["prlimit", "--pid", String(few.pid), "--nofile=100"]);
+      const many = await Promise.all(Array.from({ length: 300 }, () => open("GET /subscr", undefined, few)));
+      for (const socket of many) socket.terminate();
+      expect((await few.request("", "GET", "/openapi.json")).status).toBe(200);
+      expect(await few.end("SIGTERM")).toBe(0);
+    },
+  );
+
+  test.skipIf(!LONG)(
+    "half a request is cut off after a minute of silence",
+    async () => {
+      const gone = Promise.withResolvers<void>();
+      await open("GET /subscr", undefined, server, gone.resolve);
+      await gone.promise;
+    },
+    100_000,
+  );
+
   test("a body that comes slowly keeps nobody out", async () => {
     const body = JSON.stringify({ subscriptions: [{ feed_url: "https://feeds.test/slow" }] });
     const heard = Promise.withResolvers<string>();
@@ -198,19 +221,28 @@ describe("clients that misbehave", () => {
     await server.request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url }, { feed_url: "hunter4" }] });
     await server.request(`${token}x`, "GET", "/subscriptions?since=hunter5");
     await server.request(token, "GET", "/subscriptions/hunter6?cursor=hunter7");
+    const { headers } = await server.request(token, "GET", "/nowhere");
+    while (!server.log().includes(headers.get("X-Request-Id") ?? "")) await Bun.sleep(5);
     expect(server.log()).not.toContain("hunter");
     expect(server.log()).not.toContain(token.slice(-20));
   });
 });
 
-function open(text: string, heard: (answer: string) => void = () => {}): Promise<Socket> {
-  const { hostname, port } = new URL(server.url);
+function open(
+  text: string,
+  heard: (answer: string) => void = () => {},
+  { url }: Server = server,
+  close: () => void = () => {},
+): Promise<Socket> {
+  const { hostname, port } = new URL(url);
   return Bun.connect({
     hostname,
     port: Number(port),
     socket: {
       open: (socket) => void socket.write(text.replace("TOKEN", token)),
       data: (_, bytes) => heard(bytes.toString()),
+      end: close,
+      close,
     },
   });
 }
