@@ -14,6 +14,11 @@ const { outputs } = await Bun.build({
   entrypoints: ["../cli/main.ts", "../src/db/thread.ts"].map((file) => new URL(file, import.meta.url).pathname),
   naming: { entry: "[name].[ext]" },
   minify: true,
+  // Commands load what they need when they need it, parsed already: half the time to start. Not on arm64, where what is
+  // parsed here does not run.
+  splitting: true,
+  format: "esm",
+  bytecode: !target.includes("arm64"),
   define: { BUILD: JSON.stringify(build) },
   compile: {
     // Bun checks it, and takes another platform's runtime from the npm registry.
