@@ -1,5 +1,5 @@
-// `bun bench/engines.ts [seconds] [rounds]`: one server on a file, one and three on PostgreSQL, side by side.
-import { mkdtempSync, rmSync } from "node:fs";
+// `npm run bench:engines -- [seconds] [rounds]`: one server on a file, one and three on PostgreSQL, side by side.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
@@ -8,6 +8,7 @@ import { type Process, startProcess } from "../test/postgres/cluster.ts";
 import { startPostgres } from "../test/postgres/server.ts";
 import { type Data, fill } from "./data.ts";
 import { describeMachine } from "./machine.ts";
+import { median } from "./rounds.ts";
 import { runLoad } from "./wrk.ts";
 
 const USERS = 300;
@@ -58,22 +59,22 @@ async function measureLoads(data: Data, url: string): Promise<void> {
     "page of 50": () => ({ path: "/subscriptions?per_page=50", send: { get: "" } }),
     "add one": (run) => ({ path: "/subscriptions", send: { add: run } }),
   };
-  console.log(
-    `\n${USERS} users with ${SUBSCRIPTIONS} subscriptions, ${CONNECTIONS} connections, requests/s (p99 in ms)`,
-  );
+  const load = `${USERS} users with ${SUBSCRIPTIONS} subscriptions, ${CONNECTIONS} connections`;
+  console.log(`\n${load}; processor time of one request in the servers and in PostgreSQL\n`);
+  console.log("| what | where | requests/s | p99 ms | servers µs | PostgreSQL µs |\n|---|---|---|---|---|---|");
   for (const [what, load] of Object.entries(loads)) {
-    const rates: Record<string, { rate: number; p99: number }[]> = {};
+    const results: Record<string, Result[]> = {};
     for (let round = 0; round < rounds; round++) {
       for (const [side, processes] of Object.entries(sides)) {
         const { path, send } = load(`${side.replace(/\W+/g, "-")}-${round}`);
-        rates[side] = [...(rates[side] ?? []), await loadAll(processes, path, send, data)];
+        results[side] = [...(results[side] ?? []), await loadAll(processes, path, send, data)];
       }
     }
-    for (const [side, results] of Object.entries(rates)) {
-      const median = results.toSorted((a, b) => a.rate - b.rate)[Math.floor(results.length / 2)];
-      console.log(
-        `${what.padEnd(20)}${side.padEnd(24)}${median?.rate.toFixed(0).padStart(7)} (${median?.p99.toFixed(1)})`,
+    for (const [side, all] of Object.entries(results)) {
+      const figures = (["rate", "p99", "servers", "postgres"] as const).map((name) =>
+        median(all.map((one) => one[name])),
       );
+      console.log(`| ${[what, side, ...figures.map((figure) => figure.toFixed(0))].join(" | ")} |`);
     }
   }
   await Promise.all(
@@ -83,22 +84,46 @@ async function measureLoads(data: Data, url: string): Promise<void> {
   );
 }
 
+/** Rate in requests/s, p99 in ms, processor time of a request in µs. */
+interface Result {
+  rate: number;
+  p99: number;
+  servers: number;
+  postgres: number;
+}
+
 /** Shares the connections out evenly, as a load balancer would. */
-async function loadAll(processes: Process[], path: string, send: Send, { tokenFile: tokens }: Data) {
-  const connections = CONNECTIONS / processes.length;
+async function loadAll(processes: Process[], path: string, send: Send, { tokenFile: tokens }: Data): Promise<Result> {
+  const usage = () => [cpuOf(processes.map(({ pid }) => pid)), cpuOf(childrenOf(postgres.pid()))] as const;
+  const before = usage();
   const results = await Promise.all(
     processes.map(({ address }, index) =>
       runLoad({
         url: address + path,
-        connections,
+        connections: CONNECTIONS / processes.length,
         seconds,
         tokens,
         ...(send && { send: "add" in send ? { add: `${send.add}-${index}` } : send }),
       }),
     ),
   );
-  return {
-    rate: results.reduce((sum, { rate }) => sum + rate, 0),
-    p99: Math.max(...results.map(({ p99 }) => p99)),
-  };
+  const after = usage();
+  const rate = results.reduce((sum, one) => sum + one.rate, 0);
+  const perRequest = (which: 0 | 1) => ((after[which] - before[which]) / (rate * seconds)) * 1e6;
+  return { rate, p99: Math.max(...results.map(({ p99 }) => p99)), servers: perRequest(0), postgres: perRequest(1) };
+}
+
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Seconds of processor time that these processes have used; Linux counts in hundredths. */
+function cpuOf(pids: number[]): number {
+  return pids.map(statOf).reduce((sum, stat) => sum + (Number(stat[11]) + Number(stat[12])) / 100, 0);
+}
+
+function childrenOf(parent: number): number[] {
+  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
+  return pids.filter((pid) => existsSync(`/proc/${pid}/stat`) && Number(statOf(pid)[1]) === parent);
 }

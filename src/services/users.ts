@@ -1,5 +1,6 @@
 // Users: who they are, and that they exist.
 import { DomainError } from "../errors.ts";
+import { deleteTokens } from "../store/tokens.ts";
 import {
   anyUser,
   deleteUser as deleteRow,
@@ -49,7 +50,11 @@ export async function requireUser({ database }: Context, name: string): Promise<
 /** Deletes a user with all tokens, subscriptions and deletions. @throws DomainError "not_found" */
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
-  await context.database.write((on) => deleteRow(on, { user_id: id }), id);
+  await context.database.write(async (on) => {
+    // Where users are spread over shards, tokens lie elsewhere, and no foreign key reaches them.
+    await deleteTokens(on, { user_id: id });
+    await deleteRow(on, { user_id: id });
+  }, id);
 }
 
 /** The latest change stamp that was given out, whoever got it; null where there is none. */

@@ -8,6 +8,7 @@ import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 
 export interface Process {
+  pid: number;
   address: string;
   kill(): Promise<void>;
 }
@@ -42,7 +43,7 @@ export async function startProcess(settings: Settings): Promise<Process> {
         await child.exited;
         rmSync(file, { force: true });
       };
-      return { address, kill };
+      return { pid: child.pid, address, kill };
     }
   }
 }

@@ -11,6 +11,8 @@ process.removeAllListeners("beforeExit");
 
 export interface PostgresServer {
   port: number;
+  /** Of its first process, the parent of all others. */
+  pid(): number;
   /** Address of a database on this server. */
   url(database: string): string;
   /** A connection for the tests themselves; open one per use, and close it. */
@@ -56,6 +58,7 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
   };
   const server: PostgresServer = {
     port,
+    pid,
     url: (database) => `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`,
     connect: (database = "postgres") => new SQL({ url: server.url(database), max: 1, bigint: true }),
     async createDatabase(name, template) {
