@@ -11,7 +11,7 @@ export class Handle {
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
 
   constructor(file: string, plans: Map<object, CompiledQuery>, pragmas: string[]) {
-    this.sqlite = new Sqlite(file, { readwrite: true, create: true, strict: true });
+    this.sqlite = new ClosableSqlite(file, { readwrite: true, create: true, strict: true });
     for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...pragmas]) this.sqlite.run(`pragma ${pragma}`);
     const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: this.sqlite }) });
     this.connection = { kysely, plans, execute: async (query) => this.#execute(query) };
@@ -33,9 +33,25 @@ export class Handle {
   }
 
   close(): void {
-    for (const statement of this.#statements.values()) statement.finalize();
     this.#statements.clear();
     this.sqlite.close();
+  }
+}
+
+// A statement that is not finalized, as Kysely leaves them, keeps a connection open, and SQLite writes its log back when
+// the last one closes.
+class ClosableSqlite extends Sqlite {
+  readonly #statements = new Set<Statement>();
+
+  override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
+    const statement = super.prepare<Row, Values>(sql);
+    this.#statements.add(statement);
+    return statement;
+  }
+
+  override close(): void {
+    for (const statement of this.#statements) statement.finalize();
+    super.close();
   }
 }
 

@@ -69,7 +69,7 @@ async function waitForFolder(folder: string, timeout: number): Promise<() => voi
       return lockFolder(folder, "server");
     } catch (error) {
       if (performance.now() < end) continue;
-      throw new DomainError("config", "The server that runs is of an older version: restart it first", {
+      throw new DomainError("config", "A server of an older version is running: stop it first", {
         cause: error,
       });
     }

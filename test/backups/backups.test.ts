@@ -2,7 +2,16 @@
 
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { lockFolder } from "../../src/db/lock.ts";
@@ -127,6 +136,11 @@ describe("checking one", () => {
       /newer podkeep/,
     ],
     ["with rows that belong to nobody", (file) => change(file, "delete from users"), /belong to nobody/],
+    [
+      "with a value that can't be",
+      (file) => change(file, "pragma ignore_check_constraints = on", "update subscriptions set is_subscribed = 7"),
+      /no sound backup: CHECK constraint failed/,
+    ],
     ["beside a log that holds part of it", (file) => writeFileSync(`${file}-wal`, "x"), /in use/],
   ];
 
@@ -147,10 +161,10 @@ describe("checking one", () => {
   });
 });
 
-function change(file: string, sql: string): void {
+function change(file: string, ...statements: string[]): void {
   const sqlite = new Sqlite(file);
   sqlite.run("pragma foreign_keys = off");
-  sqlite.run(sql);
+  for (const statement of statements) sqlite.run(statement);
   sqlite.close();
 }
 

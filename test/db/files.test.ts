@@ -65,6 +65,14 @@ test("what was closed opens again with everything in it", async () => {
   await app.close();
 });
 
+test("what was closed is one file, the write-ahead log moved into it", async () => {
+  const app = await open();
+  const { id } = await createUser(app, "ann");
+  await addSubscriptions(app, id, { subscriptions: [{ feed_url: "https://a.example/" }] });
+  await app.close();
+  expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+});
+
 test("two that open a new file at once both get it", async () => {
   const apps = await Promise.all([open(), open(), open()]);
   await createUser(apps[0], "ann");

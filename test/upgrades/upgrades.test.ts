@@ -92,7 +92,7 @@ describe("a database that needs a migration", () => {
     const server = await openApp(podkeep.app.config, { use: "server" });
     await podkeep.sql(`delete from ${MIGRATION_TABLE}`);
     const config = { ...podkeep.app.config, busy_timeout: 50 };
-    await expect(openApp(config)).rejects.toThrow("restart it first");
+    await expect(openApp(config)).rejects.toThrow("older version is running");
     await server.close();
   });
 });
