@@ -1,5 +1,5 @@
 // Copies of the SQLite file: whole before they get their name, checked before they are trusted.
-import { constants, Database as Sqlite } from "bun:sqlite";
+import { Database as Sqlite } from "bun:sqlite";
 import {
   chmodSync,
   closeSync,
@@ -13,8 +13,7 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { basename, dirname, join } from "node:path";
 import { DomainError, messageOf } from "../errors.ts";
 import { appliedMigrations, DIALECT, damageIn, firstValue, isOurs } from "./file.ts";
 import { pendingMigrations } from "./migrations.ts";
@@ -90,7 +89,7 @@ function contentsOf(sqlite: Sqlite): Contents {
 }
 
 /**
- * Checks a copy from end to end without writing anything beside it.
+ * Checks a copy from end to end.
  * @throws DomainError "not_found", "invalid" where it is damaged, cut off or not ours, "config" where a newer program
  * wrote it
  */
@@ -102,9 +101,9 @@ export function checkCopy(file: string): Contents {
   }
   let copy: Sqlite | undefined;
   try {
-    // A database that nobody changes takes no locks and makes no companion files, so a read-only medium will do.
-    const address = `${pathToFileURL(resolve(file)).href}?immutable=1`;
-    copy = new Sqlite(address, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+    // On a connection that can only read, SQLite's check leaves out the rows and their indexes. On a medium that can
+    // only be read it has to do; a restore checks again what it has unpacked.
+    copy = new Sqlite(file, { readwrite: true });
     if (!isOurs(copy)) throw new Error("it is not a database of podkeep");
     const damage = damageIn(copy);
     if (damage) throw new Error(damage);
