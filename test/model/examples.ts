@@ -1,0 +1,61 @@
+// Histories that are played before the random ones: some on which a server went wrong, some that chance rarely brings.
+import type { Command, Step } from "./commands.ts";
+import { computedGuid, feedKey } from "./feeds.ts";
+
+const steps = (...commands: Command[]): [Step[]] => [commands.map((command) => ({ user: 0, command }))];
+const a = "https://a.test/feed";
+const b = "https://b.test";
+const [one, two, three, four] = ["1", "2", "3", "4"].map((digit) =>
+  "00000000-0000-4000-8000-000000000000".replaceAll("0", digit),
+) as [string, string, string, string];
+
+/** Each is the list of arguments of the property. */
+export const examples: [Step[]][] = [
+  // Two guids are retired after the subscription that they end up with has taken its stamp: all three are one change.
+  steps(
+    { type: "post", items: [{ feed_url: a, guid: one }] },
+    {
+      type: "post",
+      items: [
+        { feed_url: b, guid: two },
+        { feed_url: a, guid: three },
+        { feed_url: a, guid: four },
+        { feed_url: a, guid: two },
+      ],
+    },
+    { type: "list", since: 1, format: 0, page: 1, perPage: 1 },
+    { type: "list", since: 1, format: 0, page: 2, perPage: 1 },
+    { type: "patch", guid: two, changes: { is_subscribed: false } },
+    { type: "poll", replica: 0, pages: 4 },
+  ),
+  // The first reads of a newly opened database come at once.
+  steps(
+    { type: "post", items: [{ feed_url: a }] },
+    { type: "restart" },
+    {
+      type: "burst",
+      writes: [
+        { type: "post", items: [{ feed_url: b }] },
+        { type: "delete", guid: one },
+      ],
+      replica: 0,
+    },
+  ),
+  // To subscribe again by PATCH calls a deletion off.
+  steps(
+    { type: "post", items: [{ feed_url: a, guid: one }] },
+    { type: "patch", guid: one, changes: { is_subscribed: false } },
+    { type: "delete", guid: one },
+    { type: "patch", guid: one, changes: { is_subscribed: true } },
+    { type: "deletion", id: 1 },
+    { type: "drain" },
+  ),
+  // An address that nobody has, but whose computed guid somebody has: alive, then deleted.
+  steps(
+    { type: "post", items: [{ feed_url: b, guid: computedGuid(feedKey(a)) }] },
+    { type: "post", items: [{ feed_url: a }] },
+    { type: "delete", guid: computedGuid(feedKey(a)) },
+    { type: "drain" },
+    { type: "post", items: [{ feed_url: a }] },
+  ),
+];

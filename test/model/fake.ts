@@ -1,0 +1,73 @@
+// An app that answers by an oracle of its own: with it the rules, the replicas and the player are tested by themselves.
+import { type Answer, changesSince, pageOf } from "./answers.ts";
+import type { Write } from "./commands.ts";
+import { Oracle } from "./oracle.ts";
+import type { App } from "./play.ts";
+import { latest } from "./wire.ts";
+import type { Client } from "./world.ts";
+
+const ORIGIN = "http://podkeep.test";
+
+/** Opens an app without a server. */
+export async function openFakeApp(longestPause: number): Promise<App> {
+  const oracles: Oracle[] = [];
+  let now = Date.UTC(2026);
+  const clock = {
+    now: () => now,
+    advance: (ms: number) => {
+      now += ms;
+    },
+  };
+  const user = async (): Promise<Client> => {
+    const oracle = new Oracle();
+    oracles.push(oracle);
+    return {
+      request: async (method, path, body) => ({ ...answer(oracle, now, method, path, body), headers: new Headers() }),
+    };
+  };
+  const drain = async () => {
+    for (const oracle of oracles) oracle.drain(now, longestPause);
+  };
+  return { clock, user, drain, reopen: async () => {}, close: async () => {} };
+}
+
+function answer(oracle: Oracle, now: number, method: string, path: string, body: unknown): Answer {
+  const url = new URL(path, ORIGIN);
+  const [, noun, id = ""] = url.pathname.split("/");
+  const result = () => {
+    if (method === "POST")
+      return oracle.post(now, (body as { subscriptions: Extract<Write, { type: "post" }>["items"] }).subscriptions);
+    if (method === "PATCH") return oracle.patch(now, id, body as Extract<Write, { type: "patch" }>["changes"]);
+    if (method === "DELETE") return oracle.delete(now, id);
+    if (noun === "deletions") return oracle.deletion(Number(id));
+    return id === "" ? list(oracle, url.searchParams) : oracle.get(id);
+  };
+  const { status, body: content } = result();
+  return { status, body: status === 405 ? { ...(content as object), details: ["somewhere: something"] } : content };
+}
+
+function list(oracle: Oracle, query: URLSearchParams): Answer {
+  const since = query.get("since")?.replace(" ", "+");
+  const cursor = query.get("cursor") ?? "";
+  const page = Number(query.get("page") ?? 1);
+  const perPage = Math.min(Number(query.get("per_page") ?? 50), 500);
+  const all = changesSince(oracle.state, since ? Date.parse(since) : -Infinity);
+  const byOffset = pageOf(all, page, perPage);
+  const rest = all.filter((item) => `${latest(item)}~${item.guid}` > cursor);
+  const items = cursor ? rest.slice(0, perPage) : byOffset.subscriptions;
+  const last = items.at(-1);
+  const link = (to: number, more: Record<string, string> = {}) =>
+    `${ORIGIN}/subscriptions?${new URLSearchParams({ since: since ?? "", page: `${to}`, per_page: `${perPage}`, ...more })}`;
+  const goesOn = last && all.at(-1) !== last;
+  return {
+    status: 200,
+    body: {
+      total: all.length,
+      page,
+      per_page: perPage,
+      ...(goesOn && { next: link(page + 1, { cursor: `${latest(last)}~${last.guid}` }) }),
+      ...(byOffset.previous !== undefined && { previous: link(byOffset.previous) }),
+      subscriptions: items,
+    },
+  };
+}

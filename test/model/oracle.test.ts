@@ -1,0 +1,14 @@
+// The oracle judged by itself: random histories keep the promises that no single rule states.
+import { test } from "bun:test";
+import fc from "fast-check";
+import { history } from "./commands.ts";
+import { examples } from "./examples.ts";
+import { openFakeApp } from "./fake.ts";
+import { play } from "./play.ts";
+
+const HOUR = 3_600_000;
+
+test("replicas, stamps and repeated writes agree with the rules", async () => {
+  const property = fc.asyncProperty(history, (steps) => play(() => openFakeApp(HOUR), steps, HOUR));
+  await fc.assert(property, { numRuns: Number(process.env.PODKEEP_MODEL_RUNS ?? 150), examples });
+}, 300_000);

@@ -1,0 +1,40 @@
+// A client that knows a user's subscriptions only from the list, by the rules that the docs give to client authors.
+import type { Item } from "./answers.ts";
+
+/** What a client keeps of a subscription, under its current guid. */
+export type Known = Omit<Item, "guid" | "new_guid">;
+
+/** Reads one page of the list, by a path or a whole link. */
+export type ReadPage = (link: string) => Promise<{ next?: string; subscriptions: Item[] }>;
+
+/** A client's copy of the subscriptions. It may rest in the middle of a walk and go on with it later. */
+export class Replica {
+  readonly known = new Map<string, Known>();
+  #since = "";
+  #latest = "";
+  #next: string | undefined;
+
+  constructor(readonly perPage: number) {}
+
+  /** Reads up to so many pages on; true where that ended a walk: then the copy is complete. */
+  async poll(read: ReadPage, pages: number): Promise<boolean> {
+    for (let count = 0; count < pages; count++) {
+      const since = encodeURIComponent(this.#since);
+      const page = await read(this.#next ?? `/subscriptions?since=${since}&per_page=${this.perPage}`);
+      for (const item of page.subscriptions) this.#apply(item);
+      this.#next = page.next;
+      if (this.#next === undefined) {
+        this.#since = this.#latest;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #apply({ guid, new_guid, ...known }: Item): void {
+    this.known.delete(guid);
+    this.known.set(new_guid ?? guid, known);
+    const stamps = [this.#latest, known.subscription_changed, known.guid_changed ?? "", known.deleted ?? ""];
+    this.#latest = stamps.sort().at(-1)!;
+  }
+}

@@ -1,0 +1,198 @@
+// One user in the test: the server's client, the oracle that knows better, and replicas that only ever see the list.
+import { expect } from "bun:test";
+import type { Answer } from "./answers.ts";
+import type { Command, Write } from "./commands.ts";
+import { Oracle } from "./oracle.ts";
+import { Replica } from "./replica.ts";
+import { faults } from "./rules.ts";
+import { place } from "./state.ts";
+import { dateVariant, type LinkedPage, latest, pageOfLink, reduced, withoutDetails } from "./wire.ts";
+
+/** The part of a test user that a world needs. */
+export interface Client {
+  request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer & { headers: Headers }>;
+}
+
+/** Sends commands to the server and compares each answer with the oracle's. */
+export class World {
+  oracle = new Oracle();
+  readonly #replicas = [1, 2, 3].map((perPage) => new Replica(perPage));
+  readonly #cache = new Map<string, { etag: string; body: unknown }>();
+  #places = new Map<string, string>();
+  #lastWrite: Write | undefined;
+  #lastAnswer: Answer | undefined;
+
+  constructor(
+    readonly client: Client,
+    readonly wall: () => number,
+  ) {}
+
+  /** Runs a command that concerns this user alone. */
+  async run(command: Command): Promise<void> {
+    switch (command.type) {
+      case "post":
+      case "patch":
+      case "delete":
+        return this.#write(command);
+      case "burst":
+        return this.#burst(command.writes, this.#replicas[command.replica]!);
+      case "repeat":
+        return this.#repeat();
+      case "get":
+        return expect(await this.#get(`/subscriptions/${command.guid}`)).toEqual(this.oracle.get(command.guid));
+      case "deletion":
+        return expect(await this.#get(`/deletions/${command.id}`)).toEqual(this.oracle.deletion(command.id));
+      case "list":
+        return this.#list(command);
+      case "poll":
+        return this.#poll(this.#replicas[command.replica]!, command.pages);
+    }
+  }
+
+  /** The worker has carried out what is due, in an order of its own; to repeat a write may mean something new now. */
+  async drained(longestPause: number): Promise<void> {
+    const { subscriptions } = await this.#page("/subscriptions?per_page=500");
+    const deleted = new Map(subscriptions.map((item) => [item.new_guid ?? item.guid, item.deleted ?? ""]));
+    this.oracle.drain(this.wall(), longestPause, ({ guid }) => deleted.get(guid) ?? "");
+    this.#lastAnswer = undefined;
+    await this.#checkState();
+  }
+
+  /** The end of a history: every replica reads on, and reads once more to see that there is no more. */
+  async finish(): Promise<void> {
+    for (const replica of [...this.#replicas, ...this.#replicas]) await this.#poll(replica, Infinity);
+    for (const { id } of this.oracle.state.deletions) await this.run({ type: "deletion", id });
+    for (const guid of this.oracle.state.guids.keys()) await this.run({ type: "get", guid });
+  }
+
+  async #write(write: Write): Promise<void> {
+    const wall = this.wall();
+    const answer = await this.#send(write);
+    expect(answer).toEqual(expected(this.oracle, wall, write));
+    this.#lastWrite = write;
+    this.#lastAnswer = answer;
+    await this.#checkState();
+  }
+
+  /** P5: a write that is repeated before anything else was written changes nothing. */
+  async #repeat(): Promise<void> {
+    if (!this.#lastWrite) return;
+    const clock = this.oracle.state.clock;
+    const first = this.#lastAnswer;
+    await this.#write(this.#lastWrite);
+    if (!first) return;
+    expect(this.oracle.state.clock).toBe(clock);
+    if (this.#lastWrite.type !== "post") expect(this.#lastAnswer).toEqual(first);
+  }
+
+  /** P1: writes that overlap are done one after the other, in an order that explains all their answers. */
+  async #burst(writes: Write[], replica: Replica): Promise<void> {
+    const wall = this.wall();
+    const reading = replica.poll((link) => this.#page(link), 2);
+    const answers = await Promise.all(writes.map((write) => this.#send(write)));
+    await reading;
+    const ids = Array.from({ length: this.oracle.state.deletions.length + writes.length }, (_, index) => index + 1);
+    const records = await Promise.all(ids.map((id) => this.#get(`/deletions/${id}`)));
+    const seen = [answers, records, reduced(await this.#page("/subscriptions?per_page=500"))];
+    const outcomes = orders(writes.length).map((order) => {
+      const oracle = this.oracle.fork();
+      const told: Answer[] = [];
+      for (const index of order) told[index] = expected(oracle, wall, writes[index]!);
+      return { oracle, seen: [told, ids.map((id) => oracle.deletion(id)), oracle.list(undefined, 1, 500)] };
+    });
+    const explained = outcomes.find((outcome) => Bun.deepEquals(outcome.seen, seen)) ?? outcomes[0]!;
+    expect(seen).toEqual(explained.seen);
+    this.oracle = explained.oracle;
+    this.#lastWrite = undefined;
+    await this.#checkState();
+  }
+
+  async #send(write: Write): Promise<Answer> {
+    if (write.type === "post") return this.#request("POST", "/subscriptions", { subscriptions: write.items });
+    const path = `/subscriptions/${write.guid}`;
+    return write.type === "patch" ? this.#request("PATCH", path, write.changes) : this.#request("DELETE", path);
+  }
+
+  async #request(method: string, path: string, body?: unknown): Promise<Answer> {
+    return withoutDetails(await this.client.request(method, path, body));
+  }
+
+  /** Reads as a client with a cache does: what a 304 lets it keep must be right. */
+  async #get(path: string): Promise<Answer> {
+    const cached = this.#cache.get(path);
+    const answer = await this.client.request("GET", path, undefined, cached && { "if-none-match": cached.etag });
+    if (answer.status === 304) return { status: 200, body: cached?.body };
+    const etag = answer.headers.get("etag");
+    if (etag) this.#cache.set(path, { etag, body: answer.body });
+    return withoutDetails(answer);
+  }
+
+  async #page(link: string): Promise<LinkedPage> {
+    const { status, body } = await this.#get(link);
+    expect(status).toBe(200);
+    return body as LinkedPage;
+  }
+
+  /** Walks the list by `next`, looking back by `previous`; nothing is written meanwhile, so pages are exact. */
+  async #list({ since, format, page, perPage }: Extract<Command, { type: "list" }>): Promise<void> {
+    const places = [undefined, ...this.oracle.state.entries().map(place)];
+    const stamp = places[since % places.length];
+    const query = `since=${stamp === undefined ? "" : dateVariant(stamp, format)}&page=${page}&per_page=${perPage}`;
+    let link: string | undefined = `/subscriptions?${query}`;
+    for (let number = page; link; number++) {
+      const list: LinkedPage = await this.#page(link);
+      expect(reduced(list)).toEqual(this.oracle.list(stamp, number, perPage));
+      if (list.previous) {
+        const back = reduced(await this.#page(list.previous));
+        expect(back).toEqual(this.oracle.list(stamp, pageOfLink(list.previous), perPage));
+      }
+      link = list.next;
+    }
+  }
+
+  /** A replica reads on; where it came to an end it must know what the oracle knows. */
+  async #poll(replica: Replica, pages: number): Promise<void> {
+    const complete = await replica.poll((link) => this.#page(link), pages);
+    if (!complete) return;
+    const fresh = new Replica(500);
+    await fresh.poll(async () => ({ subscriptions: this.oracle.list(undefined, 1, 500).subscriptions }), 1);
+    expect(Object.fromEntries(replica.known)).toEqual(Object.fromEntries(fresh.known));
+    expect([...replica.known.keys()].sort()).toEqual(
+      this.oracle.state
+        .entries()
+        .map(({ guid }) => guid)
+        .sort(),
+    );
+  }
+
+  /** Compares the whole list, and sees for itself that stamps only grow and are never shared (P1). */
+  async #checkState(): Promise<void> {
+    expect(faults(this.oracle.state)).toEqual([]);
+    const list = await this.#page("/subscriptions?per_page=500");
+    expect(reduced(list)).toEqual(this.oracle.list(undefined, 1, 500));
+    const places = new Map(list.subscriptions.map((item) => [item.new_guid ?? item.guid, latest(item)]));
+    const before = [...this.#places.values()].sort().at(-1) ?? "";
+    for (const [guid, at] of places) if (this.#places.get(guid) !== at) expect(at > before).toBe(true);
+    expect(new Set(places.values()).size).toBe(places.size);
+    this.#places = places;
+  }
+}
+
+function expected(oracle: Oracle, wall: number, write: Write): Answer {
+  if (write.type === "post") return oracle.post(wall, write.items);
+  if (write.type === "patch") return oracle.patch(wall, write.guid, write.changes);
+  return oracle.delete(wall, write.guid);
+}
+
+/** Every order of so many things, the given one first. */
+function orders(count: number): number[][] {
+  if (count === 0) return [[]];
+  return orders(count - 1).flatMap((rest) =>
+    Array.from({ length: count }, (_, at) => rest.toSpliced(-at || rest.length, 0, count - 1)),
+  );
+}
