@@ -4,7 +4,8 @@ import { parseArgs } from "node:util";
 const { values } = parseArgs({
   options: { target: { type: "string" }, outfile: { type: "string", default: "dist/podkeep" } },
 });
-const target = values.target ?? `bun-${process.platform}-${process.arch}`;
+const here = `bun-${process.platform}-${process.arch}`;
+const target = values.target ?? here;
 
 const commit = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { stderr: "ignore" }).stdout.toString().trim();
 const build = { commit: commit || "unknown", date: new Date().toISOString().slice(0, 10) };
@@ -14,11 +15,11 @@ const { outputs } = await Bun.build({
   entrypoints: ["../cli/main.ts", "../src/db/thread.ts"].map((file) => new URL(file, import.meta.url).pathname),
   naming: { entry: "[name].[ext]" },
   minify: true,
-  // Commands load what they need when they need it, parsed already: half the time to start. Not on arm64, where what is
-  // parsed here does not run.
+  // Commands load what they need when they need it, parsed already: half the time to start. Only for the platform that
+  // parses it, where it was tried, and not on arm64, where it does not run.
   splitting: true,
   format: "esm",
-  bytecode: !target.includes("arm64"),
+  bytecode: target === here && !target.includes("arm64"),
   define: { BUILD: JSON.stringify(build) },
   compile: {
     // Bun checks it, and takes another platform's runtime from the npm registry.
