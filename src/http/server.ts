@@ -1,10 +1,10 @@
 // The HTTP face: middleware, routes at / and at /v1, errors.
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { Hono } from "hono";
-import { cors } from "hono/cors";
 import { requestId } from "hono/request-id";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
+import { allowAnyOrigin } from "./cors.ts";
 import { serveDeletions } from "./deletions.ts";
 import type { HttpEnv } from "./env.ts";
 import { answerError, invalidInput } from "./errors.ts";
@@ -46,16 +46,7 @@ function createApi(app: App): OpenAPIHono<HttpEnv> {
   });
   const guards = createGuards(app);
   for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) {
-    api.use(
-      path,
-      cors({
-        origin: "*",
-        allowMethods: ["GET", "HEAD", "POST", "PATCH", "DELETE"],
-        allowHeaders: ["Authorization", "Content-Type", "If-None-Match"],
-        exposeHeaders: ["ETag", "Retry-After", "WWW-Authenticate", "X-Request-Id"],
-        maxAge: 86_400,
-      }),
-    );
+    api.use(path, allowAnyOrigin);
   }
   serveSubscriptions(api, app, guards);
   serveDeletions(api, app, guards);
