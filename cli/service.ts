@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { envNameOf, readConfig, type SettingName } from "../src/config.ts";
 import { DomainError } from "../src/errors.ts";
-import { printResult } from "./output.ts";
+import { layPairs, printResult } from "./output.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "./settings.ts";
 import { describeStep, type Step, succeeds, takeStep } from "./steps.ts";
 import { ACCOUNT, describeUnit, quoteValue, STATE_FOLDER } from "./unit.ts";
@@ -167,9 +167,7 @@ async function printStatus(command: Command, { systemctl }: Place): Promise<void
     since: of("ActiveEnterTimestamp"),
   };
   await printResult(command, value, () =>
-    Object.entries(value)
-      .map(([name, text]) => `${name}\t${text}`)
-      .join("\n"),
+    layPairs(Object.entries(value).map(([name, text]) => [name, String(text)] as [string, string])),
   );
   if (state !== "active") {
     const journal = `${systemctl.length > 1 ? "journalctl --user" : "sudo journalctl"} -u podkeep -n 20`;
