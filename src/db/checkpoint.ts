@@ -16,7 +16,17 @@ export interface Moved {
   checkpointed: number;
 }
 
+/** What the thread is asked: whether it may make writers wait until the log is empty. */
+export interface Task {
+  file: string;
+  wait: boolean;
+}
+
+/** Milliseconds until writers are made to wait again, after they waited in vain. */
+const REST = 60_000;
+
 export class Checkpointer {
+  #waitFrom = 0;
   #worker: Worker | null = null;
   #running: Promise<void> | null = null;
 
@@ -34,13 +44,18 @@ export class Checkpointer {
     this.#worker ??= startThread();
     const worker = this.#worker;
     return new Promise((resolve) => {
-      worker.onmessage = () => resolve();
+      // Somebody reads without end, as Litestream does, which empties the log itself.
+      worker.onmessage = ({ data: inVain }: MessageEvent<boolean>) => {
+        if (inVain) this.#waitFrom = performance.now() + REST;
+        resolve();
+      };
       // The next one gets a new thread.
       worker.onerror = () => {
         this.#worker = null;
         resolve();
       };
-      worker.postMessage(this.file);
+      const task: Task = { file: this.file, wait: performance.now() >= this.#waitFrom };
+      worker.postMessage(task);
     });
   }
 
