@@ -1,5 +1,5 @@
 // Moving to PostgreSQL and back: whoever had a token goes on as if nothing had happened.
-import { afterAll, afterEach, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,8 @@ import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
 import { sharedPostgres } from "../store.ts";
+
+setDefaultTimeout(30_000);
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

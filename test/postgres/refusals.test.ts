@@ -1,7 +1,9 @@
 // Databases that can't be used: one clear line that names the server and never the password.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { openDatabase } from "../../src/db/open.ts";
 import { sharedPostgres } from "../store.ts";
+
+setDefaultTimeout(30_000);
 
 const OPTIONS = {
   busy_timeout: 1000,

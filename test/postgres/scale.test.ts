@@ -1,8 +1,10 @@
 // What docs/scale.md tells operators to use, as far as it can be tried without a cluster.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { guidOf, openTestApp } from "../harness.ts";
 import { sharedPostgres } from "../store.ts";
+
+setDefaultTimeout(30_000);
 
 const docs = join(import.meta.dir, "../../docs/scale");
 
