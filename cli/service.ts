@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { envNameOf, readConfig, type SettingName } from "../src/config.ts";
+import { envNameOf, readConfig, settingNames } from "../src/config.ts";
 import { DomainError } from "../src/errors.ts";
 import { layPairs, printResult } from "./output.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "./settings.ts";
@@ -122,7 +122,7 @@ function settingLines(command: Command, { user }: Options): string[] {
   if (!user && flags.data_dir !== undefined) {
     throw new DomainError("invalid", `--data-dir: the system's service keeps its data in /var/lib/${STATE_FOLDER}`);
   }
-  return Object.entries(flags).map(([name, value]) => `${envNameOf(name as SettingName)}=${quoteValue(value)}`);
+  return settingNames.flatMap((name) => (flags[name] ? [`${envNameOf(name)}=${quoteValue(flags[name])}`] : []));
 }
 
 function executableFor({ user }: Options): string {
@@ -150,13 +150,7 @@ const PROPERTIES = ["LoadState", "ActiveState", "SubState", "MainPID", "NRestart
 async function printStatus(command: Command, { systemctl }: Place): Promise<void> {
   requireSystemd({ user: true });
   const shown = Bun.spawnSync([...systemctl, "show", UNIT, `--property=${PROPERTIES.join(",")}`]).stdout.toString();
-  const found = new Map(
-    shown
-      .trim()
-      .split("\n")
-      .map((line) => line.split(/=(.*)/s) as [string, string]),
-  );
-  const of = (name: string) => found.get(name) ?? "";
+  const of = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(shown)?.[1] ?? "";
   if (of("LoadState") !== "loaded") throw new DomainError("not_found", "The service is not installed");
   const state = of("ActiveState");
   const value = {
@@ -167,7 +161,7 @@ async function printStatus(command: Command, { systemctl }: Place): Promise<void
     since: of("ActiveEnterTimestamp"),
   };
   await printResult(command, value, () =>
-    layPairs(Object.entries(value).map(([name, text]) => [name, String(text)] as [string, string])),
+    layPairs(Object.entries(value).map(([name, found]): [string, string] => [name, String(found)])),
   );
   if (state !== "active") {
     const journal = `${systemctl.length > 1 ? "journalctl --user" : "sudo journalctl"} -u podkeep -n 20`;
