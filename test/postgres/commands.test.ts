@@ -12,9 +12,14 @@ import { sharedPostgres } from "../store.ts";
 const folder = mkdtempSync(join(tmpdir(), "podkeep-commands-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const PODKEEP = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
+
 async function podkeep(args: string[], env: Record<string, string> = {}) {
-  const command = [process.execPath, join(import.meta.dir, "../../cli/main.ts"), ...args];
-  const child = Bun.spawn(command, { env: { PODKEEP_DATA_DIR: folder, ...env }, stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn([...PODKEEP, ...args], {
+    env: { PODKEEP_DATA_DIR: folder, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, out, err };
 }
@@ -66,6 +71,29 @@ test("copy tells what it has moved, and a second target that is not empty ends i
   expect(again.code).toBe(1);
   expect(again.err).toContain("the target was not empty");
 }, 30_000);
+
+test("a copy that is killed in the midst goes on when it is asked for again", async () => {
+  const { config } = readConfig({ data_dir: join(folder, "large") }, {});
+  const source = await openApp(config);
+  const users = await Promise.all(Array.from({ length: 400 }, (_, n) => createUser(source, `user${n}`)));
+  const subscriptions = Array.from({ length: 30 }, (_, n) => ({ feed_url: `https://a.example/${n}` }));
+  await Promise.all(users.map(({ id }) => addSubscriptions(source, id, { subscriptions })));
+  await source.close();
+  const url = await newDatabase();
+  const target = await openApp(readConfig({ database_url: url }, {}).config);
+  const copied = async () => (await listUsers(target)).length;
+  const first = Bun.spawn([...PODKEEP, "copy", "--from", databaseFile(config), "--to", url], { stdout: "ignore" });
+  while ((await copied()) < 10) await Bun.sleep(1);
+  first.kill("SIGKILL");
+  await first.exited;
+  const whole = (await listUsers(target)).filter((user) => user.subscriptions === 30).length;
+  expect(whole).toBe(await copied());
+  expect(whole).toBeLessThan(400);
+  await target.close();
+  const second = await podkeep(["copy", "--from", databaseFile(config), "--to", url, "--json"]);
+  expect(second.err).toBe("");
+  expect(JSON.parse(second.out).counts).toMatchObject({ users: 400, subscriptions: 12_000, feeds: 12_000 });
+}, 60_000);
 
 test("a file that a server uses is not copied", async () => {
   const { config } = readConfig({ data_dir: join(folder, "served") }, {});
