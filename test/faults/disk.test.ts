@@ -156,15 +156,15 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
     expect(await addresses(server, token)).toEqual(kept);
     await server.end("SIGKILL");
     inspect(podkeep.database);
-    Bun.spawnSync(["mount", "-o", "remount,size=1600k", folder]);
+    // It starts on the full disk.
     server = await podkeep.serve(SETTINGS);
     expect(await addresses(server, token)).toEqual(kept);
-    // Full again, and this time room comes while the server runs.
     for (let n = 0; n < 5000; n++) {
       const feed_url = `https://feeds.test/more/${n}/${"x".repeat(500)}`;
       if ((await add(server, token, feed_url)).status !== 200) break;
       kept.push(feed_url);
     }
+    // This time room comes while it runs.
     Bun.spawnSync(["mount", "-o", "remount,size=8m", folder]);
     const last = "https://feeds.test/last";
     expect((await add(server, token, last)).status).toBe(200);

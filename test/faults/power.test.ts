@@ -40,7 +40,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
     const random = chance(SEED);
     const disk = new Disk(files);
     const acknowledged = new Set<string>();
-    const every = Math.ceil(effects.length / rounds(25, 300));
+    const every = Math.ceil(effects.length / rounds(25, 200));
     let cuts = 0;
     for (const [index, effect] of effects.entries()) {
       disk.play(effect);

@@ -40,9 +40,7 @@ export async function trace(pid: number, calls: string, inject: string | null, m
     async end() {
       child.kill("SIGINT");
       await child.exited;
-      const lines = readFileSync(out, "utf8")
-        .split("\n")
-        .filter((line) => line.includes("("));
+      const lines = readFileSync(out, "utf8").split("\n");
       await Bun.file(out).delete();
       return lines;
     },
