@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Subprocess } from "bun";
 
 export interface Ran {
   code: number;
@@ -17,11 +18,16 @@ export const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.t
 export function openProgram(program: string[] = SOURCE, more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cli-"));
   const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data"), ...more };
+  const started: Subprocess[] = [];
+  function note<Child extends Subprocess>(child: Child): Child {
+    started.push(child);
+    return child;
+  }
   const spawn = (args: string[], stdin: "ignore" | Blob = "ignore") =>
-    Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" });
+    note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" }));
   /** Starts the program with its output going to a file. */
   const spawnInto = (fd: number, args: string[]) =>
-    Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" });
+    note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" }));
 
   /** Starts the program on a terminal; `screen` waits until this stands there. */
   function spawnOnTerminal(args: string[]) {
@@ -29,7 +35,7 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     const data = (_: unknown, bytes: Uint8Array) => {
       text += new TextDecoder().decode(bytes);
     };
-    const child = Bun.spawn([...program, ...args], { cwd: folder, env, terminal: { cols: 200, rows: 50, data } });
+    const child = note(Bun.spawn([...program, ...args], { cwd: folder, env, terminal: { cols: 200, rows: 50, data } }));
     async function screen(pattern: RegExp): Promise<RegExpExecArray> {
       for (;;) {
         const found = pattern.exec(Bun.stripANSI(text));
@@ -81,6 +87,10 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     serve,
     spawnInto,
     spawnOnTerminal,
-    close: () => rmSync(folder, { recursive: true, force: true }),
+    /** Ends what a failed test left running, and removes the folder. */
+    close() {
+      for (const child of started) child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
