@@ -146,16 +146,25 @@ class PostgresDatabase implements Database {
     } catch (error) {
       if (sent <= 1) throw error;
     }
-    return this.#transaction("begin isolation level repeatable read, read only", work);
+    return this.#transaction(READ, work);
   }
 
   async #transaction<T>(begin: typeof WRITE | typeof READ, work: Work<T>): Promise<T> {
     const pool = this.#live();
     const reserved = await pool.reserve();
     const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);
+    let failed: { error: unknown } | undefined;
+    const on = this.#connection((query) =>
+      pool.run(query, reserved).catch((error) => {
+        failed = { error };
+        throw error;
+      }),
+    );
     try {
       await control(begin);
-      const result = await work(this.#connection((query) => pool.run(query, reserved)));
+      const result = await work(on);
+      // PostgreSQL rolls back at the commit then, and reports success.
+      if (failed) throw failed.error;
       const start = performance.now();
       await control("commit").catch((error) => {
         // Nobody knows whether it was committed: not a case for another attempt.

@@ -1,5 +1,5 @@
 // The command line against PostgreSQL: migrate, copy, and what can't be opened.
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,8 @@ import { databaseFile, readConfig } from "../../src/config.ts";
 import { addSubscriptions } from "../../src/services/subscriptions.ts";
 import { createUser, listUsers } from "../../src/services/users.ts";
 import { sharedPostgres } from "../store.ts";
+
+setDefaultTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-commands-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,7 +46,7 @@ test("migrate makes the schema that serve refuses to make where that is left to 
   }
   const { config } = readConfig({}, env);
   await (await openApp(config)).close();
-}, 30_000);
+});
 
 test("copy tells what it has moved, and a second target that is not empty ends it with 1", async () => {
   const { config } = readConfig({ data_dir: join(folder, "source") }, {});
@@ -70,7 +72,7 @@ test("copy tells what it has moved, and a second target that is not empty ends i
   const again = await podkeep(["copy", "--from", databaseFile(config), "--to", to]);
   expect(again.code).toBe(1);
   expect(again.err).toContain("the target was not empty");
-}, 30_000);
+});
 
 test("a copy that is killed in the midst goes on when it is asked for again", async () => {
   const { config } = readConfig({ data_dir: join(folder, "large") }, {});
@@ -93,7 +95,7 @@ test("a copy that is killed in the midst goes on when it is asked for again", as
   const second = await podkeep(["copy", "--from", databaseFile(config), "--to", url, "--json"]);
   expect(second.err).toBe("");
   expect(JSON.parse(second.out).counts).toMatchObject({ users: 400, subscriptions: 12_000, feeds: 12_000 });
-}, 60_000);
+});
 
 test("a file that a server uses is not copied", async () => {
   const { config } = readConfig({ data_dir: join(folder, "served") }, {});
@@ -102,7 +104,7 @@ test("a file that a server uses is not copied", async () => {
   await server.close();
   expect(refused.code).toBe(1);
   expect(refused.err).toContain("stop it first");
-}, 30_000);
+});
 
 test.each([
   ["postgres://podkeep:correct-horse@db:port/x", "looks like postgres://user:password@host"],

@@ -1,5 +1,7 @@
 // What listeners get while connections are busy, cut off or silent.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { listUsers } from "../../src/services/users.ts";
+import { insertUser } from "../../src/store/users.ts";
 import { openTestApp, type TestApp } from "../harness.ts";
 import { sharedPostgres } from "../store.ts";
 
@@ -104,4 +106,15 @@ test("a database that lacks what is needed is an error, not a retry without end"
   await beside((sql) => sql("alter table feeds rename to gone"));
   const answer = await ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
   expect(answer.status).toBe(500);
+});
+
+test("a statement that failed fails its transaction, though somebody caught the error", async () => {
+  await open();
+  const user = { user_id: "a", name: "ann", created_at: 0 };
+  const writing = app.app.database.write(async (on) => {
+    await insertUser(on, user);
+    await insertUser(on, { ...user, name: "bob" }).catch(() => {});
+  });
+  await expect(writing).rejects.toThrow("duplicate key");
+  expect(await listUsers(app.app)).toEqual([]);
 });

@@ -1,9 +1,11 @@
 // Several servers on one database: all equal, and no client can tell which one answered.
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { guidOf } from "../harness.ts";
 import { sharedPostgres } from "../store.ts";
 import { type Client, type Cluster, Reader, type Reply, startCluster, startProcess } from "./cluster.ts";
+
+setDefaultTimeout(120_000);
 
 let cluster: Cluster | undefined;
 afterEach(async () => {
@@ -102,7 +104,7 @@ test("a token that was revoked is refused by every server from the next request 
   expect((await ask()).map(({ status }) => status)).toEqual([200, 200, 200]);
   await revokeToken(cluster.app, user.token_id);
   expect((await ask()).map(({ status }) => status)).toEqual([401, 401, 401]);
-}, 30_000);
+});
 
 test("a server killed while it deletes leaves the rest to the others, and each deletion is done exactly once", async () => {
   const { cluster, sql } = await start(3, { deletion_pause: "200ms" });
@@ -125,7 +127,7 @@ test("a server killed while it deletes leaves the rest to the others, and each d
   expect(done.length).toBe(amount);
   expect(new Set(done).size).toBe(amount);
   expect(await sql("select distinct status from deletions")).toEqual([{ status: "SUCCESS" }]);
-}, 60_000);
+});
 
 test("servers that start at once on an empty database migrate it once", async () => {
   const { name, url } = await newDatabase();
@@ -134,4 +136,4 @@ test("servers that start at once on an empty database migrate it once", async ()
   const connection = (await sharedPostgres()).connect(name);
   expect((await connection.unsafe("select name from podkeep_migration")).length).toBe(1);
   await connection.close();
-}, 30_000);
+});
