@@ -22,7 +22,8 @@ const findToken = db.query<{ user_id: string; revoked_at: number | null }, [stri
 );
 const findClock = db.query<{ clock: number }, [string]>("select clock from users where id = ?");
 const findPage = db.query<Row, [string, number, number, number]>(
-  "select * from subscriptions where user_id = ? and changed_at > ? order by changed_at limit ? offset ?",
+  `select id, feed_url, guid, is_subscribed, subscription_changed, guid_changed, deleted, changed_at from subscriptions
+   where user_id = ? and changed_at > ? order by changed_at limit ? offset ?`,
 );
 const countAll = db.query<{ total: number }, [string, number]>(
   "select count(*) as total from subscriptions where user_id = ? and changed_at > ?",

@@ -17,7 +17,7 @@ export interface Changes extends Omit<SubscriptionPage, "next" | "previous"> {
 }
 
 interface Item {
-  row: SubscriptionTable;
+  row: Omit<SubscriptionTable, "user_id">;
   /** The guid under which the item stands. */
   guid: string;
 }
@@ -85,10 +85,12 @@ async function listItems(
     guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
     (guid) => guid.subscription,
   );
-  const items = rows.flatMap((row): Item[] => {
-    const known = retired.get(row.id)?.map(({ guid }) => guid) ?? [row.guid];
-    return known.sort().map((guid) => ({ row, guid }));
-  });
+  const items: Item[] = [];
+  for (const row of rows) {
+    const known = retired.get(row.id);
+    if (!known) items.push({ row, guid: row.guid });
+    else for (const { guid } of known.toSorted((a, b) => (a.guid < b.guid ? -1 : 1))) items.push({ row, guid });
+  }
   return items
     .filter(({ row, guid }) => {
       if (!start || row.changed_at !== start.changed_at) return true;

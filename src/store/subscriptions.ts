@@ -158,7 +158,16 @@ export const touchSubscription = statement((db, p: Owner & { id: number; stamp: 
 export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
   db
     .selectFrom("subscriptions")
-    .selectAll()
+    .select([
+      "id",
+      "feed_url",
+      "guid",
+      "is_subscribed",
+      "subscription_changed",
+      "guid_changed",
+      "deleted",
+      "changed_at",
+    ])
     .where("user_id", "=", p.user_id)
     .where("changed_at", ">=", p.from)
     .orderBy("changed_at")
