@@ -33,8 +33,6 @@ const LONGEST_TURN = 5;
 export class GroupWriter {
   #queue: Job[] = [];
   #loop: Promise<void> | null = null;
-  #lastCommit = 0;
-  #lastGroup = 0;
 
   constructor(private readonly engine: GroupEngine) {}
 
@@ -58,17 +56,9 @@ export class GroupWriter {
   async #work(): Promise<void> {
     do {
       await nextTurn();
-      await this.#linger();
       await this.#runGroup();
     } while (this.#queue.length > 0);
     this.#loop = null;
-  }
-
-  // Writers that got their answer a moment ago are about to write again: on a slow disk, waiting for them a little
-  // makes groups larger and costs next to nothing.
-  async #linger(): Promise<void> {
-    const end = performance.now() + this.#lastCommit / 10;
-    while (this.#queue.length < this.#lastGroup && performance.now() < end) await nextTurn();
   }
 
   async #runGroup(): Promise<void> {
@@ -83,16 +73,17 @@ export class GroupWriter {
     let turn = performance.now();
     const end = turn + LONGEST_GROUP;
     while (outcomes.length < LARGEST_GROUP && (outcomes.length === 0 || performance.now() < end)) {
+      if (this.#queue.length === 0 || performance.now() - turn > LONGEST_TURN) {
+        await nextTurn();
+        turn = performance.now();
+      }
       const job = this.#queue.shift();
+      // A whole turn has brought nothing more: whoever else is about to write has got no answer yet.
       if (!job) break;
       outcomes.push(await this.#runJob(job));
       if (!this.engine.inTransaction()) {
         this.#groupLost(outcomes);
         return;
-      }
-      if (performance.now() - turn > LONGEST_TURN) {
-        await nextTurn();
-        turn = performance.now();
       }
     }
     this.#commit(outcomes);
@@ -134,9 +125,7 @@ export class GroupWriter {
     let refused: { error: unknown } | null = null;
     try {
       this.engine.control("commit");
-      this.#lastCommit = performance.now() - start;
-      this.#lastGroup = outcomes.length;
-      this.engine.committed?.(this.#lastGroup, this.#lastCommit);
+      this.engine.committed?.(outcomes.length, performance.now() - start);
     } catch (error) {
       this.#rollback();
       refused = { error };
