@@ -76,16 +76,16 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
 ) {
   const keys = new Map(PIECES.map((size) => [size, {}]));
   return async (on: Connection, values: P, rows: readonly Row[]): Promise<R[]> => {
-    const results: R[][] = [];
+    const results: R[] = [];
     let start = 0;
     for (const [size, key] of keys) {
       for (; rows.length - start >= size; start += size) {
         const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
         const piece = rows.slice(start, start + size);
-        results.push(await run(on, key, () => build(on.kysely, markers<P>(), list()), values, piece));
+        results.push(...(await run(on, key, () => build(on.kysely, markers<P>(), list()), values, piece)));
       }
     }
-    return results.flat();
+    return results;
   };
 }
 
