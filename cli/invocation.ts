@@ -1,17 +1,29 @@
 // How to call this program again, as a person would type it.
 import { relative, resolve } from "node:path";
 import { $ } from "bun";
-import type { SettingName, Settled } from "../src/config.ts";
+import type { Config, SettingName, Settled } from "../src/config.ts";
 import { flagOf } from "./settings.ts";
 
 /** The command line that runs `words` on the same data; `names` are the settings that matter to it. */
 export function commandLine(words: string, { config, sources }: Settled, names: SettingName[]): string {
   const flags = names
-    .filter((name) => sources[name] !== "default" && name !== "database_url")
-    .map((name) => [flagOf(name), name === "data_dir" ? resolve(config.data_dir) : String(config[name])])
-    .map(([flag, value = ""]) => ` ${flag} ${$.escape(value)}`);
+    .filter((name) => sources[name] !== "default")
+    // The folder holds nothing where the data is on PostgreSQL.
+    .filter((name) => name !== "data_dir" || config.database_url === undefined)
+    .map((name) => ` ${flagOf(name)} ${quote(textOf(name, config))}`);
   return `${programName()} ${words}${flags.join("")}`;
 }
+
+function textOf(name: SettingName, config: Config): string {
+  if (name === "data_dir") return resolve(config.data_dir);
+  if (name !== "database_url" || config.database_url === undefined) return String(config[name]);
+  // Whoever reads the log may not know the password, but will see that one belongs there.
+  const url = new URL(config.database_url);
+  if (url.password) url.password = "PASSWORD";
+  return url.href;
+}
+
+const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : $.escape(text));
 
 const isCompiled = () => Bun.main.startsWith("/$bunfs/");
 
@@ -20,12 +32,12 @@ export const programArguments = () => (isCompiled() ? [process.execPath] : [proc
 
 function programName(): string {
   if (isCompiled()) {
-    return Bun.which("podkeep") === process.execPath ? "podkeep" : $.escape(process.execPath);
+    return Bun.which("podkeep") === process.execPath ? "podkeep" : quote(process.execPath);
   }
   if (process.env["npm_lifecycle_event"]) {
     const agent = process.env["npm_config_user_agent"] ?? "";
     return agent.startsWith("bun/") ? "bun run podkeep" : "npm run -s podkeep --";
   }
-  const bun = Bun.which("bun") ? "bun" : $.escape(process.execPath);
-  return `${bun} ${$.escape(relative(process.cwd(), Bun.main))}`;
+  const bun = Bun.which("bun") ? "bun" : quote(process.execPath);
+  return `${bun} ${quote(relative(process.cwd(), Bun.main))}`;
 }

@@ -1,25 +1,57 @@
 // The server's log: JSON lines, or lines for people on a terminal.
-import { writeSync } from "node:fs";
+import { write, writeSync } from "node:fs";
+import { promisify } from "node:util";
 import pc from "picocolors";
 import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from "pino";
 import { z } from "zod";
 import { printable } from "./output.ts";
 
-/** Milliseconds that a reader may keep a full pipe before lines are dropped. */
+/** Milliseconds that a reader may keep a full pipe, or a terminal the end, before lines are dropped. */
 const PATIENCE = 1000;
 
 const Line = z.looseObject({ level: z.string(), time: z.string(), msg: z.string().default("") });
 
-/** Makes the logger, on standard output. */
-export function createLog(level: string, forPeople: boolean): Logger {
+/** Texts that wait for a terminal which was stopped with Ctrl-S; more of them are not shown. */
+const MOST_WAITING = 1000;
+
+export interface Log {
+  log: Logger;
+  /** Writes a text for people between the lines. */
+  show(text: string): void;
+  /** Resolves when all is written, or the terminal doesn't take it. */
+  end(): Promise<unknown>;
+}
+
+/** Makes the log, on standard output. */
+export function createLog(level: string, forPeople: boolean): Log {
   const options: LoggerOptions = {
     level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   };
+  if (forPeople) {
+    const { show, end } = createTerminal(1);
+    return { log: pino(options, { write: (line) => show(readable(Line.parse(JSON.parse(line)))) }), show, end };
+  }
   const write = gather(createWriter(1));
-  return pino(options, { write: forPeople ? (line) => write(readable(Line.parse(JSON.parse(line)))) : write });
+  return { log: pino(options, { write }), show: write, async end() {} };
+}
+
+/** Writes beside the event loop, so that a terminal that was stopped with Ctrl-S, or is gone, holds nothing up. */
+function createTerminal(fd: number): Pick<Log, "show" | "end"> {
+  const writeTo = promisify(write);
+  let written: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  const settle = () => waiting--;
+  return {
+    show(text) {
+      if (waiting >= MOST_WAITING) return;
+      waiting++;
+      written = written.then(() => writeTo(fd, text)).then(settle, settle);
+    },
+    end: () => Promise.race([written, Bun.sleep(PATIENCE)]),
+  };
 }
 
 // The lines of one event-loop turn go out in one write: a write for each is an eighth of what a poll costs.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 // The program: its commands, and what exit code an error ends it with.
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
 import { build, describeVersion, VERSION } from "../src/version.ts";
 import { addBackupCommands } from "./backup.ts";
@@ -13,7 +13,7 @@ import { addHealthCommand } from "./healthcheck.ts";
 import { addHelpCommand } from "./help.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOpmlCommands } from "./opml.ts";
-import { printError } from "./output.ts";
+import { print, printError } from "./output.ts";
 import { addServeCommand } from "./serve.ts";
 import { addServiceCommands } from "./service.ts";
 import { addSettings, GLOBAL_SETTINGS } from "./settings.ts";
@@ -39,15 +39,15 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   not_found: NOT_FOUND,
 };
 
-function createProgram(json: boolean): Command {
+function createProgram(json: boolean, output: OutputConfiguration): Command {
   const program = new Command("podkeep")
     .description("Keeps a listener's podcast subscriptions and syncs them between apps")
     .version(json ? JSON.stringify({ version: VERSION, ...build }) : describeVersion())
     .option("--json", "print JSON alone, errors too")
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(podkeep --help tells more)")
+    .configureOutput(output)
     .exitOverride();
-  if (json) program.configureOutput({ writeErr: () => {} });
   addSettings(program, GLOBAL_SETTINGS);
   addServeCommand(program);
   addUserCommands(program);
@@ -72,35 +72,45 @@ function createProgram(json: boolean): Command {
 /** Runs one command and gives the exit code. */
 async function run(args: string[]): Promise<number> {
   const json = args.includes("--json");
+  // Help and the version, and what commander says of wrong usage.
+  let [told, complaint] = ["", ""];
+  const program = createProgram(json, {
+    writeOut: (text) => {
+      told += text;
+    },
+    writeErr: (text) => {
+      complaint += text;
+    },
+  });
   try {
     // What shells ask for is any words at all, so no command of commander's.
     if (args[0] === COMPLETE) {
       const { complete } = await import("./complete.ts");
-      await Bun.write(
-        Bun.stdout,
-        (await complete(createProgram(json), args.slice(1))).map((line) => `${line}\n`).join(""),
-      );
+      for (const line of await complete(program, args.slice(1))) await print(line);
+    } else await program.parseAsync(args, { from: "user" });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) {
+      const isHelp = json && error.code !== "commander.version";
+      await print(isHelp ? JSON.stringify({ help: told.trimEnd() }) : told.trimEnd());
       return 0;
     }
-    await createProgram(json).parseAsync(args, { from: "user" });
-    return 0;
-  } catch (error) {
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return 0;
-      // Commander has told people already.
-      if (json) printError(json, "usage", error.message.replace(/^error: /, ""));
+      const missing = error.code === "commander.help" && "name a command: podkeep --help lists them";
+      const reason = missing || error.message.replace(/^error: /, "");
+      await (json ? printError(json, "usage", reason) : print(complaint.trimEnd(), Bun.stderr));
       return USAGE;
     }
     if (error instanceof DomainError) {
-      printError(json, error.code, error.message);
+      await printError(json, error.code, error.message);
       return EXIT_CODES[error.code];
     }
-    printError(json, "internal", messageOf(error));
+    await printError(json, "internal", messageOf(error));
     return FAILED;
   }
 }
 
 // Before any file is made: what podkeep writes is its owner's alone.
 process.umask(0o077);
-const exitCode = await run(process.argv.slice(2));
-if (exitCode !== 0) process.exitCode = exitCode;
+// At once, whatever may still be open.
+process.exit(await run(process.argv.slice(2)));

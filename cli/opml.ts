@@ -1,6 +1,6 @@
 // `podkeep opml`: subscriptions in and out as the files that podcast apps exchange.
 import { existsSync } from "node:fs";
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { DomainError, messageOf } from "../src/errors.ts";
 import { exportFeeds, importFeeds } from "../src/services/imports.ts";
@@ -81,8 +81,14 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
   }
   if (existsSync(file)) await confirm(`Replace ${file}?`, yes);
   try {
-    await writeFile(file, text, { mode: 0o600 });
-    await chmod(file, 0o600);
+    const handle = await open(file, "w", 0o600);
+    try {
+      // A file that was there has a mode of its own; a device keeps it.
+      if ((await handle.stat()).isFile()) await handle.chmod(0o600);
+      await handle.writeFile(text);
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     throw new DomainError("conflict", `${file} can't be written: ${messageOf(error)}`);
   }

@@ -13,13 +13,22 @@ export async function printResult(
   text: () => string | Promise<string>,
 ): Promise<void> {
   const printed = wantsJson(command) ? JSON.stringify(value, null, 2) : await text();
-  await Bun.write(Bun.stdout, `${printed}\n`);
+  await print(printed);
+}
+
+/** Prints text and a line's end; a reader that has gone away wants no more of it. */
+export async function print(text: string, to = Bun.stdout): Promise<void> {
+  try {
+    await Bun.write(to, `${text}\n`);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EPIPE")) throw error;
+  }
 }
 
 /** Prints why a command failed, on standard error. */
-export function printError(json: boolean, code: string, message: string): void {
+export function printError(json: boolean, code: string, message: string): Promise<void> {
   const label = colorsOf(process.stderr).red("error:");
-  process.stderr.write(json ? `${JSON.stringify({ error: { code, message } })}\n` : `${label} ${printable(message)}\n`);
+  return print(json ? JSON.stringify({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
 }
 
 const BORDERS =

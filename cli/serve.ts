@@ -11,6 +11,7 @@ import type { Http } from "../src/http/server.ts";
 import { VERSION } from "../src/version.ts";
 import { commandLine } from "./invocation.ts";
 import { listen } from "./listen.ts";
+import type { Log } from "./log.ts";
 import { wantsJson } from "./output.ts";
 import { ADDRESS_SETTINGS, addSettings, GLOBAL_SETTINGS, SERVE_SETTINGS, settingsOf } from "./settings.ts";
 import { supervise } from "./supervisor.ts";
@@ -28,17 +29,17 @@ async function serve(command: Command): Promise<void> {
   const settled = settingsOf(command);
   const forPeople = process.stdout.isTTY && !wantsJson(command);
   const { createLog } = await import("./log.ts");
-  const log = createLog(settled.config.log_level, forPeople);
-  const { app, servers, supervisor, endBackups, signal } = await start(settled, log, forPeople);
+  const { log, show, end } = createLog(settled.config.log_level, forPeople);
+  const { app, servers, supervisor, endBackups, signal } = await start(settled, log, forPeople ? show : undefined);
   await signal;
   supervisor.stopping();
   endBackups();
   await drain(servers, app);
   log.info("stopped");
-  process.exit(0);
+  await end();
 }
 
-async function start(settled: Settled, log: Logger, forPeople: boolean) {
+async function start(settled: Settled, log: Logger, show?: Log["show"]) {
   const { config } = settled;
   const metrics = config.metrics_listen ? (await import("../src/http/metrics.ts")).createMetrics() : undefined;
   const opened = Promise.withResolvers<{ app: App; http: Http }>();
@@ -56,7 +57,7 @@ async function start(settled: Settled, log: Logger, forPeople: boolean) {
     opened.resolve({ app, http: createHttp(app) });
     app.worker.start();
     const endBackups = scheduleBackups(config, log);
-    await welcome(app, settled, servers, forPeople);
+    await welcome(app, settled, servers, show);
     supervisor.ready();
     return { app, servers, supervisor, endBackups, signal };
   } catch (error) {
@@ -84,20 +85,21 @@ async function welcome(
   app: App,
   settled: Settled,
   [server, metrics]: Server<undefined>[],
-  forPeople: boolean,
+  show?: Log["show"],
 ): Promise<void> {
   const { hasUsers } = await import("../src/services/users.ts");
   const { config } = settled;
+  const reached = { ...settled, config: { ...config, port: server?.port ?? config.port } };
   const data = config.database_url ? `PostgreSQL at ${new URL(config.database_url).host}` : resolve(config.data_dir);
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${data}`;
   const steps = [
     commandLine("user create me", settled, GLOBAL_SETTINGS),
-    commandLine("token issue me", settled, [...GLOBAL_SETTINGS, ...ADDRESS_SETTINGS]),
+    commandLine("token issue me", reached, [...GLOBAL_SETTINGS, ...ADDRESS_SETTINGS]),
   ];
   const wanting = (await hasUsers(app)) ? "" : "There is no user yet. This makes one and its first token:";
-  if (forPeople) {
+  if (show) {
     const lines = wanting ? `\n${wanting}\n\n${steps.map((step) => `    ${step}\n`).join("")}\n` : "";
-    process.stdout.write(`${listening}\n${lines}`);
+    show(`${listening}\n${lines}`);
   } else {
     app.log.info(listening);
     if (wanting) app.log.info(`${wanting} ${steps.join(" && ")}`);

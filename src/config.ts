@@ -150,6 +150,7 @@ const Consistent = Settings.refine(
 export function readConfig(flags: Partial<Record<SettingName, string>>, env: Environment = process.env): Settled {
   const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
   const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, Source>;
+  if (env["STATE_DIRECTORY"]) sources.data_dir = "environment";
   for (const name of settingNames) {
     const [value, source] = lookUp(name, flags, env);
     if (value === undefined) continue;

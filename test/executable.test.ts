@@ -15,7 +15,7 @@ test("the executable serves, syncs, deletes and remembers, and nothing in the cu
   writeFileSync(join(program.folder, "evil.ts"), "process.exit(77);\n");
 
   let server = await program.serve();
-  expect(server.log).toContain(file);
+  await server.until(`${file} user create`);
   await program.run(["user", "create", "alice"]);
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };

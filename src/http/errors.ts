@@ -55,6 +55,9 @@ function isAbort(error: unknown, c: Context<HttpEnv>): boolean {
 
 function answer(c: Context<HttpEnv>, code: Code, message: string, details?: string[]): Response {
   const status = ANSWERS[code][0];
+  const { body: sent, bodyUsed } = c.req.raw;
+  // The rest of a body that nobody reads would keep its connection, and with it the server's end, waiting.
+  if (code === "too_large" || (sent && !bodyUsed)) c.header("Connection", "close");
   const body: ErrorBody = {
     code: String(status),
     message,

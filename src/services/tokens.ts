@@ -24,6 +24,8 @@ const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
 const USE_INTERVAL = 60 * 60 * 1000;
 const LONGEST_LABEL = 100;
+/** The last moment that RFC 3339 can write. */
+const LATEST_EXPIRY = Date.parse("9999-12-31T23:59:59.999Z");
 
 const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7, "0");
 const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
@@ -31,7 +33,7 @@ const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
 /**
  * Issues a token; the only time that it is seen whole.
  * @param expires_at wall time in Unix milliseconds; null for never
- * @throws DomainError "not_found" where there is no such user, "invalid" for a bad label or an expiry in the past
+ * @throws DomainError "not_found" where there is no such user, "invalid" for a bad label or expiry
  */
 export async function issueToken(
   context: Context,
@@ -44,6 +46,8 @@ export async function issueToken(
     throw new DomainError("invalid", `A label has up to ${LONGEST_LABEL} printable characters`);
   }
   if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
+  if (expires_at !== null && expires_at > LATEST_EXPIRY)
+    throw new DomainError("invalid", "The expiry is after the year 9999");
   const { id: user_id } = await requireUser(context, user);
   const id = context.ids.random(10);
   const body = `podkeep_${id}_${context.ids.random(26)}`;

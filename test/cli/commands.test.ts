@@ -1,8 +1,12 @@
 // What admins get from the commands, each a process of its own on a real file.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openProgram } from "./podkeep.ts";
+import { sharedPostgres } from "../store.ts";
+import { openProgram, SOURCE } from "./podkeep.ts";
+
+// Many processes on a small machine.
+setDefaultTimeout(30_000);
 
 let program: ReturnType<typeof openProgram>;
 beforeEach(() => {
@@ -35,16 +39,39 @@ test("a token is shown once; the list tells its state and never its secret", asy
 
 test.each([
   [["nonsense"], 2],
+  [[], 2],
+  [["user"], 2],
+  [["user", "create"], 2],
+  [["user", "create", "a", "b"], 2],
+  [["user", "list", "--bogus"], 2],
   [["user", "create", "a b"], 2],
+  [["user", "create", ""], 2],
+  [["user", "create", "a\n\x1b[31m"], 2],
+  [["user", "create", "a".repeat(65)], 2],
+  [["user", "create", "alice"], 1],
+  [["user", "delete", "", "--yes"], 4],
   [["token", "issue", "nobody"], 4],
   [["token", "issue", "alice", "--expires", "tomorrow"], 2],
   [["token", "issue", "alice", "--expires", "2001-01-31"], 2],
+  [["token", "issue", "alice", "--expires", "2027-02-30"], 2],
+  [["token", "issue", "alice", "--expires", "99999999d"], 2],
+  [["token", "issue", "alice", "--expires"], 2],
+  [["token", "issue", "alice", "--label", "a\x07"], 2],
+  [["token", "list", "nobody"], 4],
   [["token", "issue", "alice", "--scope", "all"], 2],
   [["token", "revoke", "nothing", "--yes"], 4],
   [["deletion", "show", "alice", "zero"], 2],
+  [["deletion", "show", "alice", "-1"], 2],
+  [["deletion", "list", "--status", "pending"], 2],
   [["deletion", "retry", "alice", "7"], 4],
+  [["deletion", "retry", "nobody", "7"], 4],
   [["opml", "import", "alice", "missing.opml"], 4],
+  [["opml", "import", "alice", "."], 2],
+  [["opml", "import", "alice", "/dev/null"], 2],
+  [["opml", "import", "nobody", "-"], 4],
   [["opml", "export", "nobody"], 4],
+  [["opml", "export", "alice", "missing/alice.opml"], 1],
+  [["opml", "export", "alice", ".", "--yes"], 1],
   [["healthcheck", "--port", "1"], 1],
   [["serve", "--port", "http"], 3],
 ])("%j is refused with exit code %d and one JSON error", async (args, code) => {
@@ -72,9 +99,13 @@ test("an import tells what it added, what was there and what failed, and no addr
   expect(JSON.parse(dry.out).added).toEqual([{ title: "A & B", host: "a.example" }]);
 });
 
-test("a file that is no OPML is refused", async () => {
+test.each([
+  ["HTML", "<html></html>"],
+  ["JSON", '{"subscriptions": []}'],
+  ["binary", "\u0000\u0001\ufffd"],
+])("a file of %s is refused as no OPML", async (_kind, text) => {
   await program.run(["user", "create", "alice"]);
-  expect(await program.run(["opml", "import", "alice", "-", "--json"], "<html></html>")).toMatchObject({
+  expect(await program.run(["opml", "import", "alice", "-", "--json"], text)).toMatchObject({
     code: 2,
     json: { error: { message: "The file is not OPML" } },
   });
@@ -93,4 +124,35 @@ test("what is exported imports again, and an export is its owner's alone", async
   expect((await program.run(["opml", "import", "bob", file, "--json"])).json.added).toHaveLength(1);
   const [mine, theirs] = [await program.run(["opml", "export", "alice"]), await program.run(["opml", "export", "bob"])];
   expect(theirs.out.split("<body>")[1]).toBe(mine.out.split("<body>")[1]);
+});
+
+test("help and the version are JSON too where JSON is asked for", async () => {
+  expect((await program.run(["--version", "--json"])).json.version).toBeString();
+  expect((await program.run(["user", "create", "--help", "--json"])).json.help).toContain("Usage: podkeep user create");
+});
+
+test.each([["user list"], ["--help"]])("a reader of `%s` that goes away is no error", async (args) => {
+  await program.run(["user", "create", "alice"]);
+  const pipe = `${SOURCE.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
+  const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
+  const shell = Bun.spawn(["bash", "-c", pipe], { env, stdout: "pipe", stderr: "pipe" });
+  expect(await Promise.all([shell.stdout.text(), shell.stderr.text()])).toEqual(["0\n", ""]);
+});
+
+test("commands work on PostgreSQL, and what its server says first leads there without the password", async () => {
+  const postgres = await sharedPostgres();
+  await postgres.createDatabase("commands");
+  const database = ["--database-url", postgres.url("commands")];
+  const server = await program.serve(database);
+  expect(await server.until("token issue me --database-url postgres://postgres:PASSWORD@")).not.toContain(
+    new URL(postgres.url("commands")).password,
+  );
+  expect((await program.run(["user", "create", "alice", ...database])).code).toBe(0);
+  const { token } = (await program.run(["token", "issue", "alice", "--json", ...database])).json;
+  expect((await program.run(["opml", "import", "alice", "-", ...database], OPML)).out).toContain("1 added");
+  const headers = { Authorization: `Bearer ${token}` };
+  expect(await (await fetch(`${server.address}/subscriptions`, { headers })).json()).toMatchObject({ total: 1 });
+  expect((await program.run(["user", "list", "--json", ...database])).json).toMatchObject([{ subscriptions: 1 }]);
+  expect(await server.stop()).toBe(0);
+  expect(existsSync(program.data)).toBe(false);
 });

@@ -1,7 +1,10 @@
 // What `podkeep help` and `podkeep --version` tell.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { version } from "../../package.json";
 import { openProgram } from "./podkeep.ts";
+
+// Many processes on a small machine.
+setDefaultTimeout(30_000);
 
 let podkeep: ReturnType<typeof openProgram>;
 beforeAll(() => {

@@ -30,12 +30,15 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" }));
 
   /** Starts the program on a terminal; `screen` waits until this stands there. */
-  function spawnOnTerminal(args: string[]) {
+  function spawnOnTerminal(args: string[], extra: Record<string, string> = {}) {
     let text = "";
     const data = (_: unknown, bytes: Uint8Array) => {
       text += new TextDecoder().decode(bytes);
     };
-    const child = note(Bun.spawn([...program, ...args], { cwd: folder, env, terminal: { cols: 200, rows: 50, data } }));
+    const terminal = { cols: 200, rows: 50, data };
+    const child = note(
+      Bun.spawn([...program, ...args], { cwd: folder, env: { ...env, TERM: "xterm", ...extra }, terminal }),
+    );
     async function screen(pattern: RegExp): Promise<RegExpExecArray> {
       for (;;) {
         const found = pattern.exec(Bun.stripANSI(text));
@@ -44,7 +47,13 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
         await Bun.sleep(10);
       }
     }
-    return { child, screen };
+    /** All that was shown, colours included, once it has ended. */
+    async function ended() {
+      const code = await child.exited;
+      child.terminal?.close();
+      return { code, shown: text };
+    }
+    return { child, screen, type: (keys: string) => child.terminal?.write(keys), ended };
   }
 
   async function run(args: string[], input?: string): Promise<Ran> {
