@@ -52,13 +52,18 @@ export const callOffDeletions = bulkStatement((db, p: Owner & { finished_at: num
     ),
 );
 
-/** Pending records whose time has come, or whose time lies farther ahead than any pause: the clock was wrong then. */
+/**
+ * Pending records whose time has come, or lies farther ahead than any pause: the clock was wrong then. One that was
+ * never tried has no pause to wait for, whatever the clock says.
+ */
 export const listDue = statement((db, p: { now: number; horizon: number; limit: number }) =>
   db
     .selectFrom("deletions")
     .select(["user_id", "id", "attempts"])
     .where("status", "=", PENDING)
-    .where((row) => row.or([row("run_after", "<=", p.now), row("run_after", ">", p.horizon)]))
+    .where((row) =>
+      row.or([row("run_after", "<=", p.now), row("run_after", ">", p.horizon), row("attempts", "=", sql.lit(0))]),
+    )
     .orderBy("run_after")
     .limit(p.limit),
 );

@@ -151,6 +151,13 @@ describe("a pending deletion", () => {
     expect(await statusOf()).toBe("SUCCESS");
   });
 
+  test("that was never tried is due though the clock went back a little", async () => {
+    await user.remove(A);
+    server.clock.set(START - 5 * MINUTE);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+  });
+
   test("is due though the clock stands at 1970 now", async () => {
     await user.remove(A);
     server.clock.set(0);
