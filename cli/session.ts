@@ -1,9 +1,9 @@
 // One command's work on the data: opens the app, closes it whatever happens.
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { type App, openApp } from "../src/app.ts";
-import { databaseFile } from "../src/config.ts";
-import { DomainError } from "../src/errors.ts";
+import { type Config, databaseFile } from "../src/config.ts";
+import { DomainError, messageOf } from "../src/errors.ts";
 import { settingsOf } from "./settings.ts";
 
 /**
@@ -16,16 +16,25 @@ export async function withApp<T>(
   { first = false }: { first?: boolean } = {},
 ): Promise<T> {
   const { config } = settingsOf(command);
-  if (!first && !config.database_url && !existsSync(databaseFile(config))) {
-    throw new DomainError(
-      "config",
-      `There is no database in ${config.data_dir}: name another folder with --data-dir, or begin with user create`,
-    );
-  }
+  if (!first && !config.database_url) requireFile(config);
   const app = await openApp(config);
   try {
     return await work(app);
   } finally {
     await app.close();
   }
+}
+
+function requireFile(config: Config): void {
+  let found: unknown;
+  try {
+    found = statSync(databaseFile(config), { throwIfNoEntry: false });
+  } catch (error) {
+    throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
+  }
+  if (found) return;
+  throw new DomainError(
+    "config",
+    `There is no database in ${config.data_dir}: name another folder with --data-dir, or begin with user create`,
+  );
 }

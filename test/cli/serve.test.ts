@@ -133,6 +133,9 @@ test("a file where the data folder should be ends it with exit code 3", async ()
   const ran = await program.run(["serve", "--port", "0"]);
   expect(ran.code).toBe(3);
   expect(ran.err).toContain(program.data);
+  const list = await program.run(["user", "list"]);
+  expect(list.code).toBe(3);
+  expect(list.err).toContain("can't be used");
 });
 
 test("a damaged database, and one of a newer program, end it with exit code 3 and a reason", async () => {
