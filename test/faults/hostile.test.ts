@@ -110,7 +110,7 @@ const TABLE: [what: string, send: string | Uint8Array, statuses: number[], end: 
   ["a hexadecimal length", `${POST}Content-Length: 0x14\r\n\r\n${EMPTY}`, [400], "closed"],
   ["an empty length", `${POST}Content-Length:\r\n\r\n${EMPTY}`, [400], "closed"],
   ["a length over 64 bits", `${POST}Content-Length: 99999999999999999999999\r\n\r\n{}`, [400], "closed"],
-  ["a length over the limit", `${POST}Content-Length: 999999999\r\n\r\n{}`, [413], "open"],
+  ["a length over the limit", `${POST}Content-Length: 999999999\r\n\r\n{}`, [413], "closed"],
   ["chunks", `${POST}Transfer-Encoding: chunked\r\n\r\n${CHUNKED}`, [200], "open"],
   [
     "a chunk size that is no number",
