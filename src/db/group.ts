@@ -125,11 +125,11 @@ export class GroupWriter {
     let refused: { error: unknown } | null = null;
     try {
       this.engine.control("commit");
-      this.engine.committed?.(outcomes.length, performance.now() - start);
     } catch (error) {
       this.#rollback();
       refused = { error };
     }
+    if (!refused) this.engine.committed?.(outcomes.length, performance.now() - start);
     this.engine.ended();
     for (const outcome of outcomes) {
       const failure = "error" in outcome ? outcome : refused;
