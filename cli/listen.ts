@@ -15,7 +15,7 @@ interface Address {
 /** @throws DomainError "config" where the address can't be had */
 export function listen(
   { host, port, flag }: Address,
-  fetch: (request: Request, server: Server<undefined>) => Promise<Response>,
+  fetch: (request: Request, server: Server<undefined>) => Response | Promise<Response>,
 ): Server<undefined> {
   try {
     return Bun.serve({

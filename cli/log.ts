@@ -2,7 +2,7 @@
 import { write, writeSync } from "node:fs";
 import { promisify } from "node:util";
 import pc from "picocolors";
-import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from "pino";
+import { type Logger, type LoggerOptions, pino } from "pino";
 import { z } from "zod";
 import { printable } from "./output.ts";
 
@@ -27,7 +27,7 @@ export function createLog(level: string, forPeople: boolean): Log {
   const options: LoggerOptions = {
     level,
     base: null,
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: createTimestamp(),
     formatters: { level: (label) => ({ level: label }) },
   };
   if (forPeople) {
@@ -36,6 +36,20 @@ export function createLog(level: string, forPeople: boolean): Log {
   }
   const write = gather(createWriter(1));
   return { log: pino(options, { write }), show: write, async end() {} };
+}
+
+// Formatting a time costs as much as the rest of a line, and many lines fall into one millisecond.
+function createTimestamp(): () => string {
+  let last = 0;
+  let text = "";
+  return () => {
+    const now = Date.now();
+    if (now !== last) {
+      last = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
 }
 
 /** Writes beside the event loop, so that a terminal that was stopped with Ctrl-S, or is gone, holds nothing up. */

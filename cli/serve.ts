@@ -69,9 +69,19 @@ async function start(settled: Settled, log: Logger, show?: Log["show"]) {
 type Opened = Promise<{ app: App; http: Http }>;
 
 function listenForApps({ host, port }: Config, opened: Opened): Server<undefined> {
-  return listen({ host, port, flag: "--port" }, async (request, server) =>
-    (await opened).http.fetch(request, { address: server.requestIP(request)?.address }),
-  );
+  let http: Http | undefined;
+  opened.then((one) => {
+    http = one.http;
+  });
+  return listen({ host, port, flag: "--port" }, (request, server) => {
+    // Few requests need the address, and it costs as much as a read from the database.
+    const peer = {
+      get address() {
+        return server.requestIP(request)?.address;
+      },
+    };
+    return http ? http.fetch(request, peer) : opened.then((one) => one.http.fetch(request, peer));
+  });
 }
 
 function listenForMetrics({ metrics_listen = "" }: Config, metrics: Metrics, opened: Opened): Server<undefined> {

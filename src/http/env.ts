@@ -4,7 +4,7 @@ import type { Identity } from "../services/tokens.ts";
 export interface HttpEnv {
   Bindings: {
     /** The peer's address, as the socket has it. */
-    address?: string | undefined;
+    readonly address?: string | undefined;
   };
   Variables: {
     requestId: string;

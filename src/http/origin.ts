@@ -5,8 +5,8 @@ import { DomainError } from "../errors.ts";
 export interface Origins {
   /** The client's own address. */
   addressOf(request: Request, peer: string | undefined): string;
-  /** The scheme, host and port that links bear. */
-  originOf(request: Request, peer: string | undefined): string;
+  /** The scheme, host and port that links bear. The peer's address is asked for only where there are trusted proxies. */
+  originOf(request: Request, peer: { readonly address?: string | undefined }): string;
 }
 
 /** @throws DomainError "config" where a trusted proxy is no address or CIDR range */
@@ -34,7 +34,7 @@ export function createOrigins({
     originOf(request, peer) {
       if (public_url) return public_url;
       const url = new URL(request.url);
-      if (!peer || !isTrusted(plainAddress(peer))) return url.origin;
+      if (trusted_proxies.length === 0 || !isTrusted(plainAddress(peer.address ?? ""))) return url.origin;
       const proto = request.headers.get("x-forwarded-proto") ?? "";
       const host = request.headers.get("x-forwarded-host") ?? "";
       return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${/^[\w.:[\]-]+$/.test(host) ? host : url.host}`;

@@ -39,7 +39,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, { read, 
     }),
     (c) => {
       const query = c.req.valid("query");
-      const origin = origins.originOf(c.req.raw, c.env.address);
+      const origin = origins.originOf(c.req.raw, c.env);
       return answerUnlessSeen(
         c,
         origin,
