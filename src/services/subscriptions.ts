@@ -15,7 +15,7 @@ import type { Connection } from "../db/statement.ts";
 import { transact } from "../db/transact.ts";
 import { DomainError } from "../errors.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
-import { findGuids, findSubscriptions } from "../store/subscriptions.ts";
+import { findByGuid } from "../store/subscriptions.ts";
 import { readClock } from "../store/users.ts";
 import type { Context } from "./context.ts";
 import { type Feed, readFeed } from "./feeds.ts";
@@ -76,17 +76,11 @@ export function getSubscription(
   seen: Seen,
 ): Promise<Read<Subscription>> {
   return readAt(context, user_id, seen, async (on) => {
-    const row = await findByGuid(on, user_id, guid);
+    const [row] = await findByGuid(on, { user_id, guid });
     if (!row) throw new DomainError("not_found", "There is no such subscription");
     if (row.deleted !== null) throw new DomainError("gone", "The subscription was deleted");
     return describe(row, guid);
   });
-}
-
-async function findByGuid(on: Connection, user_id: string, guid: string): Promise<SubscriptionTable | undefined> {
-  const [lead] = await findGuids(on, { user_id }, [{ guid }]);
-  if (!lead) return undefined;
-  return (await findSubscriptions(on, { user_id }, [{ id: lead.subscription }]))[0];
 }
 
 interface NewItem {
@@ -189,7 +183,7 @@ function describePatched(entry: Entry, path: string, patch: SubscriptionPatch): 
  */
 export async function requestDeletion(context: Context, user_id: string, guid: string): Promise<DeletionReceipt> {
   const deletion_id = await transact(context, user_id, async ({ on, nextDeletion }) => {
-    const row = await findByGuid(on, user_id, guid);
+    const [row] = await findByGuid(on, { user_id, guid });
     if (!row || row.deleted !== null) throw new DomainError("not_found", "There is no such subscription");
     const [pending] = await findPending(on, { user_id }, [{ subscription: row.id }]);
     if (pending) return pending.id;

@@ -65,6 +65,17 @@ export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     ),
 );
 
+/** The subscription that a guid leads to. */
+export const findByGuid = statement((db, p: Owner & { guid: string }) =>
+  db
+    .selectFrom("subscriptions")
+    .selectAll()
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", (guids) =>
+      guids.selectFrom("guids").select("subscription").where("user_id", "=", p.user_id).where("guid", "=", p.guid),
+    ),
+);
+
 /** Inserts subscriptions, or replaces all fields of those that are there. */
 export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<SubscriptionTable, "user_id">[]) =>
   db
