@@ -58,4 +58,11 @@ export const examples: [Step[]][] = [
     { type: "drain" },
     { type: "post", items: [{ feed_url: a }] },
   ),
+  // A deletion that was never tried waits for no clock.
+  steps(
+    { type: "post", items: [{ feed_url: a, guid: one }] },
+    { type: "delete", guid: one },
+    { type: "clock", by: -1 },
+    { type: "drain" },
+  ),
 ];

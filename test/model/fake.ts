@@ -9,7 +9,7 @@ import type { Client } from "./world.ts";
 const ORIGIN = "http://podkeep.test";
 
 /** Opens an app without a server. */
-export async function openFakeApp(longestPause: number): Promise<App> {
+export async function openFakeApp(): Promise<App> {
   const oracles: Oracle[] = [];
   let now = Date.UTC(2026);
   const clock = {
@@ -26,7 +26,7 @@ export async function openFakeApp(longestPause: number): Promise<App> {
     };
   };
   const drain = async () => {
-    for (const oracle of oracles) oracle.drain(now, longestPause);
+    for (const oracle of oracles) oracle.drain(now);
   };
   return { clock, user, drain, reopen: async () => {}, close: async () => {} };
 }
@@ -38,7 +38,7 @@ function answer(oracle: Oracle, now: number, method: string, path: string, body:
     if (method === "POST")
       return oracle.post(now, (body as { subscriptions: Extract<Write, { type: "post" }>["items"] }).subscriptions);
     if (method === "PATCH") return oracle.patch(now, id, body as Extract<Write, { type: "patch" }>["changes"]);
-    if (method === "DELETE") return oracle.delete(now, id);
+    if (method === "DELETE") return oracle.delete(id);
     if (noun === "deletions") return oracle.deletion(Number(id));
     return id === "" ? list(oracle, url.searchParams) : oracle.get(id);
   };

@@ -75,19 +75,19 @@ export class Oracle {
   }
 
   /** DELETE /subscriptions/{guid} */
-  delete(wall: number, path: string): Answer {
+  delete(path: string): Answer {
     if (!isGuid(path)) return invalid;
     const entry = this.#living(path.toLowerCase());
     if (!entry) return notFound;
-    const { id } = requestDeletion(this.state, wall, entry);
+    const { id } = requestDeletion(this.state, entry);
     const message = "Deletion request was received and will be processed";
     return { status: 202, body: { deletion_id: id, message } };
   }
 
-  /** The worker's round: every deletion that is due, each in a transaction of its own, in the order that is given. */
-  drain(wall: number, longestPause: number, order: (entry: Entry) => string = () => ""): void {
+  /** The worker's round: whatever the clock says, every pending deletion, each in a transaction, in the order given. */
+  drain(wall: number, order: (entry: Entry) => string = () => ""): void {
     this.state.deletions
-      .filter(({ status, runAfter }) => status === "PENDING" && (runAfter <= wall || runAfter > wall + longestPause))
+      .filter(({ status }) => status === "PENDING")
       .sort((a, b) => order(a.entry).localeCompare(order(b.entry)))
       .forEach((deletion) => {
         this.state.transact(wall, (stamp) => cascade(stamp, deletion));

@@ -11,8 +11,8 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Plays a history on a new app. `longestPause` is the longest pause of the deletion worker. */
-export async function play(open: () => Promise<App>, steps: Step[], longestPause: number): Promise<void> {
+/** Plays a history on a new app. */
+export async function play(open: () => Promise<App>, steps: Step[]): Promise<void> {
   const app = await open();
   try {
     const worlds = [new World(await app.user("ann"), app.clock.now), new World(await app.user("bob"), app.clock.now)];
@@ -21,7 +21,7 @@ export async function play(open: () => Promise<App>, steps: Step[], longestPause
       else if (command.type === "restart") await app.reopen();
       else if (command.type === "drain") {
         await app.drain();
-        for (const world of worlds) await world.drained(longestPause);
+        for (const world of worlds) await world.drained();
       } else await worlds[user]!.run(command);
     }
     for (const world of worlds) await world.finish();

@@ -50,10 +50,10 @@ export function patch(state: State, stamp: Stamp, path: string, changes: Changes
 }
 
 /** DELETE: the entry's pending deletion, or a new one (P6). It is no change of the subscription. */
-export function requestDeletion(state: State, wall: number, entry: Entry): Deletion {
+export function requestDeletion(state: State, entry: Entry): Deletion {
   const asked = state.pending(entry);
   if (asked) return asked;
-  const deletion: Deletion = { id: state.deletions.length + 1, entry, status: "PENDING", runAfter: wall };
+  const deletion: Deletion = { id: state.deletions.length + 1, entry, status: "PENDING" };
   state.deletions.push(deletion);
   return deletion;
 }

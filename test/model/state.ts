@@ -21,7 +21,6 @@ export interface Deletion {
   id: number;
   entry: Entry;
   status: "PENDING" | "SUCCESS" | "FAILURE";
-  runAfter: number;
 }
 
 /** Gives the stamp that an entry bears for all its changes in the transaction at hand. */

@@ -55,10 +55,10 @@ export class World {
   }
 
   /** The worker has carried out what is due, in an order of its own; to repeat a write may mean something new now. */
-  async drained(longestPause: number): Promise<void> {
+  async drained(): Promise<void> {
     const { subscriptions } = await this.#page("/subscriptions?per_page=500");
     const deleted = new Map(subscriptions.map((item) => [item.new_guid ?? item.guid, item.deleted ?? ""]));
-    this.oracle.drain(this.wall(), longestPause, ({ guid }) => deleted.get(guid) ?? "");
+    this.oracle.drain(this.wall(), ({ guid }) => deleted.get(guid) ?? "");
     this.#lastAnswer = undefined;
     await this.#checkState();
   }
@@ -186,7 +186,7 @@ export class World {
 function expected(oracle: Oracle, wall: number, write: Write): Answer {
   if (write.type === "post") return oracle.post(wall, write.items);
   if (write.type === "patch") return oracle.patch(wall, write.guid, write.changes);
-  return oracle.delete(wall, write.guid);
+  return oracle.delete(write.guid);
 }
 
 /** Every order of so many things, the given one first. */
