@@ -13,6 +13,12 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const LARGEST_LOG = 64 * 1024 * 1024;
 /** Milliseconds that a deletion may be overdue. */
 const PATIENCE = 60_000;
+/** What to do about data that can't be opened. */
+const ADVICE = {
+  sqlite: "See what it says; a backup that is sound can be restored with podkeep backup restore",
+  postgres:
+    "See what it says; check PODKEEP_DATABASE_URL, and that PostgreSQL runs and lets this machine in (pg_hba.conf)",
+};
 
 /** Opens the data without changing its schema, and looks into it; `use` gets the app while it is open. */
 export async function checkData(config: Config, use: (app: App | null) => Promise<Finding[]>): Promise<Finding[]> {
@@ -26,7 +32,7 @@ export async function checkData(config: Config, use: (app: App | null) => Promis
     app = await openApp({ ...config, migrate: "command" });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    const advice = "See what it says; a backup that is sound can be restored with podkeep backup restore";
+    const advice = config.database_url === undefined ? ADVICE.sqlite : ADVICE.postgres;
     return [problem("database", error.message, advice), checkClock(Date.now(), null), ...(await use(null))];
   }
   try {

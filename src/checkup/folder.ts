@@ -15,7 +15,10 @@ const LEAST_INODES = 100;
 /** Days after which a backup is old. */
 const OLD = 8;
 
-/** @param now wall time in Unix milliseconds */
+/**
+ * For data in a file; with PostgreSQL there is nothing in the folder.
+ * @param now wall time in Unix milliseconds
+ */
 export function checkFolder(config: Config, now: number): Finding[] {
   const folder = resolve(config.data_dir);
   if (!existsSync(folder)) {
@@ -68,7 +71,6 @@ function checkRoom(folder: string, config: Config): Finding[] {
 
 function checkBackups(config: Config, now: number): Finding {
   const about = "backups";
-  if (config.database_url !== undefined) return ok(about, "are pg_dump's, for the data is on PostgreSQL");
   const latest = latestBackup(config);
   const advice = "Set PODKEEP_BACKUP_SCHEDULE, such as 30 3 * * *, or run podkeep backup create";
   if (latest === null) return warning(about, "There is none", advice);

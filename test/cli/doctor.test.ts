@@ -58,6 +58,16 @@ test("a damaged database is found", async () => {
   expect(await ask("database")).toMatchObject({ code: 1, state: "problem" });
 });
 
+test("a file that can't be used and a PostgreSQL that can't be reached are told apart, and no password is told", async () => {
+  writeFileSync(file(), "rubbish");
+  expect(await ask("database")).toMatchObject({ advice: expect.stringContaining("podkeep backup restore") });
+  const address = "postgres://podkeep:correct-horse@127.0.0.1:1/podkeep";
+  const { out, err } = await podkeep.run(["doctor", "--port", "1", "--database-url", address]);
+  expect(out).toMatch(/^problem database: PostgreSQL at 127\.0\.0\.1:1 can't be reached\n.*PODKEEP_DATABASE_URL/m);
+  expect(out).not.toContain("backup");
+  expect(out + err).not.toContain("correct-horse");
+});
+
 test("a migration that is pending is found, and not made", async () => {
   change("delete from podkeep_migration");
   const found = { code: 1, state: "problem", detail: expect.stringContaining("podkeep migrate") };
