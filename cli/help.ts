@@ -1,7 +1,6 @@
 // `podkeep help`: how to use a command, or one of the guides.
 import { Argument, type Command } from "commander";
 import { defaultOf, envNameOf, Settings, settingNames } from "../src/config.ts";
-import { DomainError } from "../src/errors.ts";
 import { layTable, printResult } from "./output.ts";
 
 /** The guides, which are the project's own documents. */
@@ -27,7 +26,7 @@ const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
 
 /** Comes last, for it knows the commands that are there. */
 export function addHelpCommand(program: Command): void {
-  const names = program.commands.map((command) => command.name());
+  const names = [...program.commands.map((command) => command.name()), "help"];
   const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
   program.helpCommand(false);
   const help = program
@@ -44,12 +43,12 @@ export function addHelpCommand(program: Command): void {
     });
 }
 
-/** @throws DomainError "not_found" */
+/** @throws CommanderError where there is no such command */
 function find(program: Command, path: (string | undefined)[]): Command {
   let found = program;
   for (const name of path.filter((name) => name !== undefined)) {
     const next = found.commands.find((command) => command.name() === name);
-    if (!next) throw new DomainError("not_found", `${found.name()} has no command ${name}`);
+    if (!next) return found.error(`error: ${found.name()} has no command ${name}`);
     found = next;
   }
   return found;

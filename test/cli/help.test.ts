@@ -33,9 +33,16 @@ test("a command is explained, and so is a command of a command", async () => {
   expect((await podkeep.run(["help", "backup", "create"])).out).toStartWith("Usage: podkeep backup create");
 });
 
+test("help itself is explained too", async () => {
+  const { code, out } = await podkeep.run(["help", "help"]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: podkeep help /)]);
+});
+
 test("what there is no help on is a wrong usage, and what there is is told", async () => {
   const { code, err } = await podkeep.run(["help", "cooking"]);
   expect([code, err]).toEqual([2, expect.stringContaining("backups")]);
+  const inner = await podkeep.run(["help", "user", "cook"]);
+  expect([inner.code, inner.err]).toEqual([2, expect.stringContaining("user has no command cook")]);
 });
 
 test("the version of a program that runs from its source says so", async () => {
