@@ -1,17 +1,19 @@
 // `podkeep deletion`: what became of deletions, and another try for those that failed.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { positive } from "../src/contract/common.ts";
-import type { Deletion } from "../src/contract/deletions.ts";
+import { Deletion } from "../src/contract/deletions.ts";
 import { type DeletionRecord, listDeletions, retryDeletion, showDeletion } from "../src/services/deletions.ts";
 import { formatTime, layPairs, layTable, printResult } from "./output.ts";
 import { withApp } from "./session.ts";
+
+const STATUSES = Deletion.shape.status.options;
 
 export function addDeletionCommands(program: Command): void {
   const deletion = program.command("deletion").description("Look into deletions and retry failed ones");
   deletion
     .command("list [user]")
     .description("List deletions, oldest first")
-    .addOption(new Option("--status <status>", "only these").choices(["PENDING", "SUCCESS", "FAILURE"]))
+    .addOption(new Option("--status <status>", "only these").choices(STATUSES).argParser(readStatus))
     .addHelpText("after", "\nExample: podkeep deletion list alice --status FAILURE")
     .action((user: string | undefined, { status }: { status?: Deletion["status"] }, command: Command) =>
       list(user, status, command),
@@ -34,6 +36,13 @@ function readId(text: string): number {
   const id = positive.safeParse(text);
   if (!id.success) throw new InvalidArgumentError("It is a positive whole number.");
   return id.data;
+}
+
+/** In capitals, as the list shows it, or not. */
+function readStatus(text: string): Deletion["status"] {
+  const status = Deletion.shape.status.safeParse(text.toUpperCase());
+  if (!status.success) throw new InvalidArgumentError(`Allowed choices are ${STATUSES.join(", ")}.`);
+  return status.data;
 }
 
 const withTimes = (record: DeletionRecord) => ({

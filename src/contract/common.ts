@@ -4,7 +4,7 @@ import { z } from "zod";
 const NIL = "00000000-0000-0000-0000-000000000000";
 const MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A guid, read in any letter case and kept in lower case (P3). The nil and max UUIDs are no guids (P4). */
+/** A guid, read in any letter case and kept in lower case (P3). The nil and max UUIDs are no guids. */
 export const guid = z
   .guid()
   .toLowerCase()
@@ -25,7 +25,7 @@ export const positive = z
   .regex(/^[1-9][0-9]*$/, "Not a positive integer")
   .transform((digits) => Math.min(Number(digits), LARGEST));
 
-/** The body of every error (interface section 2.3). */
+/** The body of every error. */
 export const ErrorBody = z
   .object({
     code: z.string().meta({ description: "The HTTP status as text", example: "404" }),
@@ -44,7 +44,7 @@ const SINCE =
 
 /**
  * Reads an RFC 3339 date-time into Unix milliseconds, rounded down. A space before the offset is a plus sign that was
- * not escaped in a query string (P2).
+ * not escaped in a query string.
  * @returns null where the text is no date-time
  */
 export function parseDateTime(text: string): number | null {

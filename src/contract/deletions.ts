@@ -1,4 +1,4 @@
-// Wire shapes of deletions (interface sections 2.2, 4.5 and 4.6), with the published texts.
+// Wire shapes of deletions, with the texts that the Open Podcast API publishes.
 import { z } from "zod";
 
 export const RECEIVED = "Deletion request was received and will be processed";

@@ -1,4 +1,4 @@
-// Wire shapes of subscriptions (interface sections 2.1 and 4.1 to 4.4).
+// Wire shapes of subscriptions.
 import { z } from "zod";
 import { date_time, feed_url, guid, parseDateTime, positive } from "./common.ts";
 

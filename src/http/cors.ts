@@ -1,4 +1,4 @@
-// Cross-origin requests: open for the interface's routes, so that web players can sync.
+// Cross-origin requests: open for the API's routes, so that web players can sync.
 import type { MiddlewareHandler } from "hono";
 import type { HttpEnv } from "./env.ts";
 

@@ -1,4 +1,4 @@
-// The route of deletions (interface section 4.6).
+// The route of deletions.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../app.ts";

@@ -1,4 +1,5 @@
-// The one table from error code to HTTP answer, and the body that all of them share (design: interface section 7).
+// The one table from error code to HTTP answer, and the body that all of them share. The texts of 401, 404, 405 and 410 are
+// those that the Open Podcast API publishes.
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -15,13 +16,14 @@ export const ANSWERS = {
   not_found: [404, "Resource not found"],
   invalid: [405, "Input could not be validated"],
   method_not_allowed: [405, "Method not allowed"],
-  conflict: [409, "Conflict"],
   gone: [410, "Subscription has been deleted"],
   too_large: [413, "Request body is too large"],
   too_many: [429, "Too many requests"],
   internal: [500, "Internal server error"],
-  config: [500, "Internal server error"],
   unavailable: [503, "Service is temporarily unavailable"],
+  // Commands alone meet these two.
+  config: [500, "Internal server error"],
+  conflict: [500, "Internal server error"],
 } as const satisfies Record<Code, [ContentfulStatusCode, string]>;
 
 const MOST_DETAILS = 20;
@@ -74,13 +76,13 @@ function challengeOf(error: string | undefined, description: string): string {
 }
 
 function toDomainError(error: unknown): DomainError | null {
-  if (error instanceof DomainError) return error;
+  if (error instanceof DomainError) return ANSWERS[error.code][0] === 500 ? null : error;
   if (!(error instanceof HTTPException)) return null;
   if (error.status === 413) return new DomainError("too_large", error.message);
   return new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });
 }
 
-/** Where and why input is wrong, in the words of section 3: `subscriptions.0.feed_url: required`. */
+/** Where and why input is wrong, one line for each fault: `subscriptions.0.feed_url: required`. */
 export function invalidInput(error: ZodError): DomainError {
   const details = error.issues.slice(0, MOST_DETAILS).map(({ path, message }) => {
     const reason = message.endsWith("received undefined") ? "required" : message.replace(/^Invalid input: /, "");

@@ -1,4 +1,4 @@
-// Routes of subscriptions (interface sections 4.1 to 4.5).
+// Routes of subscriptions.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../app.ts";

@@ -1,4 +1,4 @@
-// Deletion records: what a listener may read (interface section 4.6) and what an admin may do about them.
+// Deletion records: what a listener may read, and what an admin may do about them.
 import { type Deletion, MESSAGES } from "../contract/deletions.ts";
 import type { DeletionTable } from "../db/schema.ts";
 import { transact } from "../db/transact.ts";

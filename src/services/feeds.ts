@@ -1,4 +1,4 @@
-// Feed addresses: what is one, which of them are the same, and the guid that follows from one (P3, P4).
+// Feed addresses: what is one, which of them are the same, and the guid that follows from one (docs/api.md).
 
 /** A feed address that may be subscribed to. */
 export interface Feed {

@@ -1,4 +1,4 @@
-// What a listener can do with subscriptions (interface sections 4.1 to 4.5).
+// What a listener can do with subscriptions: add, read, change, and ask for their deletion.
 
 import { guid as guidSchema } from "../contract/common.ts";
 import type { DeletionReceipt } from "../contract/deletions.ts";

@@ -62,7 +62,7 @@ test.each([
   [["token", "revoke", "nothing", "--yes"], 4],
   [["deletion", "show", "alice", "zero"], 2],
   [["deletion", "show", "alice", "-1"], 2],
-  [["deletion", "list", "--status", "pending"], 2],
+  [["deletion", "list", "--status", "done"], 2],
   [["deletion", "retry", "alice", "7"], 4],
   [["deletion", "retry", "nobody", "7"], 4],
   [["opml", "import", "alice", "missing.opml"], 4],

@@ -121,6 +121,8 @@ test("a failed deletion is retried by a command and carried out by the running s
     expect(record.status).toBe(status);
   };
   await becomes("FAILURE");
+  expect((await program.run(["deletion", "list", "--status", "failure", "--json"])).json).toHaveLength(1);
+  expect((await program.run(["deletion", "list", "--status", "pending", "--json"])).json).toEqual([]);
   sqlite.run("drop trigger refuse");
   sqlite.close();
   expect((await program.run(["deletion", "retry", "alice", "1"])).code).toBe(0);

@@ -1,4 +1,4 @@
-// The answers that the oracle expects, in the shapes of the interface.
+// The answers that the oracle expects, in the shapes of the API.
 import { type Deletion, type Entry, place, type State } from "./state.ts";
 
 /** An HTTP answer, as far as the model looks at it. */

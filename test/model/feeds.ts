@@ -2,14 +2,14 @@
 
 const NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
-/** The text by which two addresses are the same feed (P3). The address must have passed feedProblem. */
+/** The text by which two addresses are the same feed (docs/api.md). The address must have passed feedProblem. */
 export function feedKey(address: string): string {
   const [, authority = "", rest = ""] = /^https?:\/\/([^/?#]*)([^#]*)/i.exec(address) ?? [];
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return (userinfo + new URL(address).host + rest).replace(/\/+$/, "");
 }
 
-/** The guid that Podcasting 2.0 computes from a feed key (P4). */
+/** The guid that Podcasting 2.0 computes from a feed key. */
 export function computedGuid(key: string): string {
   return Bun.randomUUIDv5(key, NAMESPACE);
 }
