@@ -10,6 +10,7 @@ import { createHttp, type Http } from "../src/http/server.ts";
 import type { Probe } from "../src/probe.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
+import { walkPages } from "./pages.ts";
 import { createStore, type Store } from "./store.ts";
 
 export const ORIGIN = "http://podkeep.test";
@@ -160,12 +161,9 @@ function client(test: TestApp, { id, name }: { id: string; name: string }, token
     },
     async changes(since = "", per_page = 50) {
       const items = [];
-      let next = `/subscriptions?since=${since}&per_page=${per_page}`;
-      while (next) {
-        const { body } = await user.request("GET", next);
-        items.push(...body.subscriptions);
-        next = body.next;
-      }
+      const read = async (link: string) => (await user.request("GET", link)).body;
+      const pages = walkPages(`/subscriptions?since=${since}&per_page=${per_page}`, read);
+      for await (const page of pages) items.push(...page.subscriptions);
       return items;
     },
   };

@@ -1,6 +1,7 @@
 // A client under load that knows what the server has acknowledged, and what it can't know of its last request.
 import { expect } from "bun:test";
 import type { Answer, Server } from "../executable.ts";
+import { walkPages } from "../pages.ts";
 import type { Chance } from "./rounds.ts";
 
 /** What a listener sees of a subscription. */
@@ -193,17 +194,20 @@ function isGone(error: unknown): boolean {
   return /^(ECONN|Connection|FailedToOpenSocket|ERR_SOCKET)/.test(code);
 }
 
+/** Reads pages of the list, by path or link. */
+export const reader = (server: Server, token: string) => async (link: string) => {
+  const { status, body } = await server.request(token, "GET", link.replace(server.url, ""));
+  expect(status).toBe(200);
+  return body;
+};
+
 /** Walks the whole list as a client does, by `next`. */
 export async function walk(server: Server, token: string): Promise<Map<string, Seen>> {
   const list = new Map<string, Seen>();
-  let path: string | null = "/subscriptions?per_page=500";
-  while (path) {
-    const { body, status }: Answer = await server.request(token, "GET", path);
-    expect(status).toBe(200);
-    for (const { guid, new_guid, feed_url, is_subscribed, deleted } of body.subscriptions) {
+  for await (const { subscriptions } of walkPages("/subscriptions?per_page=500", reader(server, token))) {
+    for (const { guid, new_guid, feed_url, is_subscribed, deleted } of subscriptions) {
       list.set(guid, deleted ? "deleted" : { feed_url, guid: new_guid ?? guid, is_subscribed });
     }
-    path = body.next ? body.next.slice(server.url.length) : null;
   }
   return list;
 }

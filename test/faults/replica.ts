@@ -1,6 +1,8 @@
 // A client's copy of the list, kept up by `since` alone; it must always come to be what the server has (P1, P2).
 import { expect } from "bun:test";
-import type { Answer, Server } from "../executable.ts";
+import type { Server } from "../executable.ts";
+import { walkPages } from "../pages.ts";
+import { reader } from "./load.ts";
 
 type Known = { feed_url: string; is_subscribed: boolean; deleted: boolean };
 
@@ -22,11 +24,9 @@ export function createReplica(token: string): Replica {
     async poll(server) {
       const { since } = replica;
       let last = since;
-      let path: string | null = `/subscriptions?per_page=500&since=${since}`;
-      while (path) {
-        const { status, body }: Answer = await server.request(token, "GET", path);
-        expect(status).toBe(200);
-        for (const { guid, new_guid, feed_url, is_subscribed, deleted, ...stamps } of body.subscriptions) {
+      const pages = walkPages(`/subscriptions?per_page=500&since=${since}`, reader(server, token));
+      for await (const { subscriptions } of pages) {
+        for (const { guid, new_guid, feed_url, is_subscribed, deleted, ...stamps } of subscriptions) {
           const place = [stamps.subscription_changed, stamps.guid_changed ?? "", deleted ?? ""].sort().at(-1);
           expect(place > since).toBe(true);
           expect(place >= last).toBe(true);
@@ -34,7 +34,6 @@ export function createReplica(token: string): Replica {
           if (new_guid) replica.known.delete(guid);
           replica.known.set(new_guid ?? guid, { feed_url, is_subscribed, deleted: deleted !== undefined });
         }
-        path = body.next ? body.next.slice(server.url.length) : null;
       }
       replica.since = last;
       replica.polls++;

@@ -1,4 +1,5 @@
 // A client that knows a user's subscriptions only from the list, by the rules that the docs give to client authors.
+import { MOST_PAGES } from "../pages.ts";
 import type { Item } from "./answers.ts";
 
 /** What a client keeps of a subscription, under its current guid. */
@@ -19,6 +20,7 @@ export class Replica {
   /** Reads up to so many pages on; true where that ended a walk: then the copy is complete. */
   async poll(read: ReadPage, pages: number): Promise<boolean> {
     for (let count = 0; count < pages; count++) {
+      if (count === MOST_PAGES) throw new Error(`After ${count} pages there is still another one: ${this.#next}`);
       const since = encodeURIComponent(this.#since);
       const page = await read(this.#next ?? `/subscriptions?since=${since}&per_page=${this.perPage}`);
       for (const item of page.subscriptions) this.#apply(item);

@@ -6,6 +6,7 @@ import { type App, openApp } from "../../src/app.ts";
 import { readConfig, type SettingName } from "../../src/config.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
+import { walkPages } from "../pages.ts";
 
 export interface Process {
   pid: number;
@@ -121,16 +122,19 @@ export class Reader {
   /** Walks once to the end of the change feed, each page from another process. */
   async catchUp(): Promise<void> {
     let latest = this.#since;
-    let next: string | undefined = `/subscriptions?since=${this.#since}&per_page=${this.per_page}`;
-    while (next) {
-      const { status, body }: Reply = await this.client.request("GET", next);
+    const read = async (link: string) => {
+      const { pathname, search } = new URL(link, "http://any");
+      const { status, body } = await this.client.request("GET", pathname + search);
+      return { status, ...body };
+    };
+    const pages = walkPages(`/subscriptions?since=${this.#since}&per_page=${this.per_page}`, read);
+    for await (const { status, subscriptions } of pages) {
       if (status === 503) return;
-      for (const item of body.subscriptions) {
+      for (const item of subscriptions) {
         if (item.new_guid) this.known.delete(item.guid);
         this.known.set(item.new_guid ?? item.guid, { ...item, guid: undefined, new_guid: undefined });
         if (placeOf(item) > latest) latest = placeOf(item);
       }
-      next = body.next && new URL(body.next).pathname + new URL(body.next).search;
     }
     this.#since = latest;
   }

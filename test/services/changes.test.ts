@@ -1,6 +1,7 @@
 // The change feed: places, pages, cursors, and what a client hears that asks with `since`.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../harness.ts";
+import { walkPages } from "../pages.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -19,7 +20,8 @@ interface Item {
   deleted?: string;
 }
 
-const page = async (query: string) => (await user.request("GET", `/subscriptions?${query}`)).body;
+const read = async (link: string) => (await user.request("GET", link)).body;
+const page = (query: string) => read(`/subscriptions?${query}`);
 const patch = async (n: number, body: object) =>
   (await user.request("PATCH", `/subscriptions/${guidOf(n)}`, body)).body;
 const add = (n: number) => user.add(`https://${n}.example/`, guidOf(n));
@@ -220,33 +222,23 @@ describe("pages", () => {
 
   test("`previous` leads back to the first one, page by page", async () => {
     await fill(7);
-    const walk: string[][] = [];
-    let next = "/subscriptions?per_page=2";
+    const walk: Item[][] = [];
     let last = "";
-    while (next) {
-      const { body } = await user.request("GET", next);
-      walk.push(body.subscriptions);
-      last = next;
-      next = body.next;
+    for await (const { subscriptions, next } of walkPages("/subscriptions?per_page=2", read)) {
+      walk.push(subscriptions);
+      last = next ?? last;
     }
-    const back: string[][] = [];
-    while (last) {
-      const { body } = await user.request("GET", last);
-      back.unshift(body.subscriptions);
-      last = body.previous;
-    }
+    const back: Item[][] = [];
+    for await (const { subscriptions } of walkPages(last, read, ({ previous }) => previous))
+      back.unshift(subscriptions);
     expect(back).toEqual(walk);
   });
 });
 
 describe("while others write", () => {
   async function* walk(per_page: number, since = "") {
-    let next = `/subscriptions?since=${since}&per_page=${per_page}`;
-    while (next) {
-      const { body } = await user.request("GET", next);
-      yield body.subscriptions as Item[];
-      next = body.next;
-    }
+    const pages = walkPages(`/subscriptions?since=${since}&per_page=${per_page}`, read);
+    for await (const { subscriptions } of pages) yield subscriptions as Item[];
   }
 
   test("what changes during a walk may come twice but is never missed", async () => {
