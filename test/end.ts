@@ -1,7 +1,12 @@
-// Loaded before the tests: what ends with their run.
+// Loaded before the tests: what ends with their run, also with one that is interrupted.
 import { afterAll } from "bun:test";
-import { endExecutables } from "./executable.ts";
+import { endProcesses } from "./executable.ts";
+import { removeScratch } from "./scratch.ts";
 import { endSharedPostgres } from "./store.ts";
 
-afterAll(endExecutables);
-afterAll(endSharedPostgres);
+afterAll(async () => {
+  endProcesses();
+  await endSharedPostgres();
+  removeScratch();
+});
+process.prependListener("exit", endProcesses);

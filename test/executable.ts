@@ -1,5 +1,5 @@
 // The compiled executable as its users run it: built once a run, on data folders of their own, no process left behind.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
@@ -8,10 +8,9 @@ const scratch = mkdtempSync(join(tmpdir(), "podkeep-executable-"));
 const running = new Set<Subprocess>();
 let building: Promise<string> | undefined;
 
-/** Leaves nothing behind; test/end.ts calls it with the end of the run. */
-export function endExecutables(): void {
+/** Leaves no process behind; test/end.ts calls it with the end of the run. */
+export function endProcesses(): void {
   for (const child of running) child.kill("SIGKILL");
-  rmSync(scratch, { recursive: true, force: true });
 }
 
 /** The path of the executable: PODKEEP_EXECUTABLE, or one that is built from what is there. */
@@ -67,8 +66,6 @@ export interface Installation {
   run(args: string[], env?: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }>;
   /** A command's words and environment, for whoever starts it. */
   command(args: string[]): Promise<{ argv: string[]; env: Record<string, string | undefined> }>;
-  /** Has a process end with the run. */
-  track(child: Subprocess): Subprocess;
   /** Starts a command. */
   start(args: string[], env?: Record<string, string>): Promise<Subprocess>;
   /** Makes a user and gives a token of write scope. */
@@ -89,7 +86,6 @@ export function install(data = mkdtempSync(join(scratch, "data-"))): Installatio
     data,
     database: join(data, "podkeep.db"),
     command: async (args) => ({ argv: [await executable(), ...args], env: environment({}) }),
-    track,
     async start(args, env = {}) {
       return track(Bun.spawn([await executable(), ...args], { env: environment(env), stdout: "ignore" }));
     },
@@ -125,7 +121,8 @@ export function install(data = mkdtempSync(join(scratch, "data-"))): Installatio
   return installation;
 }
 
-function track(child: Subprocess): Subprocess {
+/** Has a process end with the run. */
+export function track<Child extends Subprocess>(child: Child): Child {
   running.add(child);
   child.exited.finally(() => running.delete(child));
   return child;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
+import { track } from "../executable.ts";
 
 export interface Ran {
   code: number;
@@ -21,7 +22,7 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
   const started: Subprocess[] = [];
   function note<Child extends Subprocess>(child: Child): Child {
     started.push(child);
-    return child;
+    return track(child);
   }
   const spawn = (args: string[], stdin: "ignore" | Blob = "ignore") =>
     note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" }));

@@ -128,12 +128,14 @@ const CAN_MOUNT = process.getuid?.() === 0 && mountable();
 if (!CAN_MOUNT) console.warn("SKIPPED: the full disk needs root, who may mount a tmpfs");
 
 const mounted: string[] = [];
-afterAll(() => {
+function unmount(): void {
   for (const folder of mounted) {
     Bun.spawnSync(["umount", "-l", folder]);
     rmSync(folder, { recursive: true, force: true });
   }
-});
+}
+afterAll(unmount);
+process.prependListener("exit", unmount);
 
 describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
   test("refuses writes, serves reads, loses nothing, and takes writes again when there is room", async () => {

@@ -1,7 +1,7 @@
 // Other processes that use the file beside the server: commands that write, and ones that stop in the middle.
 import { describe, expect, test } from "bun:test";
 import type { Subprocess } from "bun";
-import { type Installation, install, type Server } from "../executable.ts";
+import { type Installation, install, type Server, track } from "../executable.ts";
 import { inspect } from "./file.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, stopAtSync } from "./strace.ts";
@@ -122,7 +122,7 @@ async function hold(podkeep: Installation): Promise<Subprocess> {
     process.kill(process.pid, "SIGSTOP");
     sqlite.run("commit");
   `;
-  const holder = podkeep.track(Bun.spawn([process.execPath, "-e", program, podkeep.database]));
+  const holder = track(Bun.spawn([process.execPath, "-e", program, podkeep.database]));
   await stopped(holder.pid);
   return holder;
 }

@@ -6,6 +6,7 @@ import { type App, openApp } from "../../src/app.ts";
 import { readConfig, type SettingName } from "../../src/config.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
+import { track } from "../executable.ts";
 import { walkPages } from "../pages.ts";
 
 export interface Process {
@@ -31,7 +32,7 @@ export async function startProcess(settings: Settings): Promise<Process> {
   // To a file, for nobody would empty a pipe.
   const file = join(tmpdir(), `podkeep-serve-${crypto.randomUUID()}.log`);
   const log = openSync(file, "a");
-  const child = Bun.spawn(command, { stdout: log, stderr: log });
+  const child = track(Bun.spawn(command, { stdout: log, stderr: log }));
   closeSync(log);
   for (;;) {
     const printed = readFileSync(file, "utf8");

@@ -82,7 +82,7 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
   } catch (error) {
     throw new Error(`PostgreSQL did not start: ${error}\n${log.join("")}`);
   }
-  process.on("exit", () => kill("SIGQUIT"));
+  process.prependListener("exit", () => kill("SIGQUIT"));
   return server;
 }
 
