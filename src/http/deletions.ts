@@ -37,7 +37,7 @@ export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, { read }: Gu
       answerUnlessSeen(
         c,
         "",
-        (seen) => getDeletion(app, c.get("identity").user_id, c.req.valid("param").id, seen),
+        () => getDeletion(app, c.get("identity").user_id, c.req.valid("param").id),
         (deletion) => c.json(deletion, 200),
       ),
   );

@@ -18,8 +18,9 @@ export async function answerUnlessSeen<T, R>(
   const url = c.req.url;
   const tail = Bun.hash(`${VERSION} ${c.get("identity").user_id} ${origin} ${url}`).toString(36);
   const etagAt = (clock: number) => `"${clock.toString(36)}-${tail}"`;
-  const { clock, body } = await read((clock) => known?.includes(etagAt(clock)) ?? false);
+  const seen = (clock: number) => known?.includes(etagAt(clock)) ?? false;
+  const { clock, body } = await read(seen);
   c.header("ETag", etagAt(clock));
   c.header("Cache-Control", "private, no-cache");
-  return body === null || known?.trim() === "*" ? c.body(null, 304) : answer(body);
+  return body === null || seen(clock) || known?.trim() === "*" ? c.body(null, 304) : answer(body);
 }

@@ -80,7 +80,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, { read, 
       return answerUnlessSeen(
         c,
         "",
-        (seen) => getSubscription(app, c.get("identity").user_id, guid, seen),
+        () => getSubscription(app, c.get("identity").user_id, guid),
         (subscription) => c.json(subscription, 200),
       );
     },

@@ -6,7 +6,7 @@ import { DomainError } from "../errors.ts";
 import { findDeletion, findPending, listDeletions as listRows, retryDeletion as retryRow } from "../store/deletions.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
-import { type Read, readAt, type Seen } from "./subscriptions.ts";
+import type { Read } from "./subscriptions.ts";
 import { requireUser } from "./users.ts";
 
 const CALLED_OFF = "called off, because the subscription was added again";
@@ -32,12 +32,10 @@ function describe(row: DeletionTable): Deletion {
 }
 
 /** Reads the outcome of a deletion. @throws DomainError "not_found" */
-export function getDeletion(context: Context, user_id: string, id: number, seen: Seen): Promise<Read<Deletion>> {
-  return readAt(context, user_id, seen, async (on) => {
-    const [row] = await findDeletion(on, { user_id, id });
-    if (!row) throw new DomainError("not_found", "There is no such deletion");
-    return describe(row);
-  });
+export async function getDeletion({ database }: Context, user_id: string, id: number): Promise<Read<Deletion>> {
+  const [row] = await database.read((on) => findDeletion(on, { user_id, id }));
+  if (!row) throw new DomainError("not_found", "There is no such deletion");
+  return { clock: row.clock, body: describe(row) };
 }
 
 /** Lists deletions, oldest first. @throws DomainError "not_found" where there is no such user */

@@ -52,7 +52,7 @@ export function readAt<T>(
 const formatStamp = (stamp: number) => new Date(stamp).toISOString();
 
 /** A subscription on the wire, under the guid `known` by which a client knows it. */
-export function describe(row: Omit<SubscriptionTable, "user_id" | "changed_at">, known: string) {
+export function describe(row: Omit<SubscriptionTable, "user_id" | "id" | "changed_at">, known: string) {
   const item: Subscription & { subscription_changed: string } = {
     feed_url: row.feed_url,
     guid: known,
@@ -69,18 +69,15 @@ export function describe(row: Omit<SubscriptionTable, "user_id" | "changed_at">,
  * Reads one subscription by any guid that it ever had.
  * @throws DomainError "not_found", or "gone" where it was deleted
  */
-export function getSubscription(
-  context: Context,
+export async function getSubscription(
+  { database }: Context,
   user_id: string,
   guid: string,
-  seen: Seen,
 ): Promise<Read<Subscription>> {
-  return readAt(context, user_id, seen, async (on) => {
-    const [row] = await findByGuid(on, { user_id, guid });
-    if (!row) throw new DomainError("not_found", "There is no such subscription");
-    if (row.deleted !== null) throw new DomainError("gone", "The subscription was deleted");
-    return describe(row, guid);
-  });
+  const [row] = await database.read((on) => findByGuid(on, { user_id, guid }));
+  if (!row) throw new DomainError("not_found", "There is no such subscription");
+  if (row.deleted !== null) throw new DomainError("gone", "The subscription was deleted");
+  return { clock: row.clock, body: describe(row, guid) };
 }
 
 interface NewItem {

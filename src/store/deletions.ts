@@ -1,6 +1,7 @@
 // Statements on deletion records.
 import { sql } from "kysely";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { clockOf } from "./users.ts";
 
 type Owner = { user_id: string };
 
@@ -22,8 +23,14 @@ export const insertDeletion = statement((db, p: Owner & { id: number; subscripti
   }),
 );
 
+/** A record, and the user's clock. */
 export const findDeletion = statement((db, p: Owner & { id: number }) =>
-  db.selectFrom("deletions").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
+  db
+    .selectFrom("deletions")
+    .selectAll()
+    .select(clockOf(db, p.user_id))
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id),
 );
 
 export const findPending = bulkStatement((db, p: Owner, rows: { subscription: number }[]) =>

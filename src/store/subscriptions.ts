@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { FeedTable, GuidTable, SubscriptionTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { clockOf } from "./users.ts";
 
 type Owner = { user_id: string };
 
@@ -65,11 +66,12 @@ export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     ),
 );
 
-/** The subscription that a guid leads to. */
+/** The subscription that a guid leads to, and the user's clock. */
 export const findByGuid = statement((db, p: Owner & { guid: string }) =>
   db
     .selectFrom("subscriptions")
-    .selectAll()
+    .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted"])
+    .select(clockOf(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", (guids) =>
       guids.selectFrom("guids").select("subscription").where("user_id", "=", p.user_id).where("guid", "=", p.guid),
