@@ -101,16 +101,21 @@ test("the address of the metrics has nothing else", async () => {
   expect((await user.request("GET", "/metrics")).status).toBe(404);
 });
 
+const documentation = () => Bun.file(new URL("../../docs/metrics.md", import.meta.url)).text();
+
 async function names(): Promise<Set<string>> {
   await user.request("GET", "/subscriptions");
   await server.send("GET", "/subscriptions");
   return new Set(Object.keys(await samples()).map((sample) => sample.replace(/\{.*/, "")));
 }
 
-test("every query of the dashboard asks for metrics that there are", async () => {
+test("every query of the dashboard and every alert of the documentation asks for metrics that there are", async () => {
   const known = await names();
-  const queries = dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr));
-  expect(queries.length).toBeGreaterThan(8);
+  const panels = dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr));
+  const lists = dashboard.templating.list.map(({ query }) => query).filter((query) => query.startsWith("label_values"));
+  const alerts = (await documentation()).match(/(?<=^ {4}).*\bpodkeep_.*[<>=].*$/gm) ?? [];
+  expect([panels.length > 8, lists.length > 0, alerts.length > 3]).toEqual([true, true, true]);
+  const queries = [...panels, ...lists, ...alerts];
   for (const query of queries) {
     const asked = query.match(/\b(podkeep|process)_\w+/g) ?? [];
     expect(asked.length).toBeGreaterThan(0);
@@ -119,8 +124,7 @@ test("every query of the dashboard asks for metrics that there are", async () =>
 });
 
 test("the documentation names every metric, and none that there is not", async () => {
-  const text = await Bun.file(new URL("../../docs/metrics.md", import.meta.url)).text();
-  const documented = new Set(text.match(/(?<=^\| `)\w+/gm));
+  const documented = new Set((await documentation()).match(/(?<=^\| `)\w+/gm));
   const known = new Set([...(await names())].map((name) => name.replace(/_(bucket|sum|count)$/, "")));
   expect(documented).toEqual(known);
 });
