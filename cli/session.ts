@@ -26,13 +26,13 @@ export async function withApp<T>(
 }
 
 function requireFile(config: Config): void {
-  let found: unknown;
+  let bytes: number | undefined;
   try {
-    found = statSync(databaseFile(config), { throwIfNoEntry: false });
+    bytes = statSync(databaseFile(config), { throwIfNoEntry: false })?.size;
   } catch (error) {
     throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
   }
-  if (found) return;
+  if (bytes) return;
   throw new DomainError(
     "config",
     `There is no database in ${config.data_dir}: name another folder with --data-dir, or begin with user create`,

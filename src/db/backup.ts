@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DomainError, messageOf } from "../errors.ts";
+import { codeOf } from "./busy.ts";
 import { appliedMigrations, DIALECT, damageIn, firstValue, isOurs } from "./file.ts";
 import { pendingMigrations } from "./migrations.ts";
 
@@ -31,7 +32,8 @@ const ATTEMPTS = 10;
 
 /**
  * Copies the database while others read and write it; the copy is compact, of mode 0600, checked and on disk.
- * @throws DomainError "conflict" where `to` exists, "unavailable" where it can't be written; then nothing is left of it
+ * @throws DomainError "conflict" where `to` exists, "config" where the database is damaged or not ours, "unavailable"
+ * where `to` can't be written; then nothing is left of it
  */
 export function copyDatabase(file: string, to: string): Contents {
   if (existsSync(to)) throw new DomainError("conflict", `${to} exists already`);
@@ -54,6 +56,9 @@ export function copyDatabase(file: string, to: string): Contents {
   } catch (error) {
     for (const rest of [partial, `${partial}-journal`]) rmSync(rest, { force: true });
     if (error instanceof DomainError && error.code === "config") throw error;
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
+      throw new DomainError("config", `${file} is damaged (${messageOf(error)}): restore a backup`, { cause: error });
+    }
     throw new DomainError("unavailable", `${to} could not be written: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,9 +1,9 @@
 // Chooses the engine: the one place that knows there are two.
 
-import { existsSync } from "node:fs";
 import { DomainError } from "../errors.ts";
 import type { Probe } from "../probe.ts";
 import type { Database } from "./database.ts";
+import { sizeOf } from "./file.ts";
 import type { FolderUse } from "./lock.ts";
 import type { Migrating } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
@@ -16,7 +16,7 @@ export interface DatabaseOptions {
   /** Milliseconds. */
   database_timeout: number;
   migrate: Migrating;
-  /** False where a file that is missing is an error. */
+  /** False where a file that is missing or empty is an error. */
   create?: boolean;
   probe?: Probe | undefined;
   /** How the data folder is used. */
@@ -36,6 +36,6 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
     return openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, probe });
   }
   const file = location.replace(/^sqlite:(\/\/)?/, "");
-  if (options.create === false && !existsSync(file)) throw new DomainError("config", `There is no file ${file}`);
+  if (options.create === false && sizeOf(file) === 0) throw new DomainError("config", `There is no database ${file}`);
   return openSqlite({ file, ...options });
 }

@@ -1,6 +1,6 @@
 // `podkeep backup` as an operator types it: beside a running server, on a full disk, with the wrong file.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
@@ -115,6 +115,15 @@ test("a disk that is full in the middle of a backup leaves nothing behind and ha
   expect([code, made()]).toEqual([1, []]);
   expect(err).toMatch(/^error: .* could not be written: .*\n$/);
   expect((await backup("create")).code).toBe(0);
+});
+
+test("of a damaged database no backup is made, and it is the database that is named", async () => {
+  const file = join(folder, "podkeep.db");
+  const damaged = readFileSync(file).fill(0xa5, 8192);
+  writeFileSync(file, damaged);
+  const { code, err } = await backup("create");
+  expect([code, err, made()]).toEqual([3, expect.stringMatching(/^error: .*podkeep\.db is damaged .*\n$/), []]);
+  expect(readFileSync(file)).toEqual(damaged);
 });
 
 test("a disk that is full in the middle of a restore leaves the data as it was", async () => {

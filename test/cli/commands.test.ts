@@ -1,6 +1,6 @@
 // What admins get from the commands, each a process of its own on a real file.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../store.ts";
 import { openProgram, SOURCE } from "./podkeep.ts";
@@ -86,6 +86,14 @@ test("a command on a folder without a database says so and makes none", async ()
   const ran = await program.run(["user", "list"]);
   expect(ran.code).toBe(3);
   expect(existsSync(program.data)).toBe(false);
+});
+
+test("a command on a database file that something emptied says that there is none, and leaves it empty", async () => {
+  const file = join(program.data, "podkeep.db");
+  mkdirSync(program.data);
+  writeFileSync(file, "");
+  expect(await program.run(["user", "list"])).toMatchObject({ code: 3, err: expect.stringContaining("no database") });
+  expect(statSync(file).size).toBe(0);
 });
 
 test("an import tells what it added, what was there and what failed, and no address", async () => {

@@ -157,7 +157,7 @@ test("a source that is not there is refused, and no file is made", async () => {
   const file = newFile();
   await expect(move(file, await newDatabase())).rejects.toMatchObject({
     code: "config",
-    message: `There is no file ${file}`,
+    message: `There is no database ${file}`,
   });
   expect(await Bun.file(file).exists()).toBe(false);
 });
