@@ -7,8 +7,14 @@ const { values } = parseArgs({
 const here = `bun-${process.platform}-${process.arch}`;
 const target = values.target ?? here;
 
-const commit = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { stderr: "ignore" }).stdout.toString().trim();
-const build = { commit: commit || "unknown", date: new Date().toISOString().slice(0, 10) };
+/** Empty where there is no git, or no clone: in the making of the Docker image there is neither. */
+function commit(): string {
+  const git = Bun.which("git");
+  if (!git) return "";
+  return Bun.spawnSync([git, "rev-parse", "--short=12", "HEAD"], { stderr: "ignore" }).stdout.toString().trim();
+}
+
+const build = { commit: commit() || "unknown", date: new Date().toISOString().slice(0, 10) };
 
 const { outputs } = await Bun.build({
   // The program, and what it runs on a thread of its own; side by side, for it is looked for beside the program.
