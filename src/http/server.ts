@@ -24,12 +24,12 @@ export function createHttp(app: App): Http {
   // Before the log, which the watchers would fill.
   serveHealth(http, app);
   http.use(reportRequests(app));
-  http.use(async (c, next) => {
+  http.use((c, next) => {
     // Without a proper Host header the URL has no origin, and Hono has routed another path than was asked. Two of them
     // arrive joined by a comma: which one a proxy before us went by, nobody knows.
     if (!URL.canParse(c.req.raw.url) || c.req.header("Host")?.includes(","))
       throw new DomainError("invalid", "Bad Host", { details: ["Host: not a host name"] });
-    await next();
+    return next();
   });
   http.route("/", api);
   http.route("/v1", api);

@@ -118,25 +118,16 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, { read, 
   );
 }
 
-function linkPage(
-  { next, previous, ...changes }: Changes,
-  address: string,
-  since: string | undefined,
-): SubscriptionPage {
-  const link = (page: number, cursor?: string) => {
-    const query = new URLSearchParams({
-      ...(since ? { since } : {}),
-      page: String(page),
-      per_page: String(changes.per_page),
-      ...(cursor ? { cursor } : {}),
-    });
-    return `${address}?${query}`;
-  };
-  const { subscriptions, ...counts } = changes;
+function linkPage(changes: Changes, address: string, since: string | undefined): SubscriptionPage {
+  const { total, page, per_page, next, previous, subscriptions } = changes;
+  const start = `${address}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
+  const link = (number: number) => `${start}page=${number}&per_page=${per_page}`;
   return {
-    ...counts,
-    ...(next ? { next: link(changes.page + 1, writeCursor(next)) } : {}),
-    ...(previous ? { previous: link(previous) } : {}),
+    total,
+    page,
+    per_page,
+    next: next ? `${link(page + 1)}&cursor=${writeCursor(next)}` : undefined,
+    previous: previous ? link(previous) : undefined,
     subscriptions,
   };
 }

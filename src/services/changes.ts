@@ -80,7 +80,7 @@ async function listItems(
   const from = Math.max(since + 1, start?.changed_at ?? 0);
   const rows = await listChanged(on, { user_id, from, limit: per_page + 1 + skip });
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
-  const guids = await listGuidsOf(on, { user_id }, replaced);
+  const guids = replaced.length > 0 ? await listGuidsOf(on, { user_id }, replaced) : [];
   const retired = Map.groupBy(
     guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
     (guid) => guid.subscription,
@@ -91,6 +91,7 @@ async function listItems(
     if (!known) items.push({ row, guid: row.guid });
     else for (const { guid } of known.toSorted((a, b) => (a.guid < b.guid ? -1 : 1))) items.push({ row, guid });
   }
+  if (!start) return items;
   return items
     .filter(({ row, guid }) => {
       if (!start || row.changed_at !== start.changed_at) return true;
