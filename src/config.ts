@@ -192,10 +192,14 @@ const ownVariables = (name: SettingName) =>
 /** The names of all variables that are read. */
 export const variableNames = settingNames.flatMap(ownVariables);
 
+/** What install.sh reads: whoever installs may still have it in the shell. */
+const INSTALLER_VARIABLES = ["PODKEEP_BASE_URL", "PODKEEP_BIN"];
+
 /** Variables that look like settings and are none. */
 export function strayVariables(env: Environment = process.env): string[] {
+  const known = [...variableNames, ...INSTALLER_VARIABLES];
   return Object.keys(env)
-    .filter((name) => /^podkeep/i.test(name) && !variableNames.includes(name))
+    .filter((name) => /^podkeep./i.test(name) && !known.includes(name))
     .sort();
 }
 

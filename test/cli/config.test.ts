@@ -67,6 +67,11 @@ test("a name that resembles none gets no suggestion, and a file for what is no s
   expect(err).toContain("PODKEEP_PORT_FILE is not a setting: only secrets are read from files; set PODKEEP_PORT;");
 });
 
+test("the variables of the README and of install.sh pass the check: they are no settings, and none was meant", async () => {
+  const program = withVariables("PODKEEP=http://127.0.0.1:8042", "PODKEEP_BASE_URL=/tmp", "PODKEEP_BIN=/tmp");
+  expect(await program.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+});
+
 test("a wrong value and a wrong proxy address fail the check", async () => {
   const wrong = await withVariables("PODKEEP_PORT=eighty").run(["config", "check", "--json"]);
   expect([wrong.code, wrong.json.error.code]).toEqual([3, "config"]);
