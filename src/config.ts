@@ -14,10 +14,14 @@ export function parseDuration(text: string): number | null {
   return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : null;
 }
 
+/** Timers count milliseconds in 32 bits; one that is set for longer goes off at once. */
+const LONGEST_DURATION = 24 * UNITS.d;
+
 const duration = z.string().transform((text, context) => {
   const milliseconds = parseDuration(text);
-  if (milliseconds !== null) return milliseconds;
-  context.addIssue({ code: "custom", message: "not a duration such as 30s, 15m or 12h" });
+  if (milliseconds !== null && milliseconds <= LONGEST_DURATION) return milliseconds;
+  const message = milliseconds === null ? "not a duration such as 30s, 15m or 12h" : "longer than 24d";
+  context.addIssue({ code: "custom", message });
   return z.NEVER;
 });
 
@@ -69,6 +73,7 @@ export const Settings = z.object({
     .meta({ secret: true }),
   database_pool: whole(1, 1000).prefault("10").describe("Most connections to PostgreSQL at a time"),
   database_timeout: duration
+    .refine((milliseconds) => milliseconds > 0, "no time at all")
     .prefault("10s")
     .describe("How long PostgreSQL may take to connect and for a statement, before a 503"),
   migrate: z

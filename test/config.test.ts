@@ -78,6 +78,9 @@ describe("is refused by the name under which it was given:", () => {
     [{ PODKEEP_PORT: "65536" }, "PODKEEP_PORT: not between 0 and 65535"],
     [{ PODKEEP_PORT: "80.5" }, "PODKEEP_PORT: not a whole number"],
     [{ PODKEEP_BUSY_TIMEOUT: "5" }, "PODKEEP_BUSY_TIMEOUT: not a duration such as 30s, 15m or 12h"],
+    // A timer that is set for longer goes off at once, again and again.
+    [{ PODKEEP_DELETION_POLL: "25d" }, "PODKEEP_DELETION_POLL: longer than 24d"],
+    [{ PODKEEP_DATABASE_TIMEOUT: "0s" }, "PODKEEP_DATABASE_TIMEOUT: no time at all"],
     [{ PODKEEP_LOG_LEVEL: "loud" }, "PODKEEP_LOG_LEVEL: "],
     [{ PODKEEP_PUBLIC_URL: "pods.example" }, "PODKEEP_PUBLIC_URL: not an http or https address"],
     [{ PODKEEP_PUBLIC_URL: "javascript:alert(1)" }, "PODKEEP_PUBLIC_URL: not an http or https address"],
