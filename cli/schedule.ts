@@ -19,12 +19,22 @@ export function scheduleBackups(config: Config, log: Logger): () => void {
   const ended = new AbortController();
   const run = () => makeBackup(config, log, ended.signal);
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
-  const missed = cron.previousRuns(1)[0];
-  if (missed && (latestBackup(config) ?? 0) < missed.getTime()) void cron.trigger();
+  const last = cron.previousRuns(1)[0];
+  if (last && isMissed(config, last)) void cron.trigger();
   return () => {
     cron.stop();
     ended.abort();
   };
+}
+
+// A disk for backups that is broken keeps nobody from syncing: where its folder can't be read, the backup fails and the
+// log says why.
+function isMissed(config: Config, last: Date): boolean {
+  try {
+    return (latestBackup(config) ?? 0) < last.getTime();
+  } catch {
+    return true;
+  }
 }
 
 async function makeBackup(config: Config, log: Logger, signal: AbortSignal): Promise<void> {

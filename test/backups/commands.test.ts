@@ -93,6 +93,13 @@ test("the server makes the backup that was missed while it was off, and keeps as
   expect(made()[0]).toBe("podkeep-2020-01-03T00-00-00-000Z.db");
 });
 
+test("a folder for backups that can't be read keeps no server from starting: the log says that the backup failed", async () => {
+  const notFolder = join(folder, "podkeep.db");
+  const server = await podkeep.serve(["--backup-schedule", "0 0 1 1 *", "--backup-dir", notFolder]);
+  expect(await server.until("backup failed")).toContain(notFolder);
+  await server.stop();
+});
+
 test("a schedule that is no cron expression stops the server in one line", async () => {
   for (const [schedule, reason] of [
     ["every night", "not a cron expression"],
