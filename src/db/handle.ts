@@ -12,7 +12,12 @@ export class Handle {
 
   constructor(file: string, plans: Map<object, CompiledQuery>, pragmas: string[]) {
     this.sqlite = new ClosableSqlite(file, { readwrite: true, create: true, strict: true });
-    for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...pragmas]) this.sqlite.run(`pragma ${pragma}`);
+    try {
+      for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...pragmas]) this.sqlite.run(`pragma ${pragma}`);
+    } catch (error) {
+      this.sqlite.close();
+      throw error;
+    }
     const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: this.sqlite }) });
     this.connection = { kysely, plans, execute: async (query) => this.#execute(query) };
   }

@@ -80,6 +80,14 @@ test("two that open a new file at once both get it", async () => {
   for (const app of apps) await app.close();
 });
 
+test("a file that can't be opened as a database is not kept open: a failing disk is asked again at each request", async () => {
+  writeFileSync(file, "These are my podcasts:\n".repeat(500));
+  await expect(open()).rejects.toMatchObject({ code: "config" });
+  const { ino } = statSync(file);
+  const inode = (fd: string) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.ino;
+  expect(readdirSync("/proc/self/fd").filter((fd) => inode(fd) === ino)).toEqual([]);
+});
+
 describe("is refused and left as it was:", () => {
   test("a database of a newer program, with both versions named", async () => {
     await makeOurs("insert into podkeep_migration (name, timestamp) values ('9999_future', '')");
