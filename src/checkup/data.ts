@@ -23,9 +23,9 @@ const ADVICE = {
 /** Opens the data without changing its schema, and looks into it; `use` gets the app while it is open. */
 export async function checkData(config: Config, use: (app: App | null) => Promise<Finding[]>): Promise<Finding[]> {
   const file = databaseFile(config);
+  const alone = async (found: Finding) => [found, checkClock(Date.now(), null), ...(await use(null))];
   if (config.database_url === undefined && !existsSync(file)) {
-    const missing = warning("database", `${file} is not there`, "Start the server: it makes one");
-    return [missing, checkClock(Date.now(), null), ...(await use(null))];
+    return alone(warning("database", `${file} is not there`, "Start the server: it makes one"));
   }
   let app: App;
   try {
@@ -33,13 +33,17 @@ export async function checkData(config: Config, use: (app: App | null) => Promis
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const advice = config.database_url === undefined ? ADVICE.sqlite : ADVICE.postgres;
-    return [problem("database", error.message, advice), checkClock(Date.now(), null), ...(await use(null))];
+    return alone(problem("database", error.message, advice));
   }
   try {
-    return [
+    const found =
       config.database_url === undefined
         ? checkDamage(file)
-        : ok("database", "can be used, and its schema is this program's"),
+        : ok("database", "can be used, and its schema is this program's");
+    // Any further read may meet the damage, and fail.
+    if (found.state !== "ok") return await alone(found);
+    return [
+      found,
       await checkLog(app),
       checkClock(app.clock.now(), await latestStamp(app)),
       ...(await checkDeletions(app)),

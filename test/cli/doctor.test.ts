@@ -1,7 +1,7 @@
 // `podkeep doctor` on data that has something wrong with it.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkClock } from "../../src/checkup/clock.ts";
 import type { Finding } from "../../src/checkup/finding.ts";
@@ -56,6 +56,17 @@ test("a damaged database is found", async () => {
   expect(await ask("database")).toMatchObject({ code: 1, state: "problem", detail: expect.stringContaining("nobody") });
   writeFileSync(file(), "rubbish");
   expect(await ask("database")).toMatchObject({ code: 1, state: "problem" });
+});
+
+test("damage in a database that is too large to be read at each start is found, among all the rest", async () => {
+  change("insert into deletions select id, 1, 1, 'SUCCESS', 0, hex(zeroblob(17 << 20)), 1, 1, 1, 1 from users");
+  const sqlite = new Sqlite(file());
+  const users = sqlite.query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'users'");
+  const start = ((users.get()?.page ?? 0) - 1) * 4096;
+  sqlite.close();
+  writeFileSync(file(), readFileSync(file()).fill(0xa5, start, start + 4096));
+  expect(await ask("database", "--url", "http://127.0.0.1:1")).toMatchObject({ code: 1, state: "problem" });
+  expect(await ask("port")).toMatchObject({ state: "warning" });
 });
 
 test("a file that can't be used and a PostgreSQL that can't be reached are told apart, and no password is told", async () => {
