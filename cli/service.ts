@@ -1,7 +1,7 @@
 // `podkeep service`: has systemd run the server.
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { envNameOf, readConfig, settingNames } from "../src/config.ts";
 import { DomainError } from "../src/errors.ts";
@@ -122,7 +122,13 @@ function settingLines(command: Command, { user }: Options): string[] {
   if (!user && flags.data_dir !== undefined) {
     throw new DomainError("invalid", `--data-dir: the system's service keeps its data in /var/lib/${STATE_FOLDER}`);
   }
-  return settingNames.flatMap((name) => (flags[name] ? [`${envNameOf(name)}=${quoteValue(flags[name])}`] : []));
+  return settingNames.flatMap((name) => {
+    const text = flags[name];
+    if (!text) return [];
+    // The service runs in another folder than this command.
+    const value = name.endsWith("_dir") ? resolve(text) : text;
+    return [`${envNameOf(name)}=${quoteValue(value)}`];
+  });
 }
 
 function executableFor({ user }: Options): string {

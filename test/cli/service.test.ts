@@ -56,6 +56,12 @@ test("flags become the service's settings, quoted so that systemd reads them to 
   );
 });
 
+test("a folder is meant from where the command runs, though the service runs elsewhere", async () => {
+  const { steps } = await install("--data-dir", "data", "--backup-dir", "../copies");
+  expect(written(steps, "podkeep.env")).toContain(`PODKEEP_DATA_DIR="${join(program.folder, "data")}"\n`);
+  expect(written(steps, "podkeep.env")).toContain(`PODKEEP_BACKUP_DIR="${join(program.folder, "../copies")}"\n`);
+});
+
 test.each([
   [["service", "install", "--user", "--port", "high"], 3, "--port"],
   [["service", "install", "--data-dir", "/srv/podkeep"], 2, "/var/lib/podkeep"],
