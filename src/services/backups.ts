@@ -44,7 +44,7 @@ export function requireFolder({ database_url }: Config): void {
 
 /**
  * Makes a backup while others read and write: in `file`, or under a name with the time in the folder for backups.
- * @throws DomainError "not_found" without a database, "conflict" where the file exists, "unavailable" where it can't be written
+ * @throws DomainError "not_found" without a database, and as `copyDatabase` does
  */
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
   requireFolder(config);
@@ -85,9 +85,10 @@ export function pruneBackups(config: Config, clock: Clock, keep: number): string
   return old;
 }
 
-// What a process left that was killed while it wrote.
+// What a process left that was killed while it wrote. One that is being written may get its name at any moment.
 function abandoned(folder: string, clock: Clock): string[] {
+  const writtenAt = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs;
   return filesIn(folder)
     .filter((name) => name.startsWith("podkeep-") && name.endsWith(".db.partial"))
-    .filter((name) => clock.now() - statSync(join(folder, name)).mtimeMs > DAY);
+    .filter((name) => clock.now() - (writtenAt(name) ?? clock.now()) > DAY);
 }

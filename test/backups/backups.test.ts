@@ -2,7 +2,16 @@
 
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { lockFolder } from "../../src/db/lock.ts";
@@ -106,6 +115,13 @@ describe("making one", () => {
     expect(pruneBackups(podkeep.app.config, podkeep.clock, 2)).toEqual([first.file.slice(-35)]);
     expect(readdirSync(inFolder("backups")).sort().slice(-1)).toEqual([last.file.slice(-35)]);
     expect(existsSync(own.file)).toBe(true);
+  });
+
+  test("one that gets its name while old ones are removed is no error", () => {
+    mkdirSync(inFolder("backups"));
+    // Is listed and can't be found, as what was renamed in between.
+    symlinkSync("gone", inFolder("backups/podkeep-2020-01-01T00-00-00-000Z.db.partial"));
+    expect(pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
   });
 
   test("data on PostgreSQL is left to pg_dump", () => {
