@@ -1,6 +1,14 @@
 // Settings as flags, made from their schema.
 import { type Command, Option } from "commander";
-import { defaultOf, readConfig, type SettingName, Settings, type Settled, settingNames } from "../src/config.ts";
+import {
+  defaultOf,
+  flagOf,
+  readConfig,
+  type SettingName,
+  Settings,
+  type Settled,
+  settingNames,
+} from "../src/config.ts";
 
 /** Settings that every command needs to find the data. */
 export const GLOBAL_SETTINGS: SettingName[] = ["data_dir", "database_url"];
@@ -8,8 +16,6 @@ export const GLOBAL_SETTINGS: SettingName[] = ["data_dir", "database_url"];
 export const ADDRESS_SETTINGS: SettingName[] = ["host", "port", "public_url"];
 /** What `serve` takes besides the global ones. */
 export const SERVE_SETTINGS = settingNames.filter((name) => !GLOBAL_SETTINGS.includes(name));
-
-export const flagOf = (name: SettingName) => `--${name.replaceAll("_", "-")}`;
 
 const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, describe(name));
 

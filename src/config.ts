@@ -62,7 +62,7 @@ const schedule = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** The settings. Environment name: PODKEEP_ and the key in capitals. Flag: the key with hyphens. */
+/** The settings as texts, read into what the program works with. Each has a description, which is its documentation. */
 export const Settings = z.object({
   data_dir: z.string().min(1).describe("Folder that holds the database; made with mode 0700"),
   database_url: z
@@ -121,6 +121,7 @@ export type SettingName = keyof Config;
 
 export const settingNames = Object.keys(Settings.shape) as SettingName[];
 export const envNameOf = (name: SettingName) => `PODKEEP_${name.toUpperCase()}`;
+export const flagOf = (name: SettingName) => `--${name.replaceAll("_", "-")}`;
 /** A setting's default as one would write it; undefined where it has none. */
 export function defaultOf(name: SettingName): string | undefined {
   const { def } = Settings.shape[name];
@@ -169,7 +170,7 @@ export function readConfig(flags: Partial<Record<SettingName, string>>, env: Env
   }
   const details = parsed.error.issues.map(({ path, message }) => {
     const name = path[0] as SettingName;
-    return `${sources[name] === "flag" ? `--${name.replaceAll("_", "-")}` : envNameOf(name)}: ${message}`;
+    return `${sources[name] === "flag" ? flagOf(name) : envNameOf(name)}: ${message}`;
   });
   throw new DomainError("config", details.join("; "));
 }

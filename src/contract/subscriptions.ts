@@ -48,7 +48,7 @@ const since = z
     context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time with Z or an offset" });
     return z.NEVER;
   })
-  .meta({ format: "date-time", description: "Only what changed later than this", example: "2026-11-21T08:30:00.000Z" });
+  .meta({ format: "date-time", description: "Only what changed later than this", example: STAMP });
 
 export const SubscriptionQuery = z.object({
   since: since.optional(),
@@ -78,7 +78,7 @@ export const NewSubscriptions = z
   .object({
     subscriptions: z.array(
       z.object({
-        feed_url: z.string().meta({ example: "https://podnews.net/rss" }),
+        feed_url: z.string().meta({ example: FEED }),
         // Of any type here, for a bad guid fails its own item and not the request.
         guid: z
           .unknown()

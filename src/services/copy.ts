@@ -3,8 +3,8 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { DomainError } from "../errors.ts";
-import { countUsers, listUsersAfter, tables } from "../store/copy.ts";
-import { readClock } from "../store/users.ts";
+import { listUsersAfter, tables } from "../store/copy.ts";
+import { countUsers, readClock } from "../store/users.ts";
 
 /** All that belongs to one user: table by table, row by row in the order of their keys. */
 type Belongings = Record<string, string | number | null>[][];

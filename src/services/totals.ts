@@ -1,7 +1,8 @@
 // Figures over all users, for those who watch the server.
 import type { Deletion } from "../contract/deletions.ts";
 import type { DatabaseStatus } from "../db/database.ts";
-import { countDeletions, countLiveSubscriptions, countUsers, oldestPending } from "../store/totals.ts";
+import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/totals.ts";
+import { countUsers } from "../store/users.ts";
 import type { Context } from "./context.ts";
 
 export interface Totals extends DatabaseStatus {

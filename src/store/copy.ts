@@ -97,7 +97,3 @@ export const tables: Copyable[] = [
 export const listUsersAfter = statement((db, p: { id: UserTable["id"]; limit: number }) =>
   db.selectFrom("users").select("id").where("id", ">", p.id).orderBy("id").limit(p.limit),
 );
-
-export const countUsers = statement((db) =>
-  db.selectFrom("users").select((row) => row.fn.countAll<number>().as("count")),
-);

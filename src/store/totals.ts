@@ -2,10 +2,6 @@
 import { sql } from "kysely";
 import { statement } from "../db/statement.ts";
 
-export const countUsers = statement((db) =>
-  db.selectFrom("users").select((row) => row.fn.countAll<number>().as("count")),
-);
-
 export const countLiveSubscriptions = statement((db) =>
   db
     .selectFrom("subscriptions")

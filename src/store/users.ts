@@ -41,6 +41,10 @@ export const listUsers = statement((db) =>
     .orderBy("name"),
 );
 
+export const countUsers = statement((db) =>
+  db.selectFrom("users").select((row) => row.fn.countAll<number>().as("count")),
+);
+
 export const anyUser = statement((db) => db.selectFrom("users").select("id").limit(1));
 
 export const insertUser = statement((db, p: { user_id: string; name: string; created_at: number }) =>
