@@ -2,7 +2,8 @@
 import type { Cursor, Subscription, SubscriptionPage, SubscriptionQuery } from "../contract/subscriptions.ts";
 import type { SubscriptionTable } from "../db/schema.ts";
 import type { Connection } from "../db/statement.ts";
-import { countChanged, countRetired, findPlace, listChanged, listGuidsOf } from "../store/subscriptions.ts";
+import { countRetired, listGuidsOf } from "../store/guids.ts";
+import { countChanged, findPlace, listChanged } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
 import { describe, type Read, readAt, type Seen } from "./subscriptions.ts";
 

@@ -1,6 +1,8 @@
 // Subscription lists in and out: what an import adds, and what an export holds.
 import type { Connection } from "../db/statement.ts";
-import { findFeeds, findGuids, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
+import { findFeeds } from "../store/feeds.ts";
+import { findGuids } from "../store/guids.ts";
+import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
 import { type Feed, readFeed } from "./feeds.ts";
 import type { OpmlFeed } from "./opml.ts";

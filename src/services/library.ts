@@ -3,17 +3,9 @@
 import type { SubscriptionTable } from "../db/schema.ts";
 import type { Transaction } from "../db/transact.ts";
 import { callOffDeletions, findPending } from "../store/deletions.ts";
-import {
-  deleteSubscriptions,
-  findFeeds,
-  findGuids,
-  findSubscriptions,
-  listFeedsOf,
-  listGuidsOf,
-  saveFeeds,
-  saveGuids,
-  saveSubscriptions,
-} from "../store/subscriptions.ts";
+import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
+import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
+import { deleteSubscriptions, findSubscriptions, saveSubscriptions } from "../store/subscriptions.ts";
 
 /** A subscription as this transaction sees it. */
 export interface Entry extends Omit<SubscriptionTable, "user_id" | "changed_at"> {

@@ -1,34 +1,10 @@
-// Statements on subscriptions and on the guids and feed addresses that lead to them.
+// Statements on subscriptions.
 import { sql } from "kysely";
-import type { FeedTable, GuidTable, SubscriptionTable } from "../db/schema.ts";
+import type { SubscriptionTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { clockOf } from "./users.ts";
 
 type Owner = { user_id: string };
-
-export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
-  db
-    .selectFrom("guids")
-    .select(["guid", "subscription", "retired_at"])
-    .where("user_id", "=", p.user_id)
-    .where(
-      "guid",
-      "in",
-      rows.map((row) => row.guid),
-    ),
-);
-
-export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
-  db
-    .selectFrom("feeds")
-    .select(["feed", "subscription"])
-    .where("user_id", "=", p.user_id)
-    .where(
-      "feed",
-      "in",
-      rows.map((row) => row.feed),
-    ),
-);
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
@@ -37,30 +13,6 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
     .where("user_id", "=", p.user_id)
     .where(
       "id",
-      "in",
-      rows.map((row) => row.id),
-    ),
-);
-
-export const listGuidsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .selectFrom("guids")
-    .select(["guid", "subscription", "retired_at"])
-    .where("user_id", "=", p.user_id)
-    .where(
-      "subscription",
-      "in",
-      rows.map((row) => row.id),
-    ),
-);
-
-export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .selectFrom("feeds")
-    .select(["feed", "subscription"])
-    .where("user_id", "=", p.user_id)
-    .where(
-      "subscription",
       "in",
       rows.map((row) => row.id),
     ),
@@ -105,34 +57,6 @@ export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<Subscri
         deleted: row.ref("excluded.deleted"),
         changed_at: row.ref("excluded.changed_at"),
       })),
-    ),
-);
-
-export const saveGuids = bulkStatement((db, p: Owner, rows: Omit<GuidTable, "user_id">[]) =>
-  db
-    .insertInto("guids")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        guid: row.guid,
-        subscription: row.subscription,
-        retired_at: row.retired_at,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "guid"]).doUpdateSet((row) => ({
-        subscription: row.ref("excluded.subscription"),
-        retired_at: row.ref("excluded.retired_at"),
-      })),
-    ),
-);
-
-export const saveFeeds = bulkStatement((db, p: Owner, rows: Omit<FeedTable, "user_id">[]) =>
-  db
-    .insertInto("feeds")
-    .values(rows.map((row) => ({ user_id: p.user_id, feed: row.feed, subscription: row.subscription })))
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "feed"]).doUpdateSet((row) => ({ subscription: row.ref("excluded.subscription") })),
     ),
 );
 
@@ -195,18 +119,6 @@ export const countChanged = statement((db, p: Owner & { since: number }) =>
     .where("changed_at", ">", p.since),
 );
 
-/** How many guids were retired after `since`, and how many subscriptions they lead to. */
-export const countRetired = statement((db, p: Owner & { since: number }) =>
-  db
-    .selectFrom("guids")
-    .select((row) => [
-      row.fn.countAll<number>().as("guids"),
-      row.fn.count<number>("subscription").distinct().as("subscriptions"),
-    ])
-    .where("user_id", "in", [p.user_id])
-    .where("retired_at", ">", p.since),
-);
-
 /** The place of the item that `offset` others stand before, in a feed where some subscriptions appear more than once. */
 export const findPlace = statement((db, p: Owner & { since: number; offset: number }) =>
   db
@@ -215,6 +127,7 @@ export const findPlace = statement((db, p: Owner & { since: number; offset: numb
       join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
     )
     .select(["s.changed_at", "g.guid as retired"])
+    // Not `=`: with that in a join, SQLite prepares the statement anew at each execution, which doubles its cost.
     .where("s.user_id", "in", [p.user_id])
     .where("s.changed_at", ">", p.since)
     .orderBy("s.changed_at")

@@ -1,0 +1,40 @@
+// Statements on the feed addresses that lead to subscriptions.
+import type { FeedTable } from "../db/schema.ts";
+import { bulkStatement } from "../db/statement.ts";
+
+type Owner = { user_id: string };
+
+export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
+  db
+    .selectFrom("feeds")
+    .select(["feed", "subscription"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "feed",
+      "in",
+      rows.map((row) => row.feed),
+    ),
+);
+
+/** All feed addresses of these subscriptions, former ones too. */
+export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("feeds")
+    .select(["feed", "subscription"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+/** Inserts feed addresses, or has those that are there lead to another subscription. */
+export const saveFeeds = bulkStatement((db, p: Owner, rows: Omit<FeedTable, "user_id">[]) =>
+  db
+    .insertInto("feeds")
+    .values(rows.map((row) => ({ user_id: p.user_id, feed: row.feed, subscription: row.subscription })))
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "feed"]).doUpdateSet((row) => ({ subscription: row.ref("excluded.subscription") })),
+    ),
+);

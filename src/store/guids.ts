@@ -1,0 +1,62 @@
+// Statements on the guids that lead to subscriptions.
+import type { GuidTable } from "../db/schema.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
+
+type Owner = { user_id: string };
+
+export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
+  db
+    .selectFrom("guids")
+    .select(["guid", "subscription", "retired_at"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "guid",
+      "in",
+      rows.map((row) => row.guid),
+    ),
+);
+
+/** All guids of these subscriptions, former ones too. */
+export const listGuidsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("guids")
+    .select(["guid", "subscription", "retired_at"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+/** Inserts guids, or replaces all fields of those that are there. */
+export const saveGuids = bulkStatement((db, p: Owner, rows: Omit<GuidTable, "user_id">[]) =>
+  db
+    .insertInto("guids")
+    .values(
+      rows.map((row) => ({
+        user_id: p.user_id,
+        guid: row.guid,
+        subscription: row.subscription,
+        retired_at: row.retired_at,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "guid"]).doUpdateSet((row) => ({
+        subscription: row.ref("excluded.subscription"),
+        retired_at: row.ref("excluded.retired_at"),
+      })),
+    ),
+);
+
+/** How many guids were retired after `since`, and how many subscriptions they lead to. */
+export const countRetired = statement((db, p: Owner & { since: number }) =>
+  db
+    .selectFrom("guids")
+    .select((row) => [
+      row.fn.countAll<number>().as("guids"),
+      row.fn.count<number>("subscription").distinct().as("subscriptions"),
+    ])
+    .where("user_id", "=", p.user_id)
+    .where("retired_at", ">", p.since),
+);
