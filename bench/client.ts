@@ -18,6 +18,7 @@ export async function send({ url }: Pick<Server, "url">, { tokens }: Data, path:
   return answer;
 }
 
+/** Reads a page of the change feed. @throws Error where it is refused or is none */
 export async function readPage(server: Server, data: Data, path: string) {
   return Page.parse(await (await send(server, data, path)).json());
 }

@@ -8,7 +8,7 @@ import { ADDRESS_SETTINGS, addSettings, settingsOf } from "./settings.ts";
 /** Milliseconds. */
 const PATIENCE = 3000;
 
-export function addHealthCommand(program: Command): void {
+export function addHealthcheckCommand(program: Command): void {
   const command = program
     .command("healthcheck")
     .description("Tell whether the server on this machine can serve")

@@ -9,7 +9,7 @@ import { addConfigCommands } from "./config.ts";
 import { addCopyCommand } from "./copy.ts";
 import { addDeletionCommands } from "./deletions.ts";
 import { addDoctorCommand } from "./doctor.ts";
-import { addHealthCommand } from "./healthcheck.ts";
+import { addHealthcheckCommand } from "./healthcheck.ts";
 import { addHelpCommand } from "./help.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOpmlCommands } from "./opml.ts";
@@ -54,7 +54,7 @@ function createProgram(json: boolean, output: OutputConfiguration): Command {
   addTokenCommands(program);
   addDeletionCommands(program);
   addOpmlCommands(program);
-  addHealthCommand(program);
+  addHealthcheckCommand(program);
   addBackupCommands(program);
   addMigrateCommand(program);
   addCopyCommand(program);

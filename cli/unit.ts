@@ -50,6 +50,7 @@ ProtectProc=invisible
 ProtectSystem=strict
 RemoveIPC=yes`;
 
+/** The text of the unit. Its limits are for a server that does nothing but serve, on its own folder. */
 export function describeUnit({ executable, settings, user }: UnitOptions): string {
   return `[Unit]
 Description=podkeep, keeps podcast subscriptions and syncs them between apps

@@ -27,6 +27,7 @@ export interface Cursor {
   guid: string;
 }
 
+/** The cursor as it stands in a link: base64url, opaque to clients. */
 export function writeCursor({ changed_at, guid }: Cursor): string {
   return Buffer.from(`${changed_at}/${guid}`).toString("base64url");
 }

@@ -25,6 +25,7 @@ export interface Task {
 /** Milliseconds until writers are made to wait again, after they waited in vain. */
 const REST = 60_000;
 
+/** Moves the log of one file; its thread is started when the log is large for the first time. */
 export class Checkpointer {
   #waitFrom = 0;
   #worker: Worker | null = null;
@@ -71,7 +72,7 @@ function startThread(): Worker {
   return worker;
 }
 
-// The disk that can't tell is told of by the next commit.
+// Where that can't be read, the disk is failing: the next commit meets it, and says so.
 function unmoved(writer: Handle): number {
   try {
     const [state] = writer.control("pragma wal_checkpoint(noop)") as Moved[];

@@ -11,7 +11,10 @@ export interface GroupEngine {
   ended(): void;
   /** Called after each commit with the number of jobs in it and the milliseconds that it took. */
   committed?(jobs: number, duration: number): void;
-  /** Gives the error that the caller of a job gets, and has the next begin() use a new connection where this one can't be trusted any more. Never throws. */
+  /**
+   * Gives the error that the caller of a job gets, and has the next begin() use a new connection where this one can't be
+   * trusted any more. Never throws.
+   */
   failed(error: unknown): unknown;
 }
 

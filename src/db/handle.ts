@@ -5,6 +5,7 @@ import { BunSqliteDialect } from "kysely-bun-sqlite";
 import type { Schema } from "./schema.ts";
 import type { Connection, Query } from "./statement.ts";
 
+/** Opens the file, which is made where it is missing; what waits for other processes is up to the caller. */
 export class Handle {
   readonly sqlite: Sqlite;
   readonly connection: Connection;

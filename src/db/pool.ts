@@ -33,6 +33,7 @@ export function describeServer(url: string): { server: string; user: string; dat
   }
 }
 
+/** Connections that are made when they are needed. It is closed for good where the server gives no answer at all. */
 export class Pool {
   readonly sql: SQL;
   #closed = false;

@@ -1,5 +1,6 @@
 // Waiting lines: what bears the same key runs one after the other, everything else at once.
 
+/** One line for each key; a failure does not hold up those behind it. */
 export class Queue {
   readonly #last = new Map<string, Promise<unknown>>();
   #waiting = 0;

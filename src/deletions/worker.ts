@@ -33,6 +33,7 @@ export function pauseAfter(attempts: number, { deletion_pause, deletion_pause_ma
   return Math.min(deletion_pause * 4 ** (attempts - 1), deletion_pause_max);
 }
 
+/** Makes the worker, which rests until it is started; what goes wrong is logged, and tried again. */
 export function createWorker(context: Context, log: Logger): DeletionWorker {
   let timer: ReturnType<typeof setTimeout> | null = null;
   let running: Promise<void> | null = null;

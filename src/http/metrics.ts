@@ -17,6 +17,7 @@ export interface Metrics {
   fetch(app: App, request: Request): Promise<Response>;
 }
 
+/** Makes the figures; they count from here on what the probe is told, and read the rest at each request. */
 export function createMetrics(): Metrics {
   const counted = new Registry();
   const readProcess = createProcessGauges();

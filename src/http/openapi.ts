@@ -19,11 +19,13 @@ export const DOCUMENT = {
 
 const common = (operationId: string, summary: string) => ({ operationId, summary, security: [{ bearer: [] }] });
 
+/** What all operations share that only read; they are GETs. */
 export const reads = (operationId: string, summary: string) => ({
   ...common(operationId, summary),
   method: "get" as const,
 });
 
+/** What all operations share that change something. */
 export const writes = <Method extends "post" | "patch" | "delete">(
   operationId: string,
   method: Method,

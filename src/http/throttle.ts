@@ -9,6 +9,7 @@ export interface Throttle {
   fail(address: string): number;
 }
 
+/** @param limit failures that an address may have in each window */
 export function createThrottle(clock: Clock, limit: number): Throttle {
   const failures = new Map<string, { start: number; count: number }>();
   return {

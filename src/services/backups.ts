@@ -76,7 +76,10 @@ export function verifyBackup(file: string): Backup {
   return { file: resolve(file), ...checkCopy(file), bytes: statSync(file).size };
 }
 
-/** Removes all but the newest `keep` backups from the folder, and gives the names of those that went. */
+/**
+ * Removes all but the newest `keep` backups from the folder, and gives the names of those that went.
+ * @throws DomainError "config" where the data is on PostgreSQL, "unavailable" where the folder can't be read
+ */
 export function pruneBackups(config: Config, clock: Clock, keep: number): string[] {
   requireFolder(config);
   const folder = backupFolder(config);

