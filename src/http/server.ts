@@ -1,6 +1,6 @@
 // The HTTP face: middleware, routes at / and at /v1, errors.
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { requestId } from "hono/request-id";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
@@ -20,6 +20,7 @@ export type Http = Hono<HttpEnv>;
 export function createHttp(app: App): Http {
   const api = createApi(app);
   const http = new Hono<HttpEnv>();
+  http.use((c, next) => (c.req.method === "HEAD" ? next().then(() => tellLength(c)) : next()));
   http.use(requestId());
   // Before the log, which the watchers would fill.
   serveHealth(http, app);
@@ -36,6 +37,11 @@ export function createHttp(app: App): Http {
   http.notFound((c) => answerError(app.log, new DomainError("not_found", "No such path"), c));
   http.onError((error, c) => answerError(app.log, error, c));
   return http;
+}
+
+// Hono drops the body of an answer to HEAD, and the runtime then says that its length is 0 (RFC 9110 section 8.6).
+async function tellLength(c: Context<HttpEnv>): Promise<void> {
+  if (c.res.body) c.header("Content-Length", String((await c.res.clone().arrayBuffer()).byteLength));
 }
 
 function createApi(app: App): OpenAPIHono<HttpEnv> {

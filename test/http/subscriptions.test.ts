@@ -251,12 +251,18 @@ test("the routes answer at / and at /v1", async () => {
   }
 });
 
-test("HEAD answers like GET, without a body", async () => {
-  const get = await user.request("GET", "/subscriptions");
-  const head = await user.request("HEAD", "/subscriptions");
-  expect(head).toMatchObject({ status: 200, body: "" });
-  expect(head.headers.get("etag")).toBe(get.headers.get("etag"));
-  expect((await user.request("HEAD", `/subscriptions/${guidOf(1)}`)).status).toBe(404);
+test("HEAD answers like GET, without a body but with its length", async () => {
+  await user.add("https://bücher.example/");
+  for (const path of ["/subscriptions", `/subscriptions/${guidOf(1)}`]) {
+    const get = await user.request("GET", path);
+    const head = await user.request("HEAD", path);
+    expect(head).toMatchObject({ status: get.status, body: "" });
+    expect(head.headers.get("etag")).toBe(get.headers.get("etag"));
+    expect(Number(head.headers.get("content-length"))).toBe(Buffer.byteLength(JSON.stringify(get.body)));
+  }
+  const headers = { "If-None-Match": "*" };
+  const unchanged = await user.request("HEAD", "/subscriptions", undefined, headers);
+  expect([unchanged.status, unchanged.headers.get("content-length")]).toEqual([304, null]);
 });
 
 test("the answer to a repeated write is the answer to the first", async () => {
