@@ -49,26 +49,26 @@ function whyNotListen(host: string, port: number): Promise<string | null> {
  * @param token one that the server there should know; null to leave out what needs one
  */
 export async function checkAddress(address: string, token: string | null): Promise<Finding[]> {
-  const secure = checkScheme(address);
-  let answer: Response;
+  const findings = [checkScheme(address)];
   try {
-    answer = await ask(address);
+    const answer = await ask(address);
+    if (!isOurs(answer)) return [...findings, describeStranger(address, answer)];
+    findings.push(ok("address", `podkeep answers at ${address}/v1`));
+    const authorization = await checkAuthorization(address);
+    findings.push(authorization);
+    if (authorization.state === "ok") findings.push(await checkLinks(address, token));
   } catch (error) {
-    return [secure, describeSilence(address, error)];
+    findings.push(describeSilence(address, error));
   }
-  if (!isOurs(answer)) return [secure, describeStranger(address, answer)];
-  const answers = ok("address", `podkeep answers at ${address}/v1`);
+  return findings;
+}
+
+async function checkAuthorization(address: string): Promise<Finding> {
   // A token that is none is refused with another challenge than none at all.
-  if (!challengeOf(await ask(address, "podkeep_doctor")).includes("error=")) {
-    const advice = "Have the proxy pass the Authorization header on, and do no authentication of its own";
-    return [secure, answers, problem("authorization", "The Authorization header does not reach podkeep", advice)];
-  }
-  return [
-    secure,
-    answers,
-    ok("authorization", "The Authorization header reaches podkeep"),
-    await checkLinks(address, token),
-  ];
+  const reached = challengeOf(await ask(address, "podkeep_doctor")).includes("error=");
+  if (reached) return ok("authorization", "The Authorization header reaches podkeep");
+  const advice = "Have the proxy pass the Authorization header on, and do no authentication of its own";
+  return problem("authorization", "The Authorization header does not reach podkeep", advice);
 }
 
 function checkScheme(address: string): Finding {

@@ -57,6 +57,20 @@ test("a server that is reached as it should be is fine in every respect", async 
   );
 });
 
+test("a server that falls silent in the midst of it is found, and what was seen until then is told", async () => {
+  let requests = 0;
+  const address: string = front((request) => {
+    if (++requests === 2) void proxies[0]?.stop(true);
+    return forward(request);
+  });
+  const findings = await checkAddress(address, token);
+  expect(findings.map(({ about, state }) => [about, state])).toEqual([
+    ["TLS", "ok"],
+    ["address", "ok"],
+    ["address", "problem"],
+  ]);
+});
+
 test("a proxy that keeps the Authorization header to itself is found", async () => {
   const address = front((request) => forward(request, (headers) => headers.delete("Authorization")));
   expect(await judge(address)).toMatchObject([{ about: "authorization", advice: expect.stringContaining("pass") }]);
