@@ -1,6 +1,6 @@
 // Conditional requests (RFC 9110 section 13): the user's change clock tells whether anything can have changed.
 import type { Context } from "hono";
-import type { Read, Seen } from "../services/subscriptions.ts";
+import type { Read, Seen } from "../services/reads.ts";
 import { VERSION } from "../version.ts";
 import type { HttpEnv } from "./env.ts";
 

@@ -5,7 +5,8 @@ import type { Connection } from "../db/statement.ts";
 import { countRetired, listGuidsOf } from "../store/guids.ts";
 import { countChanged, findPlace, listChanged } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
-import { describe, type Read, readAt, type Seen } from "./subscriptions.ts";
+import { type Read, readAt, type Seen } from "./reads.ts";
+import { describe } from "./subscriptions.ts";
 
 const DEFAULT_PER_PAGE = 50;
 

@@ -6,7 +6,7 @@ import { DomainError } from "../errors.ts";
 import { findDeletion, findPending, listDeletions as listRows, retryDeletion as retryRow } from "../store/deletions.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
-import type { Read } from "./subscriptions.ts";
+import type { Read } from "./reads.ts";
 import { requireUser } from "./users.ts";
 
 const CALLED_OFF = "called off, because the subscription was added again";

@@ -1,6 +1,7 @@
 // A read sees one state, whoever writes in its midst.
 import { afterEach, expect, test } from "bun:test";
-import { addSubscriptions, readAt } from "../../src/services/subscriptions.ts";
+import { readAt } from "../../src/services/reads.ts";
+import { addSubscriptions } from "../../src/services/subscriptions.ts";
 import { listSubscribed } from "../../src/store/subscriptions.ts";
 import { readClock } from "../../src/store/users.ts";
 import { openTestApp, type TestApp } from "../harness.ts";
