@@ -58,16 +58,24 @@ export async function issueToken(
   return { id, token };
 }
 
-/** Runs `work` with a token that may read for a minute and leaves no trace; null where there is no user to lend it. */
+/**
+ * Runs `work` with a token that may read for a minute and leaves no trace; null where there is no user to lend it, or the
+ * database can't be written.
+ */
 export async function lendToken<T>(context: Context, work: (token: string | null) => Promise<T>): Promise<T> {
   const [user] = await listUsers(context);
   if (!user) return work(null);
   const expires_at = context.clock.now() + 60_000;
-  const { id, token } = await issueToken(context, user.name, { label: "doctor", scope: "read", expires_at });
+  const issuing = issueToken(context, user.name, { label: "doctor", scope: "read", expires_at });
+  const issued = await issuing.catch((error) => {
+    if (error instanceof DomainError && error.code === "unavailable") return null;
+    throw error;
+  });
+  if (!issued) return work(null);
   try {
-    return await work(token);
+    return await work(issued.token);
   } finally {
-    await context.database.write((on) => deleteToken(on, { id }));
+    await context.database.write((on) => deleteToken(on, { id: issued.id }));
   }
 }
 

@@ -40,6 +40,16 @@ test("a server in order has no problem, and one look from outside leaves no toke
   await server.stop();
 });
 
+test("a database that can't be written now is no reason to say nothing: only what needs a token is left out", async () => {
+  const server = await podkeep.serve();
+  const sqlite = new Sqlite(file());
+  sqlite.run("begin immediate");
+  const found = await ask("links", "--url", server.address, "--busy-timeout", "50ms");
+  sqlite.close();
+  expect(found).toMatchObject({ state: "warning", detail: "not checked" });
+  await server.stop();
+});
+
 test("each finding stands in a line of its own, with what to do about it below", async () => {
   const { out } = await podkeep.run(["doctor", "--port", "1"]);
   expect(out).toMatch(/^ok {6}data folder: .*\n/);
