@@ -31,12 +31,12 @@ const BATCH = 8;
 
 /**
  * Copies between two databases by their addresses: postgres://… or the path of a file.
- * @throws DomainError "config" where one of them can't be opened, "conflict" where a server uses it, and as copyUsers does
+ * @throws DomainError "config" where one of them can't be opened or the source has an older schema, "conflict" where a server uses it, and as copyUsers does
  */
 export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
-  // A file that a server uses is refused; of PostgreSQL nobody can tell.
+  // A file that a server uses is refused; of PostgreSQL nobody can tell. The source stays as it is, its schema too.
   const options = { ...config, use: "server", backup_dir: null } as const;
-  const source = await openDatabase(from, { ...options, create: false });
+  const source = await openDatabase(from, { ...options, create: false, migrate: "command" });
   try {
     const target = await openDatabase(to, options);
     try {

@@ -153,6 +153,13 @@ test("a target whose copy was written to since is refused", async () => {
   await expect(move(locationOf(source), url)).rejects.toMatchObject({ code: "conflict" });
 });
 
+test("a source that holds nothing of podkeep, or an older schema, is refused and stays as it was", async () => {
+  const source = await newDatabase();
+  const refusal = { code: "config", message: expect.stringContaining("run podkeep migrate") };
+  await expect(move(source, newFile())).rejects.toMatchObject(refusal);
+  await expect(move(source, newFile())).rejects.toMatchObject(refusal);
+});
+
 test("a source that is not there is refused, and no file is made", async () => {
   const file = newFile();
   await expect(move(file, await newDatabase())).rejects.toMatchObject({
