@@ -42,16 +42,19 @@ if (values.help) {
   process.exit(0);
 }
 
+function measureCalled(name: string) {
+  const measure = MEASURES[name];
+  if (!measure) throw new Error(`There is no measure ${name}\n${USAGE}`);
+  return measure;
+}
+
 const folder = mkdtempSync(join(tmpdir(), "podkeep-bench-"));
 try {
+  const measures = values.only.split(",").map(measureCalled);
   const programs = build(join(folder, "programs"));
   const bench: Bench = { programs, folder, rounds: Number(values.rounds), seconds: Number(values.seconds) };
   const lines: Line[] = [];
-  for (const name of values.only.split(",")) {
-    const measure = MEASURES[name];
-    if (!measure) throw new Error(`There is no measure ${name}\n${USAGE}`);
-    lines.push(...(await measure(bench)));
-  }
+  for (const measure of measures) lines.push(...(await measure(bench)));
   const machine = describeMachine();
   console.log(`${machine}\n\n${formatTable(lines)}`);
   const results = lines.map((line) => ({ ...line, figure: figureOf(line), met: isMet(line) }));
