@@ -64,19 +64,16 @@ function mask(text: string): string {
 }
 
 async function checkSettings(command: Command): Promise<void> {
-  const { problems } = await findProblems(command);
+  const { problems } = findProblems(command);
   if (problems.length > 0) throw new DomainError("config", problems.join("; "));
   await printResult(command, { ok: true }, () => "The settings are in order");
 }
 
 /** What is wrong with the settings of a command, one line each; `settled` is null where they can't be used at all. */
-export async function findProblems(command: Command): Promise<{ settled: Settled | null; problems: string[] }> {
+export function findProblems(command: Command): { settled: Settled | null; problems: string[] } {
   const problems = strayVariables().map(describeStray);
   try {
-    const settled = settingsOf(command);
-    const { createOrigins } = await import("../src/http/origin.ts");
-    createOrigins(settled.config);
-    return { settled, problems };
+    return { settled: settingsOf(command), problems };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settled: null, problems: [...problems, error.message] };

@@ -35,7 +35,7 @@ function readAddress(text: string): string {
 }
 
 async function examine(command: Command, options: DoctorOptions): Promise<void> {
-  const { settled, problems } = await findProblems(command);
+  const { settled, problems } = findProblems(command);
   const findings = problems.map((detail) =>
     problem("settings", detail, "podkeep config show tells where each is from"),
   );

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { DomainError, messageOf } from "./errors.ts";
-import { duration, listen, schedule, url, whole } from "./values.ts";
+import { duration, listen, ranges, schedule, url, whole } from "./values.ts";
 
 /** The settings as texts, read into what the program works with. Each has a description, which is its documentation. */
 export const Settings = z.object({
@@ -27,10 +27,8 @@ export const Settings = z.object({
   host: z.string().min(1).default("127.0.0.1").describe("Address to listen on; 0.0.0.0 for all of IPv4, :: for all"),
   port: whole(0, 65535).prefault("8042").describe("Port to listen on; 0 takes a free one"),
   public_url: url.optional().describe("Address that links in answers bear; without it they follow the request"),
-  trusted_proxies: z
-    .string()
-    .default("")
-    .transform((text) => text.split(/[\s,]+/).filter(Boolean))
+  trusted_proxies: ranges
+    .prefault("")
     .describe("Addresses or CIDR ranges whose X-Forwarded-For, -Proto and -Host are believed"),
   max_per_page: whole(1, 5000).prefault("500").describe("Largest per_page; a larger one is cut"),
   max_items: whole(1, 100_000).prefault("5000").describe("Most items in one POST"),

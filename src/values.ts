@@ -1,4 +1,5 @@
 // What a setting's text may be: a duration, a number, an address, a schedule.
+import { BlockList, isIP, isIPv6 } from "node:net";
 import { Cron } from "croner";
 import { z } from "zod";
 import { messageOf } from "./errors.ts";
@@ -52,6 +53,31 @@ export const listen = z.string().superRefine((text, context) => {
 export const url = z
   .url({ protocol: /^https?$/, error: "not an http or https address" })
   .transform((text) => text.replace(/\/+$/, ""));
+
+/** Adds an address or a CIDR range to a list. @throws Error where the text is neither */
+export function addRange(list: BlockList, text: string): void {
+  const [, address = "", prefix] = /^([^/]+)(?:\/(\d+))?$/.exec(text) ?? [];
+  const family = isIPv6(address) ? "ipv6" : "ipv4";
+  try {
+    if (isIP(address) === 0) throw new Error("no address");
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  } catch {
+    throw new Error(`${text} is not an address or a CIDR range`);
+  }
+}
+
+/** Addresses and CIDR ranges as addRange reads them, with spaces or commas between. */
+export const ranges = z.string().transform((text, context) => {
+  const list = text.split(/[\s,]+/).filter(Boolean);
+  try {
+    for (const range of list) addRange(new BlockList(), range);
+    return list;
+  } catch (error) {
+    context.addIssue(messageOf(error));
+    return z.NEVER;
+  }
+});
 
 /** A cron expression that comes true some day; kept as the text that it is. */
 export const schedule = z.string().transform((text, context) => {

@@ -88,6 +88,10 @@ describe("is refused by the name under which it was given:", () => {
     [{ PODKEEP_MAX_PER_PAGE: "0" }, "PODKEEP_MAX_PER_PAGE: not between 1 and 5000"],
     [{ PODKEEP_PORT: "x", PODKEEP_MAX_ITEMS: "x" }, "PODKEEP_PORT: not a whole number; PODKEEP_MAX_ITEMS: "],
   ];
+  for (const range of ["proxy.example", "10.0.0.0/99", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0/8"]) {
+    const message = `PODKEEP_TRUSTED_PROXIES: ${range} is not an address or a CIDR range`;
+    cases.push([{ PODKEEP_TRUSTED_PROXIES: `127.0.0.1, ${range}` }, message]);
+  }
   for (const [env, message] of cases) {
     test(JSON.stringify(env), () => expect(() => readConfig({}, env)).toThrow(message));
   }

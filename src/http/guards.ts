@@ -35,7 +35,6 @@ const requireJson = createMiddleware<HttpEnv>(async (c, next) => {
   await next();
 });
 
-/** @throws DomainError "config" where a trusted proxy is no address or CIDR range */
 export function createGuards(app: App): Guards {
   const origins = createOrigins(app.config);
   const throttle = createThrottle(app.clock, app.config.failed_logins);

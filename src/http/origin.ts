@@ -1,6 +1,6 @@
 // Where a request came from and which address its client used, seen through trusted proxies.
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { DomainError } from "../errors.ts";
+import { addRange } from "../values.ts";
 
 export interface Origins {
   /** The client's own address. */
@@ -9,7 +9,6 @@ export interface Origins {
   originOf(request: Request, peer: { readonly address?: string | undefined }): string;
 }
 
-/** @throws DomainError "config" where a trusted proxy is no address or CIDR range */
 export function createOrigins({
   trusted_proxies,
   public_url,
@@ -18,7 +17,7 @@ export function createOrigins({
   public_url?: string | undefined;
 }): Origins {
   const trusted = new BlockList();
-  for (const range of trusted_proxies) trust(trusted, range);
+  for (const range of trusted_proxies) addRange(trusted, range);
   const isTrusted = (address: string) => isIP(address) > 0 && trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
   return {
     addressOf(request, peer) {
@@ -40,18 +39,6 @@ export function createOrigins({
       return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${/^[\w.:[\]-]+$/.test(host) ? host : url.host}`;
     },
   };
-}
-
-function trust(list: BlockList, range: string): void {
-  const [, address = "", prefix] = /^([^/]+)(?:\/(\d+))?$/.exec(range) ?? [];
-  const family = isIPv6(address) ? "ipv6" : "ipv4";
-  try {
-    if (isIP(address) === 0) throw new Error("no address");
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  } catch {
-    throw new DomainError("config", `PODKEEP_TRUSTED_PROXIES: ${range} is not an address or a CIDR range`);
-  }
 }
 
 // A dual-stack socket shows IPv4 peers as ::ffff:192.0.2.1.

@@ -51,6 +51,13 @@ test("a port that is taken ends it with exit code 3, and no folder is made", asy
   await server.stop();
 });
 
+test("a wrong proxy address ends it with exit code 3 under the name that it was given, and no folder is made", async () => {
+  const ran = await program.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
+  const err = expect.stringContaining("--trusted-proxies: caddy is not an address or a CIDR range");
+  expect(ran).toMatchObject({ code: 3, err });
+  expect(existsSync(program.data)).toBe(false);
+});
+
 test("a file that is not ours ends it with exit code 3 and stays as it was", async () => {
   mkdirSync(program.data);
   const file = join(program.data, "podkeep.db");
