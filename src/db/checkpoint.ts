@@ -36,15 +36,17 @@ export class Checkpointer {
   /** Has the log moved where it is large; to be called after each commit. Never throws. */
   check(writer: Handle): void {
     if (this.#running || unmoved(writer) < LARGE_LOG) return;
-    this.#running = this.#move().finally(() => {
+    // Where there is no thread to be had, the log waits for the next commit.
+    const done = () => {
       this.#running = null;
-    });
+    };
+    this.#running = this.#move().then(done, done);
   }
 
-  #move(): Promise<void> {
+  async #move(): Promise<void> {
     this.#worker ??= startThread();
     const worker = this.#worker;
-    return new Promise((resolve) => {
+    await new Promise<void>((resolve) => {
       // Somebody reads without end, as Litestream does, which empties the log itself.
       worker.onmessage = ({ data: inVain }: MessageEvent<boolean>) => {
         if (inVain) this.#waitFrom = performance.now() + REST;

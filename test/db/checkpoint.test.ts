@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { install } from "../executable.ts";
+import { openTestApp } from "../harness.ts";
 
 /** Pages from which a thread moves the log; without one a commit does it at sixteen times as many. */
 const LARGE_LOG = 1000;
@@ -34,3 +35,28 @@ test("a large write-ahead log is moved into the database file while the server r
   reader.close();
   expect(await server.end("SIGTERM")).toBe(0);
 }, 30_000);
+
+test("where the system has no thread left, writes go on", async () => {
+  const server = await openTestApp();
+  const user = await server.user();
+  const { Worker } = globalThis;
+  let refused = 0;
+  globalThis.Worker = class extends Worker {
+    constructor(...given: ConstructorParameters<typeof Worker>) {
+      refused++;
+      super(...given);
+      this.terminate();
+      throw new Error("Resource temporarily unavailable");
+    }
+  };
+  try {
+    for (let request = 0; refused < 2 && request < 100; request++) {
+      const subscriptions = Array.from({ length: 500 }, (_, n) => ({ feed_url: `https://a.example/${request}/${n}` }));
+      expect((await user.request("POST", "/subscriptions", { subscriptions })).status).toBe(200);
+    }
+    expect(refused).toBe(2);
+  } finally {
+    globalThis.Worker = Worker;
+    await server.close();
+  }
+});
