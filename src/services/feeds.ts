@@ -41,6 +41,8 @@ export function readFeed(feed_url: string): Feed | FeedRefusal {
 function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
   if (authority === undefined || rest.startsWith("\\") || !URL.canParse(feed_url)) return null;
+  // URL parsers drop a blank at the end; with it, one feed would be two subscriptions.
+  if (feed_url.endsWith(" ")) return null;
   const { host } = new URL(feed_url);
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return `${userinfo}${host}${rest}`.replace(/\/+$/, "");

@@ -165,6 +165,7 @@ describe("an item fails by itself for", () => {
     ["https://b.example\\@c.example/", "Not a valid URL"],
     ["https://b.example/\0", "Not a valid URL"],
     ["https://b.example/\n", "Not a valid URL"],
+    ["https://b.example/feed ", "Not a valid URL"],
     ["https://b.example/\ud800", "Not a valid URL"],
     ["\ud800", "Not a valid URL"],
     [long(8193), "Too long"],
