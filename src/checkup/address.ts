@@ -21,6 +21,10 @@ function ask(address: string, token?: string): Promise<Response> {
 const challengeOf = (answer: Response) => answer.headers.get("www-authenticate") ?? "";
 const isOurs = (answer: Response) => answer.status === 401 && challengeOf(answer).includes('realm="podkeep"');
 
+const isThrottled = (answer: Response) => answer.status === 429;
+const describeThrottle = (address: string) =>
+  warning("address", `${address} refuses this machine for now: too many failed logins`, "Ask again in a minute");
+
 /** @param local the server's address on this machine */
 export async function checkPort({ host, port }: Config, local: string): Promise<Finding> {
   if (port === 0) return ok("port", "A free one is taken at each start");
@@ -52,6 +56,7 @@ export async function checkAddress(address: string, token: string | null): Promi
   const findings = [checkScheme(address)];
   try {
     const answer = await ask(address);
+    if (isThrottled(answer)) return [...findings, describeThrottle(address)];
     if (!isOurs(answer)) return [...findings, describeStranger(address, answer)];
     findings.push(ok("address", `podkeep answers at ${address}/v1`));
     const authorization = await checkAuthorization(address);
@@ -65,8 +70,9 @@ export async function checkAddress(address: string, token: string | null): Promi
 
 async function checkAuthorization(address: string): Promise<Finding> {
   // A token that is none is refused with another challenge than none at all.
-  const reached = challengeOf(await ask(address, "podkeep_doctor")).includes("error=");
-  if (reached) return ok("authorization", "The Authorization header reaches podkeep");
+  const answer = await ask(address, "podkeep_doctor");
+  if (isThrottled(answer)) return describeThrottle(address);
+  if (challengeOf(answer).includes("error=")) return ok("authorization", "The Authorization header reaches podkeep");
   const advice = "Have the proxy pass the Authorization header on, and do no authentication of its own";
   return problem("authorization", "The Authorization header does not reach podkeep", advice);
 }

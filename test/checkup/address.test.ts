@@ -76,6 +76,15 @@ test("a proxy that keeps the Authorization header to itself is found", async () 
   expect(await judge(address)).toMatchObject([{ about: "authorization", advice: expect.stringContaining("pass") }]);
 });
 
+test("an address that has had too many failed logins is no fault of the proxy", async () => {
+  const refusal = () => new Response(null, { status: 429 });
+  const expected = { about: "address", state: "warning", advice: "Ask again in a minute" } as const;
+  expect(await judge(front(refusal))).toContainEqual(expected);
+  expect(
+    await judge(front((request) => (request.headers.has("authorization") ? refusal() : forward(request)))),
+  ).toEqual([expected]);
+});
+
 test("links that bear the inner address are found, and the setting that mends them is told", async () => {
   const address = front((request) => forward(request, (headers) => headers.set("Host", "inner:8042")));
   const advice = expect.stringContaining(`PODKEEP_PUBLIC_URL=${address}`);
