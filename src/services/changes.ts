@@ -68,7 +68,8 @@ async function placeOf(on: Connection, user_id: string, since: number, offset: n
 }
 
 /**
- * Up to `per_page` + 1 items from `start` on; a subscription stands once for each guid that was retired after `since`.
+ * Items from `start` on, more than `per_page` where there are; a subscription stands once for each guid that was retired
+ * after `since`.
  * @param skip 1 to leave out the item at `start` itself
  */
 async function listItems(
@@ -82,7 +83,7 @@ async function listItems(
   const from = Math.max(since + 1, start?.changed_at ?? 0);
   const rows = await listChanged(on, { user_id, from, limit: per_page + 1 + skip });
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
-  const guids = replaced.length > 0 ? await listGuidsOf(on, { user_id }, replaced) : [];
+  const guids = await listGuidsOf(on, { user_id }, replaced);
   const retired = Map.groupBy(
     guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
     (guid) => guid.subscription,
@@ -94,10 +95,8 @@ async function listItems(
     else for (const { guid } of known.toSorted((a, b) => (a.guid < b.guid ? -1 : 1))) items.push({ row, guid });
   }
   if (!start) return items;
-  return items
-    .filter(({ row, guid }) => {
-      if (!start || row.changed_at !== start.changed_at) return true;
-      return skip ? guid > start.guid : guid >= start.guid;
-    })
-    .slice(0, per_page + 1);
+  return items.filter(({ row, guid }) => {
+    if (row.changed_at !== start.changed_at) return true;
+    return skip ? guid > start.guid : guid >= start.guid;
+  });
 }
