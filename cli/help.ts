@@ -28,11 +28,12 @@ const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
 export function addHelpCommand(program: Command): void {
   const names = [...program.commands.map((command) => command.name()), "help"];
   const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
+  const guides = Object.keys(TOPICS);
   program.helpCommand(false);
   const help = program
     .command("help")
-    .description("Tell how to use a command, or print a guide: settings, sync, backups, install, metrics")
-    .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...Object.keys(TOPICS)]))
+    .description(`Tell how to use a command, or print a guide: ${guides.join(", ")}`)
+    .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...guides]))
     .argument("[command]", "a command of that command")
     .addHelpText("after", `\nGuides:\n${list.join("\n")}\n\nExample: podkeep help backups`)
     .action(async (topic?: string, inner?: string) => {

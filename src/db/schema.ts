@@ -1,5 +1,8 @@
 // The tables as Kysely sees them. Stamps and times are Unix milliseconds, flags are 0 or 1.
 
+/** Whose rows a statement is about. */
+export type Owner = { user_id: string };
+
 export interface UserTable {
   id: string;
   name: string;

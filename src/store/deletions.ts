@@ -1,9 +1,8 @@
 // Statements on deletion records.
 import { sql } from "kysely";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { clockOf } from "./users.ts";
-
-type Owner = { user_id: string };
 
 // Written into the statements as a literal, so that the partial indexes on pending records serve them.
 const PENDING = sql.lit("PENDING" as const);

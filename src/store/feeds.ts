@@ -1,8 +1,6 @@
 // Statements on the feed addresses that lead to subscriptions.
-import type { FeedTable } from "../db/schema.ts";
+import type { FeedTable, Owner } from "../db/schema.ts";
 import { bulkStatement } from "../db/statement.ts";
-
-type Owner = { user_id: string };
 
 export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
   db

@@ -1,8 +1,6 @@
 // Statements on the guids that lead to subscriptions.
-import type { GuidTable } from "../db/schema.ts";
+import type { GuidTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-
-type Owner = { user_id: string };
 
 export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
   db

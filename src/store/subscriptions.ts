@@ -1,10 +1,8 @@
 // Statements on subscriptions.
 import { sql } from "kysely";
-import type { SubscriptionTable } from "../db/schema.ts";
+import type { Owner, SubscriptionTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { clockOf } from "./users.ts";
-
-type Owner = { user_id: string };
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
