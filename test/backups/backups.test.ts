@@ -19,6 +19,7 @@ import { createBackup, pruneBackups, verifyBackup } from "../../src/services/bac
 import { restoreBackup } from "../../src/services/restore.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../harness.ts";
+import type { Item } from "../model/answers.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -45,16 +46,6 @@ async function restore(file: string) {
 async function add(...feeds: string[]): Promise<string[]> {
   const body = { subscriptions: feeds.map((name) => ({ feed_url: `https://${name}.test/rss` })) };
   return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
-}
-
-interface Item {
-  feed_url: string;
-  guid: string;
-  is_subscribed: boolean;
-  subscription_changed: string;
-  new_guid?: string;
-  guid_changed?: string;
-  deleted?: string;
 }
 
 const list = async (since = ""): Promise<Item[]> =>
