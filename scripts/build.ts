@@ -18,7 +18,9 @@ const build = { commit: commit() || "unknown", date: new Date().toISOString().sl
 
 const { outputs } = await Bun.build({
   // The program, and what it runs on a thread of its own; side by side, for it is looked for beside the program.
-  entrypoints: ["../cli/main.ts", "../src/db/thread.ts"].map((file) => new URL(file, import.meta.url).pathname),
+  entrypoints: ["../cli/main.ts", "../src/db/sqlite/checkpoint-thread.ts"].map(
+    (file) => new URL(file, import.meta.url).pathname,
+  ),
   naming: { entry: "[name].[ext]" },
   minify: true,
   // Commands load what they need when they need it, parsed already: half the time to start. Only for the platform that

@@ -2,9 +2,9 @@
 import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import { backupFolder, type Config, databaseFile } from "./config.ts";
-import type { FolderUse } from "./db/lock.ts";
-import { SCHEMA_VERSION } from "./db/migrations.ts";
+import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
+import type { FolderUse } from "./db/sqlite/directory-lock.ts";
 import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
 import type { Probe } from "./probe.ts";
 import type { Context } from "./services/context.ts";

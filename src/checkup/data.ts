@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { type App, openApp } from "../app.ts";
 import { type Config, databaseFile } from "../config.ts";
-import { findDamage } from "../db/file.ts";
+import { findDamage } from "../db/sqlite/file.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import { listDeletions } from "../services/deletions.ts";
 import { latestStamp } from "../services/users.ts";

@@ -3,11 +3,11 @@
 import { DomainError } from "../errors.ts";
 import type { Probe } from "../probe.ts";
 import type { Database } from "./database.ts";
-import { sizeOf } from "./file.ts";
-import type { FolderUse } from "./lock.ts";
-import type { Migrating } from "./migrations.ts";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
+import type { Migrating } from "./migrations/migrate.ts";
+import { openPostgres } from "./postgres/database.ts";
+import { openSqlite } from "./sqlite/database.ts";
+import type { FolderUse } from "./sqlite/directory-lock.ts";
+import { sizeOf } from "./sqlite/file.ts";
 
 export interface DatabaseOptions {
   /** Milliseconds to wait for another process that writes to the same file. */

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
-import { lockFolder } from "../../src/db/lock.ts";
+import { lockFolder } from "../../src/db/sqlite/directory-lock.ts";
 import { createBackup, pruneBackups, verifyBackup } from "../../src/services/backups.ts";
 import { restoreBackup } from "../../src/services/restore.ts";
 import { revokeToken } from "../../src/services/tokens.ts";

@@ -2,7 +2,7 @@
 // that brings a migration. What was recorded is never written again.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { SCHEMA_VERSION } from "../../src/db/migrations.ts";
+import { SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { createBackup } from "../../src/services/backups.ts";
 import { openTestApp } from "../harness.ts";
 import { ask, tell } from "./story.ts";

@@ -1,6 +1,6 @@
 // The first schema: users, tokens, subscriptions with all their guids and feed addresses, deletions.
 import { type Kysely, type Migration, sql } from "kysely";
-import type { Dialect } from "../migrations.ts";
+import type { Dialect } from "./migrate.ts";
 
 export function start(dialect: Dialect): Migration {
   const text = sql.raw(dialect.text) as ReturnType<typeof sql<string>>;

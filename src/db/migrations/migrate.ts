@@ -1,8 +1,8 @@
 // The schema's history as a static map: a compiled executable has no folder to look into.
 import { type Kysely, type Migration, Migrator } from "kysely";
-import { DomainError, messageOf } from "../errors.ts";
-import { start } from "./migrations/0001_start.ts";
-import type { Schema } from "./schema.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import type { Schema } from "../schema.ts";
+import { start } from "./0001_start.ts";
 
 /** What an engine says about its column types and tables; it has no name to compare with. */
 export interface Dialect {

@@ -14,10 +14,10 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DomainError, messageOf } from "../errors.ts";
-import { codeOf } from "./busy.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import { pendingMigrations } from "../migrations/migrate.ts";
 import { appliedMigrations, DIALECT, damageIn, firstValue, isOurs } from "./file.ts";
-import { pendingMigrations } from "./migrations.ts";
+import { codeOf } from "./retry-busy.ts";
 
 /** What a database file holds. */
 export interface Contents {

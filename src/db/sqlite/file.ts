@@ -2,8 +2,8 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DomainError, messageOf } from "../errors.ts";
-import { type Dialect, MIGRATION_TABLE } from "./migrations.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import { type Dialect, MIGRATION_TABLE } from "../migrations/migrate.ts";
 
 /** Where a restored database is made ready, beside the one whose place it will take. */
 export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");

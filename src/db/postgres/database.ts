@@ -1,14 +1,14 @@
 // The engine for many processes: one PostgreSQL database, plain transactions, the user's row as the lock.
 import { type CompiledQuery, Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
-import { DomainError, messageOf } from "../errors.ts";
-import type { Probe } from "../probe.ts";
-import type { Database, DatabaseStatus } from "./database.ts";
-import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "./migrations.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import type { Probe } from "../../probe.ts";
+import type { Database, DatabaseStatus } from "../database.ts";
+import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
+import type { Schema } from "../schema.ts";
+import { type Connection, type Query, readAnything } from "../statement.ts";
+import { Queue } from "./keyed-queue.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
-import { Queue } from "./queue.ts";
-import type { Schema } from "./schema.ts";
-import { type Connection, type Query, readAnything } from "./statement.ts";
 
 const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "" };
 /** How often a transaction is run before its error counts. */

@@ -1,18 +1,18 @@
 // The embedded engine: one file, one writing connection with group commit, one reading connection.
 import { dirname } from "node:path";
 import type { CompiledQuery } from "kysely";
-import { DomainError, messageOf } from "../errors.ts";
-import type { Probe } from "../probe.ts";
-import { begin, codeOf } from "./busy.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import type { Probe } from "../../probe.ts";
+import type { Database, DatabaseStatus } from "../database.ts";
+import { type Connection, readAnything } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
-import type { Database, DatabaseStatus } from "./database.ts";
+import { Handle } from "./connection.ts";
+import { lockFolder } from "./directory-lock.ts";
 import { identityOf, prepareFile, sizeOf } from "./file.ts";
-import { GroupWriter } from "./group.ts";
-import { Handle } from "./handle.ts";
+import { GroupWriter } from "./group-commit.ts";
 import { Line } from "./line.ts";
-import { lockFolder } from "./lock.ts";
+import { begin, codeOf } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
-import { type Connection, readAnything } from "./statement.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
 export interface SqliteOptions extends UpgradeOptions {

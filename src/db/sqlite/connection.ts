@@ -2,8 +2,8 @@
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
 import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
-import type { Schema } from "./schema.ts";
-import type { Connection, Query } from "./statement.ts";
+import type { Schema } from "../schema.ts";
+import type { Connection, Query } from "../statement.ts";
 
 /** Opens the file, which is made where it is missing; what waits for other processes is up to the caller. */
 export class Handle {

@@ -2,7 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, messageOf } from "../../errors.ts";
 
 /** Many commands go together with each other and with one server; a restore goes with nobody. */
 const BEGIN = { command: "begin", server: "begin immediate", restore: "begin exclusive" } as const;

@@ -3,13 +3,13 @@ import type { Database as Sqlite } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Kysely } from "kysely";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
+import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
-import { begin } from "./busy.ts";
+import { type FolderUse, lockFolder } from "./directory-lock.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, sizeOf } from "./file.ts";
-import { type FolderUse, lockFolder } from "./lock.ts";
-import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "./migrations.ts";
-import type { Schema } from "./schema.ts";
+import { begin } from "./retry-busy.ts";
 
 /** Bytes up to which a file is checked whole at every start. */
 const CHECKED_AT_START = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
 // Waiting for another process that writes to the same file, without blocking the event loop.
 import { SQLiteError, type Database as Sqlite } from "bun:sqlite";
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../../errors.ts";
 
 /** Runs `act`, again and again while another process writes. @throws DomainError "unavailable" after `timeout` ms */
 export async function begin(sqlite: Sqlite, timeout: number, act: () => void): Promise<void> {

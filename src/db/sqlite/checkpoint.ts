@@ -1,6 +1,6 @@
 // When the write-ahead log is moved into the database file. A thread does it: it takes two fsyncs or more, and nobody
 // would be answered meanwhile.
-import type { Handle } from "./handle.ts";
+import type { Handle } from "./connection.ts";
 
 /** Pages in the log from which they are moved, as SQLite has it by default. */
 const LARGE_LOG = 1000;
@@ -69,7 +69,7 @@ export class Checkpointer {
 }
 
 function startThread(): Worker {
-  const worker = new Worker(new URL("./thread.ts", import.meta.url).href);
+  const worker = new Worker(new URL("./checkpoint-thread.ts", import.meta.url).href);
   worker.unref();
   return worker;
 }

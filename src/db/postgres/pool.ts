@@ -1,7 +1,7 @@
 // Connections to a PostgreSQL server, and what their errors mean.
 import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
-import { DomainError } from "../errors.ts";
+import { DomainError } from "../../errors.ts";
 
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
