@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { systemClock } from "../src/clock.ts";
 import { backupFolder } from "../src/config.ts";
-import { positive } from "../src/contract/common.ts";
 import { DomainError } from "../src/errors.ts";
+import { positive } from "../src/http/openpodcast/schemas/common.ts";
 import { confirm } from "./confirm.ts";
 import { printResult } from "./output.ts";
 import { addSettings, settingsOf } from "./settings.ts";

@@ -1,7 +1,7 @@
 // `podkeep deletion`: what became of deletions, and another try for those that failed.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { positive } from "../src/contract/common.ts";
-import { Deletion } from "../src/contract/deletions.ts";
+import { positive } from "../src/http/openpodcast/schemas/common.ts";
+import { Deletion } from "../src/http/openpodcast/schemas/deletions.ts";
 import { type DeletionRecord, listDeletions, retryDeletion, showDeletion } from "../src/services/deletions.ts";
 import { formatTime, layPairs, layTable, printResult } from "./output.ts";
 import { withApp } from "./session.ts";

@@ -4,7 +4,7 @@ import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import { authenticate, type Scope } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
-import type { Origins } from "./origin.ts";
+import type { Origins } from "./forwarded.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** Lets a request pass that bears a token of this scope; write includes read. */

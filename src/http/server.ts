@@ -4,15 +4,15 @@ import { type Context, Hono } from "hono";
 import { requestId } from "hono/request-id";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
-import { allowAnyOrigin } from "./cors.ts";
-import { serveDeletions } from "./deletions.ts";
 import type { HttpEnv } from "./env.ts";
-import { answerError, invalidInput } from "./errors.ts";
-import { createGuards } from "./guards.ts";
 import { serveHealth } from "./health.ts";
-import { DOCUMENT } from "./openapi.ts";
-import { reportRequests } from "./report.ts";
-import { serveSubscriptions } from "./subscriptions.ts";
+import { allowAnyOrigin } from "./openpodcast/cors.ts";
+import { serveDeletions } from "./openpodcast/deletions.ts";
+import { answerError, invalidInput } from "./openpodcast/errors.ts";
+import { createGuards } from "./openpodcast/guards.ts";
+import { DOCUMENT } from "./openpodcast/openapi.ts";
+import { serveSubscriptions } from "./openpodcast/subscriptions.ts";
+import { reportRequests } from "./request-log.ts";
 
 export type Http = Hono<HttpEnv>;
 

@@ -1,7 +1,13 @@
 // The change feed: what changed after a stamp, page by page (P2).
-import type { Cursor, Subscription, SubscriptionPage, SubscriptionQuery } from "../contract/subscriptions.ts";
+
 import type { SubscriptionTable } from "../db/schema.ts";
 import type { Connection } from "../db/statement.ts";
+import type {
+  Cursor,
+  Subscription,
+  SubscriptionPage,
+  SubscriptionQuery,
+} from "../http/openpodcast/schemas/subscriptions.ts";
 import { countRetired, listGuidsOf } from "../store/guids.ts";
 import { countChanged, findPlace, listChanged } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";

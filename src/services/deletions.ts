@@ -1,8 +1,9 @@
 // Deletion records: what a listener may read, and what an admin may do about them.
-import { type Deletion, MESSAGES } from "../contract/deletions.ts";
+
 import type { DeletionTable } from "../db/schema.ts";
 import { transact } from "../db/transact.ts";
 import { DomainError } from "../errors.ts";
+import { type Deletion, MESSAGES } from "../http/openpodcast/schemas/deletions.ts";
 import { findDeletion, findPending, listDeletions as listRows, retryDeletion as retryRow } from "../store/deletions.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";

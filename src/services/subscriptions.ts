@@ -1,18 +1,18 @@
 // What a listener can do with subscriptions: add, read, change, and ask for their deletion.
 
-import { guid as guidSchema } from "../contract/common.ts";
-import type { DeletionReceipt } from "../contract/deletions.ts";
-import { RECEIVED } from "../contract/deletions.ts";
+import type { SubscriptionTable } from "../db/schema.ts";
+import { transact } from "../db/transact.ts";
+import { DomainError } from "../errors.ts";
+import { guid as guidSchema } from "../http/openpodcast/schemas/common.ts";
+import type { DeletionReceipt } from "../http/openpodcast/schemas/deletions.ts";
+import { RECEIVED } from "../http/openpodcast/schemas/deletions.ts";
 import type {
   AddedSubscriptions,
   NewSubscriptions,
   PatchedSubscription,
   Subscription,
   SubscriptionPatch,
-} from "../contract/subscriptions.ts";
-import type { SubscriptionTable } from "../db/schema.ts";
-import { transact } from "../db/transact.ts";
-import { DomainError } from "../errors.ts";
+} from "../http/openpodcast/schemas/subscriptions.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";

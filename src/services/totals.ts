@@ -1,6 +1,7 @@
 // Figures over all users, for those who watch the server.
-import type { Deletion } from "../contract/deletions.ts";
+
 import type { DatabaseStatus } from "../db/database.ts";
+import type { Deletion } from "../http/openpodcast/schemas/deletions.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/totals.ts";
 import { countUsers } from "../store/users.ts";
 import type { Context } from "./context.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
-import { ErrorBody } from "../../src/contract/common.ts";
+import { ErrorBody } from "../../src/http/openpodcast/schemas/common.ts";
 import { type Answer, install, type Server } from "../executable.ts";
 import { Document, type FuzzRequest, operationsOf, requestsTo } from "./arbitraries.ts";
 import { report, rounds, SEED } from "./rounds.ts";

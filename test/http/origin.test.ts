@@ -1,7 +1,7 @@
 // Links and client addresses behind proxies: forwarded headers count only from those that are trusted.
 import { afterEach, describe, expect, test } from "bun:test";
 import type { SettingName } from "../../src/config.ts";
-import { createOrigins } from "../../src/http/origin.ts";
+import { createOrigins } from "../../src/http/forwarded.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../harness.ts";
 
 const FORWARDED = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "pods.example" };

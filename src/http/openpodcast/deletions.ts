@@ -1,14 +1,14 @@
 // The route of deletions.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
-import type { App } from "../app.ts";
-import { positive } from "../contract/common.ts";
-import { Deletion } from "../contract/deletions.ts";
-import { getDeletion } from "../services/deletions.ts";
-import type { HttpEnv } from "./env.ts";
+import type { App } from "../../app.ts";
+import { getDeletion } from "../../services/deletions.ts";
+import type { HttpEnv } from "../env.ts";
 import { answerUnlessSeen } from "./etag.ts";
 import type { Guards } from "./guards.ts";
 import { describeErrors, jsonBody, notModified, reads } from "./openapi.ts";
+import { positive } from "./schemas/common.ts";
+import { Deletion } from "./schemas/deletions.ts";
 
 const params = z.object({
   id: positive.meta({

@@ -1,8 +1,8 @@
 // Conditional requests (RFC 9110 section 13): the user's change clock tells whether anything can have changed.
 import type { Context } from "hono";
-import type { Read, Seen } from "../services/reads.ts";
-import { VERSION } from "../version.ts";
-import type { HttpEnv } from "./env.ts";
+import type { Read, Seen } from "../../services/reads.ts";
+import { VERSION } from "../../version.ts";
+import type { HttpEnv } from "../env.ts";
 
 /**
  * Answers 304 where the client has the state at the user's clock, else what `read` reads.

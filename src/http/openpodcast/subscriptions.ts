@@ -1,9 +1,15 @@
 // Routes of subscriptions.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
-import type { App } from "../app.ts";
-import { guid } from "../contract/common.ts";
-import { DeletionReceipt } from "../contract/deletions.ts";
+import type { App } from "../../app.ts";
+import { type Changes, listChanges } from "../../services/changes.ts";
+import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../../services/subscriptions.ts";
+import type { HttpEnv } from "../env.ts";
+import { answerUnlessSeen } from "./etag.ts";
+import type { Guards } from "./guards.ts";
+import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
+import { guid } from "./schemas/common.ts";
+import { DeletionReceipt } from "./schemas/deletions.ts";
 import {
   AddedSubscriptions,
   NewSubscriptions,
@@ -13,13 +19,7 @@ import {
   SubscriptionPatch,
   SubscriptionQuery,
   writeCursor,
-} from "../contract/subscriptions.ts";
-import { type Changes, listChanges } from "../services/changes.ts";
-import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../services/subscriptions.ts";
-import type { HttpEnv } from "./env.ts";
-import { answerUnlessSeen } from "./etag.ts";
-import type { Guards } from "./guards.ts";
-import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
+} from "./schemas/subscriptions.ts";
 
 const params = z.object({ guid: guid.meta({ description: "Any guid that the subscription ever had" }) });
 

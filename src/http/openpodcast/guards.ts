@@ -2,12 +2,12 @@
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
-import type { App } from "../app.ts";
-import { DomainError } from "../errors.ts";
-import { requireToken } from "./auth.ts";
-import type { HttpEnv } from "./env.ts";
-import { createOrigins, type Origins } from "./origin.ts";
-import { createThrottle } from "./throttle.ts";
+import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import { requireToken } from "../auth.ts";
+import type { HttpEnv } from "../env.ts";
+import { createOrigins, type Origins } from "../forwarded.ts";
+import { createThrottle } from "../throttle.ts";
 
 export interface Guards {
   read: MiddlewareHandler<HttpEnv>;

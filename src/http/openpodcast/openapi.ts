@@ -1,9 +1,9 @@
 // The pieces from which every operation of /openapi.json is described.
 import type { ZodType } from "zod";
-import { ErrorBody } from "../contract/common.ts";
-import type { ErrorCode } from "../errors.ts";
-import { VERSION } from "../version.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { VERSION } from "../../version.ts";
 import { ANSWERS } from "./errors.ts";
+import { ErrorBody } from "./schemas/common.ts";
 
 export const DOCUMENT = {
   openapi: "3.1.0",

@@ -5,9 +5,9 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Logger } from "pino";
 import type { ZodError } from "zod";
-import type { ErrorBody } from "../contract/common.ts";
-import { DomainError, type ErrorCode, messageOf } from "../errors.ts";
-import type { HttpEnv } from "./env.ts";
+import { DomainError, type ErrorCode, messageOf } from "../../errors.ts";
+import type { HttpEnv } from "../env.ts";
+import type { ErrorBody } from "./schemas/common.ts";
 
 type Code = ErrorCode | "internal";
 
