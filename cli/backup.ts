@@ -1,7 +1,7 @@
 // `podkeep backup`: makes, checks, restores and thins out backups.
 import type { Command } from "commander";
 import { systemClock } from "../src/clock.ts";
-import { backupFolder } from "../src/config.ts";
+import { backupFolder } from "../src/config/settings.ts";
 import { DomainError } from "../src/errors.ts";
 import { positive } from "../src/http/openpodcast/schemas/common.ts";
 import { confirm } from "./confirm.ts";

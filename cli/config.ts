@@ -9,7 +9,7 @@ import {
   settingNames,
   strayVariables,
   variableNames,
-} from "../src/config.ts";
+} from "../src/config/settings.ts";
 import { DomainError } from "../src/errors.ts";
 import { layTable, printResult } from "./output.ts";
 import { addSettings, SERVE_SETTINGS, settingsOf } from "./settings.ts";

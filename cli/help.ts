@@ -1,6 +1,6 @@
 // `podkeep help`: how to use a command, or one of the guides.
 import { Argument, type Command } from "commander";
-import { defaultOf, envNameOf, Settings, settingNames } from "../src/config.ts";
+import { defaultOf, envNameOf, Settings, settingNames } from "../src/config/settings.ts";
 import { layTable, printResult } from "./output.ts";
 
 /** The guides, which are the project's own documents. */

@@ -1,7 +1,7 @@
 // How to call this program again, as a person would type it.
 import { relative, resolve } from "node:path";
 import { $ } from "bun";
-import { type Config, flagOf, type SettingName, type Settled } from "../src/config.ts";
+import { type Config, flagOf, type SettingName, type Settled } from "../src/config/settings.ts";
 
 /** The command line that runs `words` on the same data; `names` are the settings that matter to it. */
 export function commandLine(words: string, { config, sources }: Settled, names: SettingName[]): string {

@@ -3,7 +3,7 @@ import { Cron } from "croner";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { systemClock } from "../src/clock.ts";
-import { backupFolder, type Config } from "../src/config.ts";
+import { backupFolder, type Config } from "../src/config/settings.ts";
 import { messageOf } from "../src/errors.ts";
 import { latestBackup, pruneBackups } from "../src/services/backups.ts";
 import { programArguments } from "./invocation.ts";

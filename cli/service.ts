@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { envNameOf, readConfig, settingNames } from "../src/config.ts";
+import { envNameOf, readConfig, settingNames } from "../src/config/settings.ts";
 import { DomainError } from "../src/errors.ts";
 import { layPairs, printResult } from "./output.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "./settings.ts";

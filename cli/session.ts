@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { type App, openApp } from "../src/app.ts";
-import { type Config, databaseFile } from "../src/config.ts";
+import { type Config, databaseFile } from "../src/config/settings.ts";
 import { DomainError, messageOf } from "../src/errors.ts";
 import { settingsOf } from "./settings.ts";
 

@@ -8,7 +8,7 @@ import {
   Settings,
   type Settled,
   settingNames,
-} from "../src/config.ts";
+} from "../src/config/settings.ts";
 
 /** Settings that every command needs to find the data. */
 export const GLOBAL_SETTINGS: SettingName[] = ["data_dir", "database_url"];

@@ -1,9 +1,9 @@
 // `podkeep token`: issues, lists and revokes the tokens that apps sign in with.
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseDuration } from "../src/config/values.ts";
 import { DomainError } from "../src/errors.ts";
 import { parseDateTime } from "../src/http/openpodcast/schemas/common.ts";
 import { issueToken, listTokens, revokeToken, type Scope } from "../src/services/tokens.ts";
-import { parseDuration } from "../src/values.ts";
 import { localAddress } from "./address.ts";
 import { confirm } from "./confirm.ts";
 import { formatTime, layPairs, layTable, printResult } from "./output.ts";

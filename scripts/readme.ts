@@ -1,5 +1,5 @@
 // Writes the table of settings into the README from the schema in config.ts.
-import { defaultOf, envNameOf, isSecret, type SettingName, Settings, settingNames } from "../src/config.ts";
+import { defaultOf, envNameOf, isSecret, type SettingName, Settings, settingNames } from "../src/config/settings.ts";
 
 const README = new URL("../README.md", import.meta.url).pathname;
 const TABLE = /(<!-- settings: .* -->\n)[\s\S]*(<!-- end of settings -->)/;

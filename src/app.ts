@@ -1,12 +1,12 @@
 // The composition root: settings in, services' context and deletion worker out.
 import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
-import { backupFolder, type Config, databaseFile } from "./config.ts";
+import { backupFolder, type Config, databaseFile } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { FolderUse } from "./db/sqlite/directory-lock.ts";
 import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 
 export interface App extends Context {

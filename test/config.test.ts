@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { databaseFile, readConfig } from "../src/config.ts";
-import { parseDuration } from "../src/values.ts";
+import { databaseFile, readConfig } from "../src/config/settings.ts";
+import { parseDuration } from "../src/config/values.ts";
 
 const URL_OF_DATABASE = "postgres://ann:s3cr3t@db.example/podkeep";
 

@@ -1,7 +1,7 @@
 // Where a test's data lie: a file, or a database on PostgreSQL where PODKEEP_TEST_ENGINE says so.
 import { Database as Sqlite } from "bun:sqlite";
 import { openApp } from "../src/app.ts";
-import { databaseFile, readConfig, type SettingName } from "../src/config.ts";
+import { databaseFile, readConfig, type SettingName } from "../src/config/settings.ts";
 import { type PostgresServer, startPostgres } from "./postgres/server.ts";
 
 export interface Store {

@@ -1,7 +1,7 @@
 // What answers at an address: on this machine's port, and where clients reach the server from outside.
 import { createServer } from "node:net";
 import { z } from "zod";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 

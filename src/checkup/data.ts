@@ -1,7 +1,7 @@
 // The data: whether it can be used, is whole, and is worked on.
 import { existsSync } from "node:fs";
 import { type App, openApp } from "../app.ts";
-import { type Config, databaseFile } from "../config.ts";
+import { type Config, databaseFile } from "../config/settings.ts";
 import { findDamage } from "../db/sqlite/file.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import { listDeletions } from "../services/deletions.ts";

@@ -1,7 +1,7 @@
 // The data folder: whose it is, and whether there is room in it.
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Config, databaseFile } from "../config.ts";
+import { type Config, databaseFile } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
 import { latestBackup } from "../services/backups.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";

@@ -1,7 +1,7 @@
 // Chooses the engine: the one place that knows there are two.
 
 import { DomainError } from "../errors.ts";
-import type { Probe } from "../probe.ts";
+import type { Probe } from "../metrics.ts";
 import type { Database } from "./database.ts";
 import type { Migrating } from "./migrations/migrate.ts";
 import { openPostgres } from "./postgres/database.ts";

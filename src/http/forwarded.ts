@@ -1,6 +1,6 @@
 // Where a request came from and which address its client used, seen through trusted proxies.
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { addRange } from "../values.ts";
+import { addRange } from "../config/values.ts";
 
 export interface Origins {
   /** The client's own address. */

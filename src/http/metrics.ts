@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
-import type { Probe } from "../probe.ts";
+import type { Probe } from "../metrics.ts";
 import { checkReady } from "../services/health.ts";
 import { readTotals } from "../services/totals.ts";
 import { VERSION } from "../version.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
-import { backupFolder, type Config, databaseFile } from "../config.ts";
+import { backupFolder, type Config, databaseFile } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import { lockFolder } from "../db/sqlite/directory-lock.ts";
 import { DomainError, messageOf } from "../errors.ts";

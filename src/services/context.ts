@@ -1,6 +1,6 @@
 // What every service needs: the database, the time, ids and the settings.
 import type { Clock, Ids } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 
 export interface Context {

@@ -1,5 +1,5 @@
 // Moves everything from one database to another, whatever their engines: users, tokens, subscriptions, deletions.
-import type { Config } from "../config.ts";
+import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { DomainError } from "../errors.ts";

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
-import { type Config, databaseFile } from "../config.ts";
+import { type Config, databaseFile } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { type Contents, checkCopy, copyDatabase, replaceDatabase, unpackCopy } from "../db/sqlite/backup.ts";
 import { openSqlite } from "../db/sqlite/database.ts";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/settings.ts";
 import { addSubscriptions } from "../../src/services/subscriptions.ts";
 import { createUser } from "../../src/services/users.ts";
 import { openProgram, SOURCE } from "../cli/podkeep.ts";

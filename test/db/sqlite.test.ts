@@ -2,7 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "kysely";
-import { databaseFile } from "../../src/config.ts";
+import { databaseFile } from "../../src/config/settings.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
 
 let server: TestApp;

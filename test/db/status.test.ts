@@ -1,7 +1,7 @@
 // What the embedded engine tells of its file to those who watch the server.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, renameSync } from "node:fs";
-import { databaseFile } from "../../src/config.ts";
+import { databaseFile } from "../../src/config/settings.ts";
 import { createMetrics, type Metrics } from "../../src/http/metrics.ts";
 import { guidOf, openTestApp, type TestApp } from "../harness.ts";
 

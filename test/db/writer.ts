@@ -1,6 +1,6 @@
 // Another process on the same file: adds feeds one by one, as the CLI or a second server would.
 import { openApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/settings.ts";
 import { addSubscriptions } from "../../src/services/subscriptions.ts";
 
 const [data_dir = "", user_id = "", count = ""] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 // Links and client addresses behind proxies: forwarded headers count only from those that are trusted.
 import { afterEach, describe, expect, test } from "bun:test";
-import type { SettingName } from "../../src/config.ts";
+import type { SettingName } from "../../src/config/settings.ts";
 import { createOrigins } from "../../src/http/forwarded.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../harness.ts";
 

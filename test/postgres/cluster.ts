@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, openApp } from "../../src/app.ts";
-import { readConfig, type SettingName } from "../../src/config.ts";
+import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { track } from "../executable.ts";

@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { databaseFile, readConfig } from "../../src/config.ts";
+import { databaseFile, readConfig } from "../../src/config/settings.ts";
 import { copy } from "../../src/services/copy.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../src/services/users.ts";

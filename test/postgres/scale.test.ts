@@ -32,7 +32,7 @@ test("the compose file names images, settings and volumes that are there", async
     services: Record<string, { environment?: Record<string, string>; volumes?: string[] }>;
     volumes: Record<string, null>;
   };
-  const { settingNames, envNameOf } = await import("../../src/config.ts");
+  const { settingNames, envNameOf } = await import("../../src/config/settings.ts");
   const settings = Object.keys(services["podkeep"]?.environment ?? {}).filter((name) => name.startsWith("PODKEEP_"));
   expect(settingNames.map(envNameOf)).toEqual(expect.arrayContaining(settings));
   const used = Object.values(services).flatMap((one) => one.volumes ?? []);

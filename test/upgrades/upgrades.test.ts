@@ -5,7 +5,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { openApp } from "../../src/app.ts";
-import { databaseFile } from "../../src/config.ts";
+import { databaseFile } from "../../src/config/settings.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { verifyBackup } from "../../src/services/backups.ts";
 import { openTestApp, type TestApp } from "../harness.ts";

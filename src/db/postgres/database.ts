@@ -2,7 +2,7 @@
 import { type CompiledQuery, Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../../errors.ts";
-import type { Probe } from "../../probe.ts";
+import type { Probe } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { CompiledQuery } from "kysely";
 import { DomainError, messageOf } from "../../errors.ts";
-import type { Probe } from "../../probe.ts";
+import type { Probe } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { type Connection, readAnything } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";

@@ -2,7 +2,7 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { Cron } from "croner";
 import { z } from "zod";
-import { messageOf } from "./errors.ts";
+import { messageOf } from "../errors.ts";
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { DomainError, messageOf } from "./errors.ts";
+import { DomainError, messageOf } from "../errors.ts";
 import { duration, listen, ranges, schedule, url, whole } from "./values.ts";
 
 /** The settings as texts, read into what the program works with. Each has a description, which is its documentation. */
