@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { openApp } from "../src/app.ts";
 import { readConfig } from "../src/config/settings.ts";
-import { readFeed } from "../src/services/feeds.ts";
+import { readFeed } from "../src/domain/feed-url.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
 

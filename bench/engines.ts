@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config/settings.ts";
-import { copy } from "../src/services/copy.ts";
+import { copy } from "../src/services/transfer.ts";
 import { type Process, startProcess } from "../test/postgres/cluster.ts";
 import { startPostgres } from "../test/postgres/server.ts";
 import { type Data, fill } from "./data.ts";

@@ -41,13 +41,13 @@ export function addBackupCommands(program: Command): void {
 }
 
 async function createOne(command: Command, file?: string): Promise<void> {
-  const { createBackup } = await import("../src/services/backups.ts");
+  const { createBackup } = await import("../src/backups/backups.ts");
   const made = createBackup(settingsOf(command).config, systemClock, file);
   await printResult(command, made, () => `${made.file}\n${describe(made)}`);
 }
 
 async function verifyOne(command: Command, file: string): Promise<void> {
-  const { verifyBackup } = await import("../src/services/backups.ts");
+  const { verifyBackup } = await import("../src/backups/backups.ts");
   const found = verifyBackup(file);
   await printResult(command, found, () => `${found.file} is sound\n${describe(found)}`);
 }
@@ -67,7 +67,7 @@ function describe({
 }
 
 async function restoreOne(command: Command, file: string): Promise<void> {
-  const { restoreBackup } = await import("../src/services/restore.ts");
+  const { restoreBackup } = await import("../src/backups/restore.ts");
   const restored = await restoreBackup(settingsOf(command).config, systemClock, file);
   const lines = [`${restored.file} is restored`, describe(restored)];
   if (restored.replaced) lines.push(`What was there before is in ${restored.replaced}`);
@@ -77,7 +77,7 @@ async function restoreOne(command: Command, file: string): Promise<void> {
 }
 
 async function pruneAll(command: Command, keep?: string, yes?: boolean): Promise<void> {
-  const { pruneBackups } = await import("../src/services/backups.ts");
+  const { pruneBackups } = await import("../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const count = keep === undefined ? config.backup_keep : positive.safeParse(keep).data;
   if (count === undefined) throw new DomainError("invalid", `--keep ${keep}: not a positive integer`);

@@ -1,10 +1,10 @@
 // `podkeep doctor`: what goes wrong in practice, and what to do about it.
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { checkAddress, checkPort } from "../src/checkup/address.ts";
-import { checkData } from "../src/checkup/data.ts";
-import { type Finding, problem } from "../src/checkup/finding.ts";
-import { checkFolder } from "../src/checkup/folder.ts";
+import { checkAddress, checkPort } from "../src/doctor/address.ts";
+import { checkFolder } from "../src/doctor/data-directory.ts";
+import { checkData } from "../src/doctor/database.ts";
+import { type Finding, problem } from "../src/doctor/finding.ts";
 import { DomainError } from "../src/errors.ts";
 import { lendToken } from "../src/services/tokens.ts";
 import { localAddress } from "./address.ts";

@@ -30,7 +30,7 @@ export function addOpmlCommands(program: Command): void {
 }
 
 async function importFile(user: string, file: string, dry_run: boolean, command: Command): Promise<void> {
-  const { decodeOpml, OpmlError, readOpml } = await import("../src/services/opml.ts");
+  const { decodeOpml, OpmlError, readOpml } = await import("../src/domain/opml.ts");
   const result = await withApp(command, async (app) => {
     const { id } = await requireUser(app, user);
     const bytes = await readInput(file);
@@ -68,7 +68,7 @@ function showProgress(done: number, all: number): void {
 }
 
 async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {
-  const { writeOpml } = await import("../src/services/opml.ts");
+  const { writeOpml } = await import("../src/domain/opml.ts");
   const { feeds, text } = await withApp(command, async (app) => {
     const { id } = await requireUser(app, user);
     const feeds = await exportFeeds(app, id);

@@ -2,10 +2,10 @@
 import { Cron } from "croner";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { latestBackup, pruneBackups } from "../src/backups/backups.ts";
 import { systemClock } from "../src/clock.ts";
 import { backupFolder, type Config } from "../src/config/settings.ts";
 import { messageOf } from "../src/errors.ts";
-import { latestBackup, pruneBackups } from "../src/services/backups.ts";
 import { programArguments } from "./invocation.ts";
 
 const Made = z.object({ file: z.string(), bytes: z.number() });

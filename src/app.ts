@@ -5,9 +5,9 @@ import { backupFolder, type Config, databaseFile } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { FolderUse } from "./db/sqlite/directory-lock.ts";
-import { createWorker, type DeletionWorker } from "./deletions/worker.ts";
 import type { Probe } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
+import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
 
 export interface App extends Context {
   log: Logger;

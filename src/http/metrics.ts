@@ -4,7 +4,7 @@ import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import type { Probe } from "../metrics.ts";
 import { checkReady } from "../services/health.ts";
-import { readTotals } from "../services/totals.ts";
+import { readTotals } from "../services/status.ts";
 import { VERSION } from "../version.ts";
 
 /** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */

@@ -1,13 +1,13 @@
 // Deletion records: what a listener may read, and what an admin may do about them.
 
 import type { DeletionTable } from "../db/schema.ts";
-import { transact } from "../db/transact.ts";
 import { DomainError } from "../errors.ts";
 import { type Deletion, MESSAGES } from "../http/openpodcast/schemas/deletions.ts";
 import { findDeletion, findPending, listDeletions as listRows, retryDeletion as retryRow } from "../store/deletions.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
 import type { Read } from "./reads.ts";
+import { transact } from "./transact.ts";
 import { requireUser } from "./users.ts";
 
 const CALLED_OFF = "called off, because the subscription was added again";

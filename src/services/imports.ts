@@ -1,11 +1,11 @@
 // Subscription lists in and out: what an import adds, and what an export holds.
 import type { Connection } from "../db/statement.ts";
+import { type Feed, readFeed } from "../domain/feed-url.ts";
+import type { OpmlFeed } from "../domain/opml.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
-import { type Feed, readFeed } from "./feeds.ts";
-import type { OpmlFeed } from "./opml.ts";
 import { addSubscriptions } from "./subscriptions.ts";
 
 /** A feed of an import as people may see it: without its address, which may hold a secret. */

@@ -1,7 +1,8 @@
 // What a listener can do with subscriptions: add, read, change, and ask for their deletion.
 
 import type { SubscriptionTable } from "../db/schema.ts";
-import { transact } from "../db/transact.ts";
+import { type Feed, readFeed } from "../domain/feed-url.ts";
+import { addFeed, changeFeed, changeGuid, changeSubscribed } from "../domain/subscription-rules.ts";
 import { DomainError } from "../errors.ts";
 import { guid as guidSchema } from "../http/openpodcast/schemas/common.ts";
 import type { DeletionReceipt } from "../http/openpodcast/schemas/deletions.ts";
@@ -16,10 +17,9 @@ import type {
 import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";
-import { type Feed, readFeed } from "./feeds.ts";
-import { type Entry, entryByGuid, entryOf, loadLibrary, saveLibrary } from "./library.ts";
 import type { Read } from "./reads.ts";
-import { addFeed, changeFeed, changeGuid, changeSubscribed } from "./rules.ts";
+import { transact } from "./transact.ts";
+import { type Entry, entryByGuid, entryOf, loadLibrary, saveLibrary } from "./working-set.ts";
 
 const formatStamp = (stamp: number) => new Date(stamp).toISOString();
 

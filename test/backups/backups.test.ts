@@ -14,9 +14,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
+import { createBackup, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
+import { restoreBackup } from "../../src/backups/restore.ts";
 import { lockFolder } from "../../src/db/sqlite/directory-lock.ts";
-import { createBackup, pruneBackups, verifyBackup } from "../../src/services/backups.ts";
-import { restoreBackup } from "../../src/services/restore.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../harness.ts";
 import type { Item } from "../model/answers.ts";

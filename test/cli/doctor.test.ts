@@ -3,8 +3,8 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkClock } from "../../src/checkup/clock.ts";
-import type { Finding } from "../../src/checkup/finding.ts";
+import { checkClock } from "../../src/doctor/clock.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
 import { openProgram } from "./podkeep.ts";
 
 let podkeep: ReturnType<typeof openProgram>;

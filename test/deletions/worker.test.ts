@@ -1,7 +1,7 @@
 // The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one database.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openApp } from "../../src/app.ts";
-import { pauseAfter } from "../../src/deletions/worker.ts";
+import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../harness.ts";
 

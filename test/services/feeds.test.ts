@@ -1,6 +1,6 @@
 // Feed addresses: which are the same, and the guid that follows from one.
 import { describe, expect, test } from "bun:test";
-import { readFeed } from "../../src/services/feeds.ts";
+import { readFeed } from "../../src/domain/feed-url.ts";
 
 function read(feed_url: string) {
   const feed = readFeed(feed_url);

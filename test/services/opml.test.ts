@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../src/services/opml.ts";
+import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../src/domain/opml.ts";
 
 const HEAD = { title: "Subscriptions of alice", date_created: "Sat, 01 Mar 2025 10:00:00 GMT" };
 const opml = (outlines: string) => `<opml version="2.0"><body>${outlines}</body></opml>`;

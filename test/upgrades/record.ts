@@ -2,8 +2,8 @@
 // that brings a migration. What was recorded is never written again.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createBackup } from "../../src/backups/backups.ts";
 import { SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
-import { createBackup } from "../../src/services/backups.ts";
 import { openTestApp } from "../harness.ts";
 import { ask, tell } from "./story.ts";
 

@@ -5,9 +5,9 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { openApp } from "../../src/app.ts";
+import { verifyBackup } from "../../src/backups/backups.ts";
 import { databaseFile } from "../../src/config/settings.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
-import { verifyBackup } from "../../src/services/backups.ts";
 import { openTestApp, type TestApp } from "../harness.ts";
 import { ask } from "./story.ts";
 

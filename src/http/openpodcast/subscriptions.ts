@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { type Changes, listChanges } from "../../services/changes.ts";
+import { type Changes, listChanges } from "../../services/change-feed.ts";
 import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { answerUnlessSeen } from "./etag.ts";

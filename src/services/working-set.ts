@@ -1,11 +1,11 @@
 // A listener's subscriptions in memory for one transaction: reading what a request can touch, writing what it changed.
 
 import type { SubscriptionTable } from "../db/schema.ts";
-import type { Transaction } from "../db/transact.ts";
 import { callOffDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
 import { deleteSubscriptions, findSubscriptions, saveSubscriptions } from "../store/subscriptions.ts";
+import type { Transaction } from "./transact.ts";
 
 /** A subscription as this transaction sees it. */
 export interface Entry extends Omit<SubscriptionTable, "user_id" | "changed_at"> {

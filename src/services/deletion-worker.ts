@@ -1,11 +1,11 @@
 // The deletion worker: finds what is due, tries it, waits, and gives up with a reason (P6).
 import type { Logger } from "pino";
-import { transact } from "../db/transact.ts";
 import { DomainError, messageOf } from "../errors.ts";
-import type { Context } from "../services/context.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
 import { touchSubscription } from "../store/subscriptions.ts";
-import { cascade } from "./cascade.ts";
+import type { Context } from "./context.ts";
+import { cascade } from "./deletion-cascade.ts";
+import { transact } from "./transact.ts";
 
 /** Records under way at a time; they share commits. */
 const BATCH = 256;

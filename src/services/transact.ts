@@ -1,8 +1,8 @@
 // The one way to change a user's data: the user's row is the lock, and its clock gives the stamps (P1).
 import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import { type Connection, statement } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
-import type { Database } from "./database.ts";
-import { type Connection, statement } from "./statement.ts";
 
 /** Locks the user's row for the rest of the transaction and reads its counters. */
 const lockUser = statement((db, p: { user_id: string }) =>

@@ -2,7 +2,7 @@
 
 import type { DatabaseStatus } from "../db/database.ts";
 import type { Deletion } from "../http/openpodcast/schemas/deletions.ts";
-import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/totals.ts";
+import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
 import { countUsers } from "../store/users.ts";
 import type { Context } from "./context.ts";
 

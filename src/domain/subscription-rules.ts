@@ -1,6 +1,7 @@
 // The rules by which a listener's subscriptions change (P3 to P5), on those of them that are in memory.
-import { type Feed, readFeed } from "./feeds.ts";
-import { type Entry, entryByFeed, entryByGuid, type Library } from "./library.ts";
+
+import { type Entry, entryByFeed, entryByGuid, type Library } from "../services/working-set.ts";
+import { type Feed, readFeed } from "./feed-url.ts";
 
 /** Adds a feed as POST does; `guid` is the one that was sent, if one was. */
 export function addFeed(library: Library, feed: Feed, guid: string | null): Entry {

@@ -1,9 +1,9 @@
 // The data folder: whose it is, and whether there is room in it.
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { latestBackup } from "../backups/backups.ts";
 import { type Config, databaseFile } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
-import { latestBackup } from "../services/backups.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const MEGABYTE = 1024 * 1024;

@@ -3,7 +3,7 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { DomainError } from "../errors.ts";
-import { listUsersAfter, tables } from "../store/copy.ts";
+import { listUsersAfter, tables } from "../store/transfer.ts";
 import { countUsers, readClock } from "../store/users.ts";
 
 /** All that belongs to one user: table by table, row by row in the order of their keys. */

@@ -1,6 +1,7 @@
 // What goes with a deleted subscription. Data of later kinds that hangs on one is removed here.
-import type { Transaction } from "../db/transact.ts";
+
 import { markDeleted } from "../store/subscriptions.ts";
+import type { Transaction } from "./transact.ts";
 
 /** Deletes a subscription and all that hangs on it; guids and addresses stay and lead to the tombstone (P3). */
 export async function cascade({ on, user_id, stamp }: Transaction, subscription: number): Promise<void> {
