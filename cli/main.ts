@@ -3,22 +3,22 @@
 import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
 import { build, describeVersion, VERSION } from "../src/version.ts";
-import { addBackupCommands } from "./backup.ts";
-import { addCompletionCommand, COMPLETE } from "./completion.ts";
-import { addConfigCommands } from "./config.ts";
-import { addCopyCommand } from "./copy.ts";
-import { addDeletionCommands } from "./deletions.ts";
-import { addDoctorCommand } from "./doctor.ts";
-import { addHealthcheckCommand } from "./healthcheck.ts";
-import { addHelpCommand } from "./help.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addOpmlCommands } from "./opml.ts";
-import { print, printError } from "./output.ts";
-import { addServeCommand } from "./serve.ts";
-import { addServiceCommands } from "./service.ts";
-import { addSettings, GLOBAL_SETTINGS } from "./settings.ts";
-import { addTokenCommands } from "./tokens.ts";
-import { addUserCommands } from "./users.ts";
+import { addBackupCommands } from "./commands/backup.ts";
+import { addCompletionCommand, COMPLETE } from "./commands/completion.ts";
+import { addConfigCommands } from "./commands/config.ts";
+import { addCopyCommand } from "./commands/copy.ts";
+import { addDeletionCommands } from "./commands/deletion.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
+import { addHealthcheckCommand } from "./commands/healthcheck.ts";
+import { addHelpCommand } from "./commands/help.ts";
+import { addMigrateCommand } from "./commands/migrate.ts";
+import { addOpmlCommands } from "./commands/opml.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { addServiceCommands } from "./commands/service.ts";
+import { addTokenCommands } from "./commands/token.ts";
+import { addUserCommands } from "./commands/user.ts";
+import { addSettings, GLOBAL_SETTINGS } from "./flags.ts";
+import { print, printError } from "./terminal/output.ts";
 
 const FAILED = 1;
 const USAGE = 2;
@@ -85,7 +85,7 @@ async function run(args: string[]): Promise<number> {
   try {
     // What shells ask for is any words at all, so no command of commander's.
     if (args[0] === COMPLETE) {
-      const { complete } = await import("./complete.ts");
+      const { complete } = await import("./terminal/complete.ts");
       for (const line of await complete(program, args.slice(1))) await print(line);
     } else await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);

@@ -1,9 +1,9 @@
 // `podkeep user`: makes, lists and deletes users.
 import type { Command } from "commander";
-import { createUser, deleteUser, listUsers, requireUser } from "../src/services/users.ts";
-import { confirm } from "./confirm.ts";
-import { formatTime, layTable, printResult } from "./output.ts";
-import { withApp } from "./session.ts";
+import { createUser, deleteUser, listUsers, requireUser } from "../../src/services/users.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { withApp } from "../with-app.ts";
 
 export function addUserCommands(program: Command): void {
   const user = program.command("user").description("Make, list and delete users");

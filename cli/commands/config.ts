@@ -9,10 +9,10 @@ import {
   settingNames,
   strayVariables,
   variableNames,
-} from "../src/config/settings.ts";
-import { DomainError } from "../src/errors.ts";
-import { layTable, printResult } from "./output.ts";
-import { addSettings, SERVE_SETTINGS, settingsOf } from "./settings.ts";
+} from "../../src/config/settings.ts";
+import { DomainError } from "../../src/errors.ts";
+import { addSettings, SERVE_SETTINGS, settingsOf } from "../flags.ts";
+import { layTable, printResult } from "../terminal/output.ts";
 
 /** Most letters that may be wrong in a name for the right one to be told. */
 const FARTHEST = 4;

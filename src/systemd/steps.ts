@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { $ } from "bun";
-import { DomainError, messageOf } from "../src/errors.ts";
+import { DomainError, messageOf } from "../errors.ts";
 
 export type Step = { write: string; mode: number; text: string } | { remove: string } | { run: string[] };
 

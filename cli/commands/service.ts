@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { envNameOf, readConfig, settingNames } from "../src/config/settings.ts";
-import { DomainError } from "../src/errors.ts";
-import { layPairs, printResult } from "./output.ts";
-import { addSettings, flagsOf, SERVE_SETTINGS } from "./settings.ts";
-import { describeStep, type Step, succeeds, takeStep } from "./steps.ts";
-import { ACCOUNT, describeUnit, quoteValue, STATE_FOLDER } from "./unit.ts";
+import { envNameOf, readConfig, settingNames } from "../../src/config/settings.ts";
+import { DomainError } from "../../src/errors.ts";
+import { describeStep, type Step, succeeds, takeStep } from "../../src/systemd/steps.ts";
+import { ACCOUNT, describeUnit, quoteValue, STATE_FOLDER } from "../../src/systemd/unit.ts";
+import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
+import { layPairs, printResult } from "../terminal/output.ts";
 
 const UNIT = "podkeep.service";
 /** Folders that the system's service doesn't see. */

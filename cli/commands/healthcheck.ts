@@ -1,9 +1,9 @@
 // `podkeep healthcheck`: asks the running server whether it can serve, for containers without curl.
 import type { Command } from "commander";
-import { DomainError, messageOf } from "../src/errors.ts";
-import { localAddress } from "./address.ts";
-import { printResult } from "./output.ts";
-import { ADDRESS_SETTINGS, addSettings, settingsOf } from "./settings.ts";
+import { DomainError, messageOf } from "../../src/errors.ts";
+import { ADDRESS_SETTINGS, addSettings, settingsOf } from "../flags.ts";
+import { localAddress } from "../local-url.ts";
+import { printResult } from "../terminal/output.ts";
 
 /** Milliseconds. */
 const PATIENCE = 3000;

@@ -1,10 +1,10 @@
 // `podkeep deletion`: what became of deletions, and another try for those that failed.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { positive } from "../src/http/openpodcast/schemas/common.ts";
-import { Deletion } from "../src/http/openpodcast/schemas/deletions.ts";
-import { type DeletionRecord, listDeletions, retryDeletion, showDeletion } from "../src/services/deletions.ts";
-import { formatTime, layPairs, layTable, printResult } from "./output.ts";
-import { withApp } from "./session.ts";
+import { positive } from "../../src/http/openpodcast/schemas/common.ts";
+import { Deletion } from "../../src/http/openpodcast/schemas/deletions.ts";
+import { type DeletionRecord, listDeletions, retryDeletion, showDeletion } from "../../src/services/deletions.ts";
+import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
+import { withApp } from "../with-app.ts";
 
 const STATUSES = Deletion.shape.status.options;
 

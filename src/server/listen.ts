@@ -1,6 +1,6 @@
 // An address of this machine, and what answers there.
 import type { Server } from "bun";
-import { DomainError, messageOf } from "../src/errors.ts";
+import { DomainError, messageOf } from "../errors.ts";
 
 /** Seconds without a byte after which a connection is closed; it also bounds how long a handler may run. */
 const IDLE_TIMEOUT = 60;

@@ -2,11 +2,11 @@
 import { Cron } from "croner";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { latestBackup, pruneBackups } from "../src/backups/backups.ts";
-import { systemClock } from "../src/clock.ts";
-import { backupFolder, type Config } from "../src/config/settings.ts";
-import { messageOf } from "../src/errors.ts";
-import { programArguments } from "./invocation.ts";
+import { programArguments } from "../../cli/invocation.ts";
+import { systemClock } from "../clock.ts";
+import { backupFolder, type Config } from "../config/settings.ts";
+import { messageOf } from "../errors.ts";
+import { latestBackup, pruneBackups } from "./backups.ts";
 
 const Made = z.object({ file: z.string(), bytes: z.number() });
 

@@ -1,7 +1,7 @@
 // What systemd is told while the server runs, where it was systemd that started it.
-import type { App } from "../src/app.ts";
-import { messageOf } from "../src/errors.ts";
-import { hasUsers } from "../src/services/users.ts";
+import type { App } from "../app.ts";
+import { messageOf } from "../errors.ts";
+import { hasUsers } from "../services/users.ts";
 
 export interface Supervisor {
   ready(): void;

@@ -1,26 +1,26 @@
 // `podkeep help`: how to use a command, or one of the guides.
 import { Argument, type Command } from "commander";
-import { defaultOf, envNameOf, Settings, settingNames } from "../src/config/settings.ts";
-import { layTable, printResult } from "./output.ts";
+import { defaultOf, envNameOf, Settings, settingNames } from "../../src/config/settings.ts";
+import { layTable, printResult } from "../terminal/output.ts";
 
 /** The guides, which are the project's own documents. */
 const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
   settings: { about: "every setting, its default and meaning", read: listSettings },
   sync: {
     about: "for client authors: how to sync",
-    read: async () => (await import("../docs/api.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/api.md", { with: { type: "text" } })).default,
   },
   backups: {
     about: "backups and restoring",
-    read: async () => (await import("../docs/backup.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/backup.md", { with: { type: "text" } })).default,
   },
   install: {
     about: "installing, TLS, Docker",
-    read: async () => (await import("../docs/install.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/install.md", { with: { type: "text" } })).default,
   },
   metrics: {
     about: "Prometheus and Grafana",
-    read: async () => (await import("../docs/metrics.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/metrics.md", { with: { type: "text" } })).default,
   },
 };
 

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { type App, openApp } from "../src/app.ts";
 import { type Config, databaseFile } from "../src/config/settings.ts";
 import { DomainError, messageOf } from "../src/errors.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf } from "./flags.ts";
 
 /**
  * Runs `work` with the app open. Only a command that may be the first one makes a database where there is none.

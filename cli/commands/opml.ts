@@ -2,12 +2,12 @@
 import { existsSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { DomainError, messageOf } from "../src/errors.ts";
-import { exportFeeds, importFeeds } from "../src/services/imports.ts";
-import { requireUser } from "../src/services/users.ts";
-import { confirm } from "./confirm.ts";
-import { printable, printResult } from "./output.ts";
-import { withApp } from "./session.ts";
+import { DomainError, messageOf } from "../../src/errors.ts";
+import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { requireUser } from "../../src/services/users.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { printable, printResult } from "../terminal/output.ts";
+import { withApp } from "../with-app.ts";
 
 export function addOpmlCommands(program: Command): void {
   const opml = program.command("opml").description("Import and export subscriptions as OPML");
@@ -30,7 +30,7 @@ export function addOpmlCommands(program: Command): void {
 }
 
 async function importFile(user: string, file: string, dry_run: boolean, command: Command): Promise<void> {
-  const { decodeOpml, OpmlError, readOpml } = await import("../src/domain/opml.ts");
+  const { decodeOpml, OpmlError, readOpml } = await import("../../src/domain/opml.ts");
   const result = await withApp(command, async (app) => {
     const { id } = await requireUser(app, user);
     const bytes = await readInput(file);
@@ -68,7 +68,7 @@ function showProgress(done: number, all: number): void {
 }
 
 async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {
-  const { writeOpml } = await import("../src/domain/opml.ts");
+  const { writeOpml } = await import("../../src/domain/opml.ts");
   const { feeds, text } = await withApp(command, async (app) => {
     const { id } = await requireUser(app, user);
     const feeds = await exportFeeds(app, id);

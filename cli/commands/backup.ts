@@ -1,12 +1,12 @@
 // `podkeep backup`: makes, checks, restores and thins out backups.
 import type { Command } from "commander";
-import { systemClock } from "../src/clock.ts";
-import { backupFolder } from "../src/config/settings.ts";
-import { DomainError } from "../src/errors.ts";
-import { positive } from "../src/http/openpodcast/schemas/common.ts";
-import { confirm } from "./confirm.ts";
-import { printResult } from "./output.ts";
-import { addSettings, settingsOf } from "./settings.ts";
+import { systemClock } from "../../src/clock.ts";
+import { backupFolder } from "../../src/config/settings.ts";
+import { DomainError } from "../../src/errors.ts";
+import { positive } from "../../src/http/openpodcast/schemas/common.ts";
+import { addSettings, settingsOf } from "../flags.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { printResult } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
   const backup = program.command("backup").description("Back up the data, and restore it");
@@ -41,13 +41,13 @@ export function addBackupCommands(program: Command): void {
 }
 
 async function createOne(command: Command, file?: string): Promise<void> {
-  const { createBackup } = await import("../src/backups/backups.ts");
+  const { createBackup } = await import("../../src/backups/backups.ts");
   const made = createBackup(settingsOf(command).config, systemClock, file);
   await printResult(command, made, () => `${made.file}\n${describe(made)}`);
 }
 
 async function verifyOne(command: Command, file: string): Promise<void> {
-  const { verifyBackup } = await import("../src/backups/backups.ts");
+  const { verifyBackup } = await import("../../src/backups/backups.ts");
   const found = verifyBackup(file);
   await printResult(command, found, () => `${found.file} is sound\n${describe(found)}`);
 }
@@ -67,7 +67,7 @@ function describe({
 }
 
 async function restoreOne(command: Command, file: string): Promise<void> {
-  const { restoreBackup } = await import("../src/backups/restore.ts");
+  const { restoreBackup } = await import("../../src/backups/restore.ts");
   const restored = await restoreBackup(settingsOf(command).config, systemClock, file);
   const lines = [`${restored.file} is restored`, describe(restored)];
   if (restored.replaced) lines.push(`What was there before is in ${restored.replaced}`);
@@ -77,7 +77,7 @@ async function restoreOne(command: Command, file: string): Promise<void> {
 }
 
 async function pruneAll(command: Command, keep?: string, yes?: boolean): Promise<void> {
-  const { pruneBackups } = await import("../src/backups/backups.ts");
+  const { pruneBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const count = keep === undefined ? config.backup_keep : positive.safeParse(keep).data;
   if (count === undefined) throw new DomainError("invalid", `--keep ${keep}: not a positive integer`);

@@ -1,6 +1,6 @@
 // Asks before something is destroyed.
 import { createInterface } from "node:readline";
-import { DomainError } from "../src/errors.ts";
+import { DomainError } from "../../src/errors.ts";
 
 /**
  * Returns where the answer is yes, or --yes was given.

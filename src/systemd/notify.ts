@@ -1,6 +1,6 @@
 // How the server tells systemd about itself (sd_notify(3)): one datagram for each change of state.
 import { dlopen, FFIType, ptr } from "bun:ffi";
-import { DomainError } from "../src/errors.ts";
+import { DomainError } from "../errors.ts";
 
 export type Notify = (state: "READY=1" | "WATCHDOG=1" | "STOPPING=1") => void;
 

@@ -4,18 +4,18 @@ import { resolve } from "node:path";
 import type { Server } from "bun";
 import type { Command } from "commander";
 import type { Logger } from "pino";
-import type { App } from "../src/app.ts";
-import type { Config, Settled } from "../src/config/settings.ts";
-import { parseListen } from "../src/config/values.ts";
-import type { Metrics } from "../src/http/metrics.ts";
-import type { Http } from "../src/http/server.ts";
-import { VERSION } from "../src/version.ts";
-import { commandLine } from "./invocation.ts";
-import { listen } from "./listen.ts";
-import type { Log } from "./log.ts";
-import { wantsJson } from "./output.ts";
-import { ADDRESS_SETTINGS, addSettings, GLOBAL_SETTINGS, SERVE_SETTINGS, settingsOf } from "./settings.ts";
-import { supervise } from "./supervisor.ts";
+import type { App } from "../../src/app.ts";
+import type { Config, Settled } from "../../src/config/settings.ts";
+import { parseListen } from "../../src/config/values.ts";
+import type { Metrics } from "../../src/http/metrics.ts";
+import type { Http } from "../../src/http/server.ts";
+import { listen } from "../../src/server/listen.ts";
+import type { Log } from "../../src/server/log.ts";
+import { supervise } from "../../src/systemd/watchdog.ts";
+import { VERSION } from "../../src/version.ts";
+import { ADDRESS_SETTINGS, addSettings, GLOBAL_SETTINGS, SERVE_SETTINGS, settingsOf } from "../flags.ts";
+import { commandLine } from "../invocation.ts";
+import { wantsJson } from "../terminal/output.ts";
 
 export function addServeCommand(program: Command): void {
   const command = program
@@ -29,7 +29,7 @@ export function addServeCommand(program: Command): void {
 async function serve(command: Command): Promise<void> {
   const settled = settingsOf(command);
   const forPeople = process.stdout.isTTY && !wantsJson(command);
-  const { createLog } = await import("./log.ts");
+  const { createLog } = await import("../../src/server/log.ts");
   const { log, show, end } = createLog(settled.config.log_level, forPeople);
   const { app, servers, supervisor, endBackups, signal } = await start(settled, log, forPeople ? show : undefined);
   await signal;
@@ -42,16 +42,16 @@ async function serve(command: Command): Promise<void> {
 
 async function start(settled: Settled, log: Logger, show?: Log["show"]) {
   const { config } = settled;
-  const metrics = config.metrics_listen ? (await import("../src/http/metrics.ts")).createMetrics() : undefined;
+  const metrics = config.metrics_listen ? (await import("../../src/http/metrics.ts")).createMetrics() : undefined;
   const opened = Promise.withResolvers<{ app: App; http: Http }>();
   const servers: Server<undefined>[] = [];
   try {
     // The ports come first: where one is taken, no file has been touched. Who asks meanwhile waits a moment.
     servers.push(listenForApps(config, opened.promise));
     if (metrics) servers.push(listenForMetrics(config, metrics, opened.promise));
-    const { openApp } = await import("../src/app.ts");
-    const { createHttp } = await import("../src/http/server.ts");
-    const { scheduleBackups } = await import("./schedule.ts");
+    const { openApp } = await import("../../src/app.ts");
+    const { createHttp } = await import("../../src/http/server.ts");
+    const { scheduleBackups } = await import("../../src/backups/schedule.ts");
     const app = await openApp(config, { log, use: "server", probe: metrics?.probe });
     const supervisor = await supervise(app);
     const signal = signalled(log);
@@ -98,7 +98,7 @@ async function welcome(
   [server, metrics]: Server<undefined>[],
   show?: Log["show"],
 ): Promise<void> {
-  const { hasUsers } = await import("../src/services/users.ts");
+  const { hasUsers } = await import("../../src/services/users.ts");
   const { config } = settled;
   const reached = { ...settled, config: { ...config, port: server?.port ?? config.port } };
   const data = config.database_url ? `PostgreSQL at ${new URL(config.database_url).host}` : resolve(config.data_dir);

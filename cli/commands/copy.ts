@@ -1,8 +1,8 @@
 // `podkeep copy`: moves everything between a file and PostgreSQL, in either direction.
 import type { Command } from "commander";
-import type { Copied, Progress } from "../src/services/transfer.ts";
-import { printResult } from "./output.ts";
-import { settingsOf } from "./settings.ts";
+import type { Copied, Progress } from "../../src/services/transfer.ts";
+import { settingsOf } from "../flags.ts";
+import { printResult } from "../terminal/output.ts";
 
 const ADDRESS = "postgres://… or the path of a database file";
 /** Milliseconds between two lines of progress. */
@@ -24,7 +24,7 @@ export function addCopyCommand(program: Command): void {
 async function run(command: Command): Promise<void> {
   const { config } = settingsOf(command);
   const { from, to } = command.opts<{ from: string; to: string }>();
-  const { copy } = await import("../src/services/transfer.ts");
+  const { copy } = await import("../../src/services/transfer.ts");
   const copied = await copy(from, to, config, process.stderr.isTTY ? showProgress() : () => {});
   await printResult(command, copied, () => describe(copied));
 }
