@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openProgram } from "./cli/podkeep.ts";
-import { executable } from "./executable.ts";
+import { openProgram } from "./support/program.ts";
+import { executable } from "./support/server.ts";
 
 test("the executable serves, syncs, deletes and remembers, and nothing in the current folder changes it", async () => {
   const file = await executable();

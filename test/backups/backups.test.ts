@@ -18,8 +18,8 @@ import { createBackup, pruneBackups, verifyBackup } from "../../src/backups/back
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { lockFolder } from "../../src/db/sqlite/directory-lock.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
-import { openTestApp, START, type TestApp, type TestUser } from "../harness.ts";
 import type { Item } from "../model/answers.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 const ROUTES: [string, string][] = [
   ["GET", "/subscriptions"],

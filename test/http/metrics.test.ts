@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import dashboard from "../../docs/grafana.json";
 import { createMetrics, type Metrics } from "../../src/http/metrics.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 let metrics: Metrics;
 let server: TestApp;

@@ -1,6 +1,6 @@
 // Failed logins are limited per client address; nobody with a good token is kept out.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openTestApp, type TestApp } from "../harness.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
 
 let server: TestApp;
 

@@ -1,7 +1,7 @@
 // The model test: the server answers random histories exactly as the oracle does, and replicas never miss a change.
 import { test } from "bun:test";
 import fc from "fast-check";
-import { openTestApp } from "../harness.ts";
+import { openTestApp } from "../support/app.ts";
 import { history } from "./commands.ts";
 import { examples } from "./examples.ts";
 import { play } from "./play.ts";

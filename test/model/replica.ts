@@ -1,5 +1,5 @@
 // A client that knows a user's subscriptions only from the list, by the rules that the docs give to client authors.
-import { MOST_PAGES } from "../pages.ts";
+import { MOST_PAGES } from "../support/pages.ts";
 import type { Item } from "./answers.ts";
 
 /** What a client keeps of a subscription, under its current guid. */

@@ -1,7 +1,7 @@
 // Deletions as listeners meet them: pending, called off, done, and what remains.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { listDeletions, retryDeletion } from "../../src/services/deletions.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../harness.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 const [A, B] = [guidOf(1), guidOf(2)];
 const [FEED_A, FEED_B] = ["https://a.example/", "https://b.example/"];

@@ -4,7 +4,7 @@ import { readAt } from "../../src/services/reads.ts";
 import { addSubscriptions } from "../../src/services/subscriptions.ts";
 import { listSubscribed } from "../../src/store/subscriptions.ts";
 import { readClock } from "../../src/store/users.ts";
-import { openTestApp, type TestApp } from "../harness.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
 
 let server: TestApp;
 afterEach(() => server.close());

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createBackup } from "../../src/backups/backups.ts";
 import { SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
-import { openTestApp } from "../harness.ts";
+import { openTestApp } from "../support/app.ts";
 import { ask, tell } from "./story.ts";
 
 const file = join(import.meta.dirname, `${SCHEMA_VERSION}.db.gz`);

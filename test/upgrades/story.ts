@@ -1,5 +1,5 @@
 // What is written into a database of each schema version, and what is asked of it afterwards.
-import type { Answer, TestApp, TestUser } from "../harness.ts";
+import type { Answer, TestApp, TestUser } from "../support/app.ts";
 
 const url = (name: string) => `https://${name}.example/rss?key=s3cret`;
 const GUIDS = {

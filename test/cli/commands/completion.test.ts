@@ -1,0 +1,104 @@
+// Completion as it is in the shells themselves: each one runs the script that podkeep prints for it.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openProgram, SOURCE } from "../../support/program.ts";
+
+let podkeep: ReturnType<typeof openProgram>;
+let token: string;
+
+beforeAll(async () => {
+  podkeep = openProgram();
+  const bin = join(podkeep.folder, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "podkeep"), `#!/bin/sh\nexec ${SOURCE.join(" ")} "$@"\n`);
+  chmodSync(join(bin, "podkeep"), 0o755);
+  await podkeep.run(["user", "create", "alice"]);
+  await podkeep.run(["user", "create", "bob"]);
+  token = (await podkeep.run(["token", "issue", "alice", "--label", "my: phone", "--json"])).json.id;
+});
+afterAll(() => podkeep.close());
+
+function runShell(...command: string[]): string[] {
+  const env = {
+    PATH: `${join(podkeep.folder, "bin")}:${process.env["PATH"]}`,
+    HOME: podkeep.folder,
+    PODKEEP_DATA_DIR: podkeep.data,
+  };
+  const { stdout, stderr } = Bun.spawnSync(command, { env, cwd: podkeep.folder });
+  expect(stderr.toString()).toBe("");
+  return stdout.toString().split("\n").filter(Boolean).sort();
+}
+
+const quote = (words: string[]) => words.map((word) => `'${word}'`).join(" ");
+
+/** For each shell, what completes these words, the last one unfinished; each suggestion's value alone. */
+const SHELLS: Record<string, (words: string[]) => string[]> = {
+  bash: (words) =>
+    runShell(
+      "bash",
+      "-c",
+      `source <(podkeep completion bash)
+       compopt() { echo FILES; }
+       COMP_WORDS=(podkeep ${quote(words)}); COMP_CWORD=${words.length}
+       _podkeep; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    ),
+  zsh: (words) =>
+    runShell(
+      "zsh",
+      "-fc",
+      `compdef() { [[ $* == "_podkeep podkeep" ]] || exit 9 }
+       eval "$(podkeep completion zsh)"
+       _describe() { for value in \${(P)2}; do value=\${value//\\\\:/_}; print -r -- "\${value%%:*}"; done }
+       _files() { echo FILES }
+       words=(podkeep ${quote(words)}); CURRENT=${words.length + 1}
+       _podkeep`,
+    ),
+  fish: (words) =>
+    runShell(
+      "fish",
+      "--no-config",
+      "-c",
+      `podkeep completion fish | source
+       function __fish_complete_path; echo FILES; end
+       complete -C 'podkeep ${words.join(" ")}'`,
+    ).map((line) => line.split("\t")[0] ?? ""),
+};
+
+for (const shell of Object.keys(SHELLS)) {
+  const there = Bun.which(shell) !== null;
+  if (!there) console.warn(`SKIPPED: completion in ${shell} needs that shell (apt-get install ${shell})`);
+  describe.skipIf(!there)(`in ${shell}`, () => testShell(shell));
+}
+
+function testShell(shell: string): void {
+  const complete = (...words: string[]) => SHELLS[shell]?.(words) ?? [];
+
+  test("commands are completed", () => {
+    expect(complete("us")).toEqual(["user"]);
+    expect(complete("backup", "")).toEqual(["create", "help", "prune", "restore", "verify"]);
+  });
+
+  test("users are completed with the names that there are", () => {
+    expect(complete("token", "list", "")).toEqual(["alice", "bob"]);
+    expect(complete("user", "delete", "b")).toEqual(["bob"]);
+  });
+
+  test("the ids of tokens are completed", () => {
+    expect(complete("token", "revoke", "")).toEqual([token]);
+  });
+
+  test("flags and their choices are completed, and a flag's value is no argument", () => {
+    expect(complete("token", "issue", "--sc")).toEqual(["--scope"]);
+    expect(complete("token", "issue", "--scope", "")).toEqual(["read", "write"]);
+    expect(complete("token", "issue", "--scope", "read", "a")).toEqual(["alice"]);
+  });
+
+  test("files are left to the shell", () => {
+    expect(complete("backup", "verify", "")).toEqual(["FILES"]);
+  });
+
+  test("nothing is suggested, and nothing made, where there is no data", () => {
+    expect(complete("token", "list", "--data-dir", "/nonexistent", "")).toEqual([]);
+  });
+}

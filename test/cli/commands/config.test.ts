@@ -1,0 +1,80 @@
+// `podkeep config`: what an operator learns about the settings.
+import { afterEach, expect, test } from "bun:test";
+import { openProgram, SOURCE } from "../../support/program.ts";
+
+const opened: ReturnType<typeof openProgram>[] = [];
+afterEach(() => {
+  for (const program of opened.splice(0)) program.close();
+});
+
+/** The program with these variables in its environment. */
+function withVariables(...variables: string[]) {
+  const program = openProgram(["env", ...variables, ...SOURCE]);
+  opened.push(program);
+  return program;
+}
+
+interface Row {
+  name: string;
+  variable: string;
+  value: string | null;
+  source: string;
+}
+
+test("every setting is shown with its value and where that came from", async () => {
+  const { code, json } = await withVariables("PODKEEP_PORT=1", "PODKEEP_HOST=::").run([
+    "config",
+    "show",
+    "--host",
+    "127.0.0.2",
+    "--json",
+  ]);
+  expect(code).toBe(0);
+  const row = (name: string) => json.find((one: Row) => one.name === name);
+  expect(row("port")).toEqual({ name: "port", variable: "PODKEEP_PORT", value: "1", source: "environment" });
+  expect(row("host")).toMatchObject({ value: "127.0.0.2", source: "flag" });
+  expect(row("busy_timeout")).toMatchObject({ value: "5s", source: "default" });
+  expect(row("public_url")).toMatchObject({ value: null, source: "default" });
+});
+
+test("no password is shown, wherever in the address it stands", async () => {
+  const address = "PODKEEP_DATABASE_URL=postgres://ann:hunter2@db.test/podkeep?password=hunter3";
+  const { code, out } = await withVariables(address).run(["config", "show"]);
+  expect([code, out]).toEqual([0, expect.stringContaining("postgres://ann:***@db.test/podkeep?***")]);
+  expect(out).not.toContain("hunter");
+});
+
+test("settings in order pass the check", async () => {
+  expect((await withVariables().run(["config", "check"])).code).toBe(0);
+});
+
+test("a variable with a slip in its name is found and the right one told", async () => {
+  const { code, err } = await withVariables("PODKEEP_PUBLIC_URI=https://x.test", "podkeep_port=1").run([
+    "config",
+    "check",
+  ]);
+  expect(code).toBe(3);
+  expect(err).toContain("PODKEEP_PUBLIC_URI is not a setting; did you mean PODKEEP_PUBLIC_URL?");
+  expect(err).toContain("podkeep_port is not a setting; did you mean PODKEEP_PORT?");
+});
+
+test("a name that resembles none gets no suggestion, and a file for what is no secret gets the plain name", async () => {
+  const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_PORT_FILE=/run/port").run([
+    "config",
+    "check",
+  ]);
+  expect(err).toContain("PODKEEP_SOMETHING_ELSE is not a setting\n");
+  expect(err).toContain("PODKEEP_PORT_FILE is not a setting: only secrets are read from files; set PODKEEP_PORT;");
+});
+
+test("the variables of the README and of install.sh pass the check: they are no settings, and none was meant", async () => {
+  const program = withVariables("PODKEEP=http://127.0.0.1:8042", "PODKEEP_BASE_URL=/tmp", "PODKEEP_BIN=/tmp");
+  expect(await program.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+});
+
+test("a wrong value and a wrong proxy address fail the check", async () => {
+  const wrong = await withVariables("PODKEEP_PORT=eighty").run(["config", "check", "--json"]);
+  expect([wrong.code, wrong.json.error.code]).toEqual([3, "config"]);
+  const proxy = await withVariables("PODKEEP_TRUSTED_PROXIES=caddy").run(["config", "check"]);
+  expect([proxy.code, proxy.err]).toEqual([3, expect.stringContaining("caddy is not an address")]);
+});

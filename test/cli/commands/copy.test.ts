@@ -1,0 +1,170 @@
+// Moving to PostgreSQL and back: whoever had a token goes on as if nothing had happened.
+import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { databaseFile, readConfig } from "../../../src/config/settings.ts";
+import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
+import { copy } from "../../../src/services/transfer.ts";
+import { deleteUser, listUsers } from "../../../src/services/users.ts";
+import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { sharedPostgres } from "../../support/database.ts";
+
+setDefaultTimeout(30_000);
+
+const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const opened: TestApp[] = [];
+afterEach(async () => {
+  for (const app of opened.splice(0)) await app.close();
+});
+
+async function open(settings: Parameters<typeof openTestApp>[0]): Promise<TestApp> {
+  const app = await openTestApp(settings);
+  opened.push(app);
+  return app;
+}
+
+let count = 0;
+const newFile = () => join(folder, `${++count}`, "podkeep.db");
+async function newDatabase(): Promise<string> {
+  const server = await sharedPostgres();
+  const name = `copy${++count}`;
+  await server.createDatabase(name);
+  return server.url(name);
+}
+
+const locationOf = ({ app: { config } }: TestApp) => config.database_url ?? databaseFile(config);
+const settingsOf = (location: string) =>
+  location.startsWith("postgres") ? { database_url: location } : { data_dir: join(location, "..") };
+const { config } = readConfig({ data_dir: folder }, {});
+const move = (from: string, to: string) => copy(from, to, config, () => {});
+
+/** Users with everything that a database can hold: merges, old guids, tombstones, deletions of all kinds, dead tokens. */
+async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string }> {
+  const ann = await app.user("ann");
+  const bob = await app.user("bob");
+  await app.user("zoë");
+  for (let n = 1; n <= 130; n++) await ann.add(`https://a.example/${n}`, guidOf(n));
+  await ann.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(1001) });
+  await ann.request("PATCH", `/subscriptions/${guidOf(2)}`, { new_guid: guidOf(3) });
+  await ann.request("PATCH", `/subscriptions/${guidOf(4)}`, { new_feed_url: "https://b.example/ü?key=Ä" });
+  await ann.request("PATCH", `/subscriptions/${guidOf(5)}`, { is_subscribed: false });
+  await ann.remove(guidOf(6));
+  await app.drain();
+  await app.failDeletions("the disk is on fire");
+  await ann.remove(guidOf(7));
+  await app.drain();
+  await app.failDeletions(null);
+  await ann.remove(guidOf(8));
+  await ann.request("PATCH", `/subscriptions/${guidOf(8)}`, { is_subscribed: false });
+  await ann.add("https://a.example/8");
+  await ann.remove(guidOf(9));
+  await bob.add("https://a.example/1");
+  const { id, token } = await issueToken(app.app, "bob", { label: "old phone", scope: "read", expires_at: null });
+  await revokeToken(app.app, id);
+  return { users: [ann, bob], revoked: token };
+}
+
+/** Every answer that the API can give to these users, byte for byte. */
+async function answers(app: TestApp, users: TestUser[]): Promise<Answer[]> {
+  const all: Answer[] = [];
+  for (const user of users) {
+    const client = app.as(user, user.token);
+    const paths = ["/subscriptions?per_page=500", "/subscriptions?page=3&per_page=7", "/deletions/1", "/deletions/2"];
+    for (let n = 1; n <= 10; n++) paths.push(`/subscriptions/${guidOf(n)}`);
+    for (const path of [...paths, "/deletions/3", "/deletions/4", `/subscriptions/${guidOf(1001)}`]) {
+      const { status, body, headers } = await client.request("GET", path);
+      const etag = headers.get("etag") ?? "";
+      all.push({ status, body, headers: new Headers({ etag }) });
+    }
+  }
+  return all;
+}
+
+test("a file copied to PostgreSQL and back answers everything byte for byte as before", async () => {
+  const source = await open({});
+  const { users, revoked } = await fill(source);
+  const [onPostgres, back] = [await newDatabase(), newFile()];
+  const expected = await answers(source, users);
+  const first = await move(locationOf(source), onPostgres);
+  const second = await move(onPostgres, `sqlite:${back}`);
+  expect(first.counts).toMatchObject({ users: 3, tokens: 4, deletions: 4 });
+  expect(second).toEqual(first);
+  for (const location of [onPostgres, back]) {
+    const copied = await open(settingsOf(location));
+    copied.clock.set(source.clock.now());
+    expect(await answers(copied, users)).toEqual(expected);
+    for (const user of users) {
+      expect((await copied.as(user, revoked).request("GET", "/subscriptions")).status).toBe(401);
+    }
+  }
+});
+
+test("both go on alike after the copy: the next stamps, guids and deletion ids are the same", async () => {
+  const source = await open({});
+  const { users } = await fill(source);
+  const url = await newDatabase();
+  await move(locationOf(source), url);
+  const copied = await open({ database_url: url });
+  const [ann] = users as [TestUser];
+  for (const app of [source, copied]) {
+    app.clock.set(Date.parse("2026-06-01T00:00:00Z"));
+    const user = app.as(ann, ann.token);
+    await user.add("https://new.example/");
+    await user.remove(guidOf(10));
+    await app.drain();
+  }
+  expect(await answers(copied, users)).toEqual(await answers(source, users));
+});
+
+test("a copy that was stopped goes on, and one that is done can be asked for again", async () => {
+  const source = await open({});
+  const { users } = await fill(source);
+  const file = locationOf(source);
+  const url = await newDatabase();
+  const whole = await move(file, url);
+  const target = await open({ database_url: url });
+  await deleteUser(target.app, "bob");
+  expect(await move(file, url)).toEqual(whole);
+  expect(await answers(target, users)).toEqual(await answers(source, users));
+});
+
+test("a target that holds anything else is refused and stays as it was", async () => {
+  const source = await open({});
+  await fill(source);
+  const url = await newDatabase();
+  const target = await open({ database_url: url });
+  const stranger = await target.user("stranger");
+  const file = locationOf(source);
+  await expect(move(file, url)).rejects.toMatchObject({ code: "conflict" });
+  expect((await stranger.request("GET", "/subscriptions")).body.total).toBe(0);
+  expect(await listUsers(target.app)).toHaveLength(1);
+});
+
+test("a target whose copy was written to since is refused", async () => {
+  const source = await open({});
+  const { users } = await fill(source);
+  const url = await newDatabase();
+  await move(locationOf(source), url);
+  const target = await open({ database_url: url });
+  await target.as(users[1] as TestUser, (users[1] as TestUser).token).add("https://later.example/");
+  await expect(move(locationOf(source), url)).rejects.toMatchObject({ code: "conflict" });
+});
+
+test("a source that holds nothing of podkeep, or an older schema, is refused and stays as it was", async () => {
+  const source = await newDatabase();
+  const refusal = { code: "config", message: expect.stringContaining("run podkeep migrate") };
+  await expect(move(source, newFile())).rejects.toMatchObject(refusal);
+  await expect(move(source, newFile())).rejects.toMatchObject(refusal);
+});
+
+test("a source that is not there is refused, and no file is made", async () => {
+  const file = newFile();
+  await expect(move(file, await newDatabase())).rejects.toMatchObject({
+    code: "config",
+    message: `There is no database ${file}`,
+  });
+  expect(await Bun.file(file).exists()).toBe(false);
+});

@@ -1,0 +1,127 @@
+// `podkeep doctor` on data that has something wrong with it.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkClock } from "../../../src/doctor/clock.ts";
+import type { Finding } from "../../../src/doctor/finding.ts";
+import { openProgram } from "../../support/program.ts";
+
+let podkeep: ReturnType<typeof openProgram>;
+beforeEach(async () => {
+  podkeep = openProgram();
+  await podkeep.run(["user", "create", "alice"]);
+});
+afterEach(() => podkeep.close());
+
+const file = () => join(podkeep.data, "podkeep.db");
+
+function change(...statements: string[]): void {
+  const sqlite = new Sqlite(file());
+  sqlite.run("pragma foreign_keys = off");
+  for (const statement of statements) sqlite.run(statement);
+  sqlite.close();
+}
+
+/** What the doctor says about one thing, and the exit code. */
+async function ask(about: string, ...args: string[]) {
+  const { code, out } = await podkeep.run(["doctor", "--port", "1", ...args, "--json"]);
+  const findings: Finding[] = JSON.parse(out);
+  return { code, ...findings.find((finding) => finding.about === about) };
+}
+
+test("a server in order has no problem, and one look from outside leaves no token behind", async () => {
+  const server = await podkeep.serve();
+  const port = new URL(server.address).port;
+  await podkeep.run(["backup", "create"]);
+  const { code, json } = await podkeep.run(["doctor", "--port", port, "--url", server.address, "--json"]);
+  expect([code, json.filter((one: Finding) => one.state !== "ok")]).toEqual([0, []]);
+  expect((await podkeep.run(["token", "list", "--json"])).json).toEqual([]);
+  await server.stop();
+});
+
+test("a database that can't be written now is no reason to say nothing: only what needs a token is left out", async () => {
+  const server = await podkeep.serve();
+  const sqlite = new Sqlite(file());
+  sqlite.run("begin immediate");
+  const found = await ask("links", "--url", server.address, "--busy-timeout", "50ms");
+  sqlite.close();
+  expect(found).toMatchObject({ state: "warning", detail: "not checked" });
+  await server.stop();
+});
+
+test("each finding stands in a line of its own, with what to do about it below", async () => {
+  const { out } = await podkeep.run(["doctor", "--port", "1"]);
+  expect(out).toMatch(/^ok {6}data folder: .*\n/);
+  expect(out).toMatch(/^warning backups: There is none\n {8}-> Set PODKEEP_BACKUP_SCHEDULE/m);
+});
+
+test("data that others can read is found", async () => {
+  chmodSync(podkeep.data, 0o755);
+  expect(await ask("data folder")).toMatchObject({ state: "warning", advice: expect.stringContaining("chmod") });
+});
+
+test("a damaged database is found", async () => {
+  change("insert into tokens values ('t', 'nobody', '', 'read', 'h', 0, null, null, null)");
+  expect(await ask("database")).toMatchObject({ code: 1, state: "problem", detail: expect.stringContaining("nobody") });
+  writeFileSync(file(), "rubbish");
+  expect(await ask("database")).toMatchObject({ code: 1, state: "problem" });
+});
+
+test("damage in a database that is too large to be read at each start is found, among all the rest", async () => {
+  change("insert into deletions select id, 1, 1, 'SUCCESS', 0, hex(zeroblob(17 << 20)), 1, 1, 1, 1 from users");
+  const sqlite = new Sqlite(file());
+  const users = sqlite.query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'users'");
+  const start = ((users.get()?.page ?? 0) - 1) * 4096;
+  sqlite.close();
+  writeFileSync(file(), readFileSync(file()).fill(0xa5, start, start + 4096));
+  expect(await ask("database", "--url", "http://127.0.0.1:1")).toMatchObject({ code: 1, state: "problem" });
+  expect(await ask("port")).toMatchObject({ state: "warning" });
+});
+
+test("a file that can't be used and a PostgreSQL that can't be reached are told apart, and no password is told", async () => {
+  writeFileSync(file(), "rubbish");
+  expect(await ask("database")).toMatchObject({ advice: expect.stringContaining("podkeep backup restore") });
+  const address = "postgres://podkeep:correct-horse@127.0.0.1:1/podkeep";
+  const { out, err } = await podkeep.run(["doctor", "--port", "1", "--database-url", address]);
+  expect(out).toMatch(/^problem database: PostgreSQL at 127\.0\.0\.1:1 can't be reached\n.*PODKEEP_DATABASE_URL/m);
+  expect(out).not.toContain("backup");
+  expect(out + err).not.toContain("correct-horse");
+});
+
+test("a migration that is pending is found, and not made", async () => {
+  change("delete from podkeep_migration");
+  const found = { code: 1, state: "problem", detail: expect.stringContaining("podkeep migrate") };
+  expect(await ask("database")).toMatchObject(found);
+  expect(await ask("database")).toMatchObject(found);
+});
+
+test("deletions that nobody carries out, and those that failed for good, are found", async () => {
+  change(
+    "insert into deletions select id, 1, 1, 'PENDING', 0, null, 0, 1, 1, null from users",
+    "insert into deletions select id, 2, 2, 'FAILURE', 0, 'no', 8, 1, 1, 1 from users",
+  );
+  const { out } = await podkeep.run(["doctor", "--port", "1"]);
+  expect(out).toContain("problem deletions: 1 are overdue");
+  expect(out).toContain("podkeep deletion show alice 2");
+});
+
+test("a folder without a database is told and none is made", async () => {
+  expect(await ask("data folder", "--data-dir", join(podkeep.folder, "none"))).toMatchObject({
+    code: 0,
+    state: "warning",
+  });
+  expect(await Bun.file(join(podkeep.folder, "none/podkeep.db")).exists()).toBe(false);
+});
+
+test("settings that are wrong are among the findings", async () => {
+  expect(await ask("settings", "--trusted-proxies", "caddy")).toMatchObject({ code: 1, state: "problem" });
+});
+
+test("a clock before the day of the build, or far behind the latest change, is found", () => {
+  const built = Date.parse("2026-01-01");
+  const day = 86_400_000;
+  expect(checkClock(0, null, built).state).toBe("problem");
+  expect(checkClock(built, built + 3 * day, built).state).toBe("warning");
+  expect(checkClock(built, built + day, built).state).toBe("ok");
+});

@@ -1,0 +1,94 @@
+// What those who watch a running server get: health, metrics and the log.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { openSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { openProgram } from "../../support/program.ts";
+
+let program: ReturnType<typeof openProgram>;
+beforeEach(() => {
+  program = openProgram();
+});
+afterEach(() => program.close());
+
+const portOf = (address: string) => ["--port", new URL(address).port];
+
+test("healthcheck finds the server by its settings and ends with 0 while it can serve", async () => {
+  const server = await program.serve();
+  expect((await program.run(["healthcheck", ...portOf(server.address)])).code).toBe(0);
+  await server.stop();
+  const ran = await program.run(["healthcheck", ...portOf(server.address)]);
+  expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("does not answer") });
+});
+
+test("a server whose database was moved away lives but is not ready, and its log says why", async () => {
+  const server = await program.serve();
+  renameSync(join(program.data, "podkeep.db"), join(program.data, "elsewhere.db"));
+  expect((await fetch(`${server.address}/livez`)).status).toBe(200);
+  expect((await fetch(`${server.address}/readyz`)).status).toBe(503);
+  expect((await program.run(["healthcheck", ...portOf(server.address)])).code).toBe(1);
+  await server.until("podkeep.db was moved, deleted or replaced");
+  await server.stop();
+});
+
+test("metrics are on an address of their own", async () => {
+  const server = await program.serve(["--metrics-listen", "127.0.0.1:0"]);
+  const address = /metrics at ([^\s"]+)/.exec(await server.until("metrics at"))?.[1] ?? "";
+  await fetch(`${server.address}/subscriptions`);
+  const text = await (await fetch(address)).text();
+  expect(text).toContain(
+    'podkeep_http_request_duration_seconds_count{method="GET",route="/subscriptions",status="401"} 1',
+  );
+  expect((await fetch(`${server.address}/metrics`)).status).toBe(404);
+  await server.stop();
+});
+
+test.each(["9042", "127.0.0.1:", "127.0.0.1:99999", "::1:9042"])("%s is no address for metrics", async (address) => {
+  const ran = await program.run(["serve", "--port", "0", "--metrics-listen", address]);
+  expect(ran).toMatchObject({ code: 3, err: expect.stringContaining("--metrics-listen") });
+});
+
+test("a log that can't be written does not keep the server from serving", async () => {
+  const free = Bun.serve({ port: 0, fetch: () => new Response() });
+  const { port } = free;
+  await free.stop(true);
+  const child = program.spawnInto(openSync("/dev/full", "w"), ["serve", "--port", String(port)]);
+  let status = 0;
+  while (status === 0) {
+    await Bun.sleep(20);
+    status = await fetch(`http://127.0.0.1:${port}/subscriptions`).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+  }
+  expect(status).toBe(401);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});
+
+test("a client that goes away in the middle of its upload is no error of the server", async () => {
+  const server = await program.serve();
+  await program.run(["user", "create", "ann"]);
+  const { token } = (await program.run(["token", "issue", "ann", "--json"])).json;
+  const { hostname, port } = new URL(server.address);
+  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } });
+  const head = ["POST /subscriptions HTTP/1.1", `Host: ${hostname}`, `Authorization: Bearer ${token}`];
+  socket.write([...head, "Content-Type: application/json", "Content-Length: 1000", "", '{"subscr'].join("\r\n"));
+  await Bun.sleep(100);
+  socket.terminate();
+  const log = await server.until('"status":');
+  expect(log).toContain('"status":499');
+  expect(log).not.toContain('"level":"error"');
+  await server.stop();
+});
+
+test("on a terminal the log is lines for people", async () => {
+  const { child, screen } = program.spawnOnTerminal(["serve", "--port", "0"]);
+  const address = (await screen(/http:\/\/[\d.:]+/))[0];
+  await fetch(`${address}/v1/subscriptions?a=secret`);
+  await fetch(`${address}/nowhere`);
+  await screen(/GET \/v1\/subscriptions 401 [\d.]+ ms/);
+  const [text] = await screen(/^.*GET \(no such path\) 404/s);
+  expect(text).not.toMatch(/"level"|secret/);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});

@@ -1,0 +1,51 @@
+// What `podkeep help` and `podkeep --version` tell.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { version } from "../../../package.json";
+import { openProgram } from "../../support/program.ts";
+
+// Many processes on a small machine.
+setDefaultTimeout(30_000);
+
+let podkeep: ReturnType<typeof openProgram>;
+beforeAll(() => {
+  podkeep = openProgram();
+});
+afterAll(() => podkeep.close());
+
+test("the guides are printed as they were written", async () => {
+  for (const [topic, file] of [
+    ["sync", "api"],
+    ["backups", "backup"],
+    ["install", "install"],
+    ["metrics", "metrics"],
+  ] as const) {
+    const text = await Bun.file(new URL(`../../../docs/${file}.md`, import.meta.url)).text();
+    expect(await podkeep.run(["help", topic])).toMatchObject({ code: 0, out: text });
+  }
+});
+
+test("the settings are listed with their defaults", async () => {
+  expect((await podkeep.run(["help", "settings"])).out).toMatch(/^PODKEEP_PORT\t8042\tPort to listen on/m);
+});
+
+test("a command is explained, and so is a command of a command", async () => {
+  expect((await podkeep.run(["help", "backup"])).out).toStartWith("Usage: podkeep backup");
+  expect((await podkeep.run(["help", "backup", "create"])).out).toStartWith("Usage: podkeep backup create");
+});
+
+test("help itself is explained too", async () => {
+  const { code, out } = await podkeep.run(["help", "help"]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: podkeep help /)]);
+});
+
+test("what there is no help on is a wrong usage, and what there is is told", async () => {
+  const { code, err } = await podkeep.run(["help", "cooking"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("backups")]);
+  const inner = await podkeep.run(["help", "user", "cook"]);
+  expect([inner.code, inner.err]).toEqual([2, expect.stringContaining("user has no command cook")]);
+});
+
+test("the version of a program that runs from its source says so", async () => {
+  expect((await podkeep.run(["--version"])).out).toBe(`${version} (from source)\n`);
+  expect((await podkeep.run(["--version", "--json"])).json).toEqual({ version });
+});

@@ -1,0 +1,187 @@
+// What admins get from the server's start and end.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openProgram, SOURCE } from "../../support/program.ts";
+
+// Many processes on a small machine.
+setDefaultTimeout(30_000);
+
+let program: ReturnType<typeof openProgram>;
+beforeEach(() => {
+  program = openProgram();
+});
+afterEach(() => program.close());
+
+test("commands work while the server runs, and it ends with the log written into the database", async () => {
+  const server = await program.serve();
+  await program.run(["user", "create", "alice"]);
+  const { token, id } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  const headers = { Authorization: `Bearer ${token}` };
+  expect((await fetch(`${server.address}/v1/subscriptions`, { headers })).status).toBe(200);
+  await program.run(["token", "revoke", id, "--yes"]);
+  expect((await fetch(`${server.address}/v1/subscriptions`, { headers })).status).toBe(401);
+  expect(await server.stop()).toBe(0);
+  expect(existsSync(join(program.data, "podkeep.db-wal"))).toBe(false);
+});
+
+test("a body far over the limit gets an answer that clients can read, and does not hold up the end", async () => {
+  const server = await program.serve(["--max-body", "1024", "--drain-timeout", "1h"]);
+  await program.run(["user", "create", "alice"]);
+  const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const answer = await fetch(`${server.address}/subscriptions`, {
+    method: "POST",
+    headers,
+    body: "x".repeat(2_000_000),
+  });
+  expect(answer.status).toBe(413);
+  expect(await answer.json()).toMatchObject({ code: "413" });
+  expect(await server.stop()).toBe(0);
+});
+
+test("a port that is taken ends it with exit code 3, and no folder is made", async () => {
+  const server = await program.serve();
+  const other = join(program.folder, "other");
+  const ran = await program.run(["serve", "--port", new URL(server.address).port, "--data-dir", other]);
+  expect(ran.code).toBe(3);
+  expect(ran.err).toContain("is taken");
+  expect(existsSync(other)).toBe(false);
+  await server.stop();
+});
+
+test("a wrong proxy address ends it with exit code 3 under the name that it was given, and no folder is made", async () => {
+  const ran = await program.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
+  const err = expect.stringContaining("--trusted-proxies: caddy is not an address or a CIDR range");
+  expect(ran).toMatchObject({ code: 3, err });
+  expect(existsSync(program.data)).toBe(false);
+});
+
+test("a file that is not ours ends it with exit code 3 and stays as it was", async () => {
+  mkdirSync(program.data);
+  const file = join(program.data, "podkeep.db");
+  writeFileSync(file, "not a database, but somebody's text");
+  chmodSync(file, 0o600);
+  expect((await program.run(["serve", "--port", "0"])).code).toBe(3);
+  expect(readFileSync(file, "utf8")).toBe("not a database, but somebody's text");
+});
+
+/** A POST of one feed whose body is sent up to the middle; `finish` sends the rest and gives the answer's status. */
+async function halfPost(address: string, token: string) {
+  const { promise: rest, resolve: finish } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const body = async function* () {
+    yield '{"subscriptions": [{"feed_url": ';
+    begin();
+    await rest;
+    yield '"https://a.example/feed"}]}';
+  };
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const answer = fetch(`${address}/subscriptions`, { method: "POST", headers, body: body() });
+  answer.catch(() => {});
+  await begun;
+  await Bun.sleep(50);
+  return async () => {
+    finish();
+    return (await answer).status;
+  };
+}
+
+test("a request under way at SIGTERM is finished before the end", async () => {
+  const server = await program.serve(["--drain-timeout", "1h"]);
+  await program.run(["user", "create", "alice"]);
+  const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  const finish = await halfPost(server.address, token);
+  server.child.kill("SIGTERM");
+  await Bun.sleep(100);
+  expect(await finish()).toBe(200);
+  expect(await server.child.exited).toBe(0);
+  expect((await program.run(["user", "list", "--json"])).json).toMatchObject([{ subscriptions: 1 }]);
+});
+
+test("a second signal ends the server at once", async () => {
+  const server = await program.serve(["--drain-timeout", "1h"]);
+  await program.run(["user", "create", "alice"]);
+  const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  await halfPost(server.address, token);
+  server.child.kill("SIGTERM");
+  await Bun.sleep(100);
+  server.child.kill("SIGINT");
+  expect(await server.child.exited).toBe(130);
+});
+
+test("a failed deletion is retried by a command and carried out by the running server", async () => {
+  const server = await program.serve(["--deletion-attempts", "1", "--deletion-poll", "20ms"]);
+  await program.run(["user", "create", "alice"]);
+  const opml = '<opml><body><outline xmlUrl="https://a.example/feed" text="A"/></body></opml>';
+  await program.run(["opml", "import", "alice", "-"], opml);
+  const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  const headers = { Authorization: `Bearer ${token}` };
+  const sqlite = new Sqlite(join(program.data, "podkeep.db"));
+  sqlite.run("create trigger refuse before update of deleted on subscriptions begin select raise(abort, 'no'); end");
+  const { guid } = sqlite.query<{ guid: string }, []>("select guid from subscriptions").get() ?? { guid: "" };
+  await fetch(`${server.address}/subscriptions/${guid}`, { method: "DELETE", headers });
+  const becomes = async (status: string) => {
+    let record = (await program.run(["deletion", "show", "alice", "1", "--json"])).json;
+    while (record.status === "PENDING") record = (await program.run(["deletion", "show", "alice", "1", "--json"])).json;
+    expect(record.status).toBe(status);
+  };
+  await becomes("FAILURE");
+  expect((await program.run(["deletion", "list", "--status", "failure", "--json"])).json).toHaveLength(1);
+  expect((await program.run(["deletion", "list", "--status", "pending", "--json"])).json).toEqual([]);
+  sqlite.run("drop trigger refuse");
+  sqlite.close();
+  expect((await program.run(["deletion", "retry", "alice", "1"])).code).toBe(0);
+  await becomes("SUCCESS");
+  await server.stop();
+});
+
+test("a file where the data folder should be ends it with exit code 3", async () => {
+  writeFileSync(program.data, "");
+  const ran = await program.run(["serve", "--port", "0"]);
+  expect(ran.code).toBe(3);
+  expect(ran.err).toContain(program.data);
+  const list = await program.run(["user", "list"]);
+  expect(list.code).toBe(3);
+  expect(list.err).toContain("can't be used");
+});
+
+test("a damaged database, and one of a newer program, end it with exit code 3 and a reason", async () => {
+  await program.run(["user", "create", "alice"]);
+  const file = join(program.data, "podkeep.db");
+  const whole = readFileSync(file);
+  const sqlite = new Sqlite(file);
+  sqlite.run("insert into podkeep_migration values ('9999_later', '2030-01-01')");
+  sqlite.close();
+  const newer = await program.run(["serve", "--port", "0"]);
+  expect(newer.code).toBe(3);
+  expect(newer.err).toMatch(/9999_later.* 0\d{3}_/);
+  whole.fill(0xff, 8192, whole.length - 4096);
+  writeFileSync(file, whole);
+  const damaged = await program.run(["serve", "--port", "0"]);
+  expect(damaged.code).toBe(3);
+  expect(damaged.err).toContain("damaged");
+  expect(readFileSync(file).equals(whole)).toBe(true);
+});
+
+test.each<[string, string[], (folder: string) => Record<string, string>]>([
+  ["in a folder with a space", ["--data-dir", "my data"], () => ({})],
+  ["in systemd's folder", [], (folder) => ({ PODKEEP_DATA_DIR: "", STATE_DIRECTORY: join(folder, "state") })],
+])("the commands that the first start shows work as pasted: %s", async (_case, args, env) => {
+  const other = openProgram(SOURCE, env(program.folder));
+  const server = await other.serve(args);
+  const commands = /first token: (.*)"\}/.exec(await server.until("token issue me"))?.[1] ?? "";
+  // The shell has nothing of the server's environment.
+  const shell = Bun.spawn(["sh", "-c", JSON.parse(`"${commands}"`)], {
+    cwd: other.folder,
+    env: { PATH: process.env["PATH"] ?? "", HOME: other.folder },
+    stdout: "pipe",
+  });
+  const shown = await shell.stdout.text();
+  expect(shown).toContain(server.address);
+  const headers = { Authorization: `Bearer ${/podkeep_\w+/.exec(shown)?.[0]}` };
+  expect((await fetch(`${server.address}/subscriptions`, { headers })).status).toBe(200);
+  await server.stop();
+  other.close();
+});

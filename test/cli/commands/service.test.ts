@@ -1,0 +1,85 @@
+// What `podkeep service` says before it does anything, and how it refuses.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openProgram } from "../../support/program.ts";
+
+// systemd starts the executable, so there is nothing to be told without one.
+const folder = mkdtempSync(join(tmpdir(), "podkeep-service-"));
+const executable = join(folder, "podkeep");
+let program: ReturnType<typeof openProgram>;
+
+beforeAll(() => {
+  const build = join(import.meta.dir, "../../../scripts/build.ts");
+  expect(Bun.spawnSync([process.execPath, build, "--outfile", executable]).exitCode).toBe(0);
+  program = openProgram([executable]);
+}, 60_000);
+afterAll(() => {
+  program.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const install = async (...args: string[]) =>
+  (await program.run(["service", "install", "--user", "--dry-run", "--json", ...args])).json;
+
+// biome-ignore lint/suspicious/noExplicitAny: steps of several shapes
+const written = (steps: any[], name: string): string => steps.find((step) => step.write?.endsWith(name))?.text;
+
+test("a dry run tells files and commands, and does none of it", async () => {
+  const { dry_run, steps } = await install();
+  expect(dry_run).toBe(true);
+  expect(steps.map((step: { run?: string[]; write?: string }) => step.run?.join(" ") ?? step.write)).toEqual([
+    join(program.folder, ".config/podkeep.env"),
+    join(program.folder, ".config/systemd/user/podkeep.service"),
+    "systemctl --user daemon-reload",
+    "systemctl --user enable podkeep.service",
+    "systemctl --user restart podkeep.service",
+    "loginctl enable-linger",
+  ]);
+  expect(existsSync(join(program.folder, ".config"))).toBe(false);
+});
+
+test("the unit waits for the server, watches it, and leaves its compiler on", async () => {
+  const unit = written((await install()).steps, "podkeep.service");
+  expect(unit).toContain("Type=notify\n");
+  expect(unit).toContain("WatchdogSec=");
+  expect(unit).toContain(`ExecStart="${executable}" serve\n`);
+  expect(unit).toContain("NoNewPrivileges=yes");
+  expect(unit).not.toMatch(/MemoryDenyWriteExecute|LimitAS/);
+});
+
+test("flags become the service's settings, quoted so that systemd reads them to the letter", async () => {
+  const { steps } = await install("--public-url", "https://a.example/$x", "--host", "0.0.0.0");
+  expect(written(steps, "podkeep.env")).toContain(
+    'PODKEEP_HOST="0.0.0.0"\nPODKEEP_PUBLIC_URL="https://a.example/\\$x"\n',
+  );
+});
+
+test("a folder is meant from where the command runs, though the service runs elsewhere", async () => {
+  const { steps } = await install("--data-dir", "data", "--backup-dir", "../copies");
+  expect(written(steps, "podkeep.env")).toContain(`PODKEEP_DATA_DIR="${join(program.folder, "data")}"\n`);
+  expect(written(steps, "podkeep.env")).toContain(`PODKEEP_BACKUP_DIR="${join(program.folder, "../copies")}"\n`);
+});
+
+test.each([
+  [["service", "install", "--user", "--port", "high"], 3, "--port"],
+  [["service", "install", "--data-dir", "/srv/podkeep"], 2, "/var/lib/podkeep"],
+  [["service", "install"], 3, "/usr/local/bin/podkeep"],
+  [["service", "uninstall", "--user"], 4, "no service"],
+])("podkeep %p is refused with exit code %d", async (args, code, reason) => {
+  expect(await program.run([...args, "--dry-run"])).toMatchObject({ code, err: expect.stringContaining(reason) });
+});
+
+test("from the source it says to build the executable first", async () => {
+  const source = openProgram();
+  const ran = await source.run(["service", "install", "--user"]);
+  source.close();
+  expect(ran).toMatchObject({ code: 3, err: expect.stringContaining("npm run build") });
+});
+
+test("status ends with an error where no service runs", async () => {
+  const ran = await program.run(["service", "status", "--user"]);
+  expect([1, 4]).toContain(ran.code);
+  expect(ran.err).toMatch(/systemd does not run this machine|not installed/);
+});

@@ -1,0 +1,166 @@
+// What admins get from the commands, each a process of its own on a real file.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { sharedPostgres } from "../support/database.ts";
+import { openProgram, SOURCE } from "../support/program.ts";
+
+// Many processes on a small machine.
+setDefaultTimeout(30_000);
+
+let program: ReturnType<typeof openProgram>;
+beforeEach(() => {
+  program = openProgram();
+});
+afterEach(() => program.close());
+
+const OPML = `<opml version="2.0"><body><outline text="News">
+<outline text="A &amp; B" xmlUrl="https://a.example/feed?key=secret"/><outline text="A again" xmlUrl="http://a.example/feed?key=secret"/>
+<outline text="Bad" xmlUrl="ftp://b.example/x"/></outline></body></opml>`;
+
+test("a user is made, listed and deleted, but not without --yes where nobody can be asked", async () => {
+  expect((await program.run(["user", "create", "alice"])).code).toBe(0);
+  expect((await program.run(["user", "create", "alice", "--json"])).json.error.code).toBe("conflict");
+  expect((await program.run(["user", "list", "--json"])).json).toMatchObject([{ name: "alice", subscriptions: 0 }]);
+  expect((await program.run(["user", "delete", "alice"])).code).toBe(2);
+  expect((await program.run(["user", "delete", "alice", "--yes"])).code).toBe(0);
+  expect((await program.run(["user", "delete", "alice", "--yes"])).code).toBe(4);
+});
+
+test("a token is shown once; the list tells its state and never its secret", async () => {
+  await program.run(["user", "create", "alice"]);
+  const issued = await program.run(["token", "issue", "alice", "--label", "Player", "--expires", "90d", "--json"]);
+  expect(issued.json.header).toBe(`Authorization: Bearer ${issued.json.token}`);
+  expect((await program.run(["token", "revoke", issued.json.id, "--yes"])).code).toBe(0);
+  const list = await program.run(["token", "list", "alice", "--json"]);
+  expect(list.json).toMatchObject([{ label: "Player", scope: "write", state: "revoked", last_used: null }]);
+  expect(list.out).not.toContain(issued.json.token.split("_")[2]);
+});
+
+test.each([
+  [["nonsense"], 2],
+  [[], 2],
+  [["user"], 2],
+  [["user", "create"], 2],
+  [["user", "create", "a", "b"], 2],
+  [["user", "list", "--bogus"], 2],
+  [["user", "create", "a b"], 2],
+  [["user", "create", ""], 2],
+  [["user", "create", "a\n\x1b[31m"], 2],
+  [["user", "create", "a".repeat(65)], 2],
+  [["user", "create", "alice"], 1],
+  [["user", "delete", "", "--yes"], 4],
+  [["token", "issue", "nobody"], 4],
+  [["token", "issue", "alice", "--expires", "tomorrow"], 2],
+  [["token", "issue", "alice", "--expires", "2001-01-31"], 2],
+  [["token", "issue", "alice", "--expires", "2027-02-30"], 2],
+  [["token", "issue", "alice", "--expires", "99999999d"], 2],
+  [["token", "issue", "alice", "--expires"], 2],
+  [["token", "issue", "alice", "--label", "a\x07"], 2],
+  [["token", "list", "nobody"], 4],
+  [["token", "issue", "alice", "--scope", "all"], 2],
+  [["token", "revoke", "nothing", "--yes"], 4],
+  [["deletion", "show", "alice", "zero"], 2],
+  [["deletion", "show", "alice", "-1"], 2],
+  [["deletion", "list", "--status", "done"], 2],
+  [["deletion", "retry", "alice", "7"], 4],
+  [["deletion", "retry", "nobody", "7"], 4],
+  [["opml", "import", "alice", "missing.opml"], 4],
+  [["opml", "import", "alice", "."], 2],
+  [["opml", "import", "alice", "/dev/null"], 2],
+  [["opml", "import", "nobody", "-"], 4],
+  [["opml", "export", "nobody"], 4],
+  [["opml", "export", "alice", "missing/alice.opml"], 1],
+  [["opml", "export", "alice", ".", "--yes"], 1],
+  [["healthcheck", "--port", "1"], 1],
+  [["serve", "--port", "http"], 3],
+])("%j is refused with exit code %d and one JSON error", async (args, code) => {
+  await program.run(["user", "create", "alice"]);
+  const ran = await program.run([...args, "--json"]);
+  expect(ran.code).toBe(code);
+  expect(ran.out).toBe("");
+  expect(ran.json.error.message).toBeString();
+});
+
+test("a command on a folder without a database says so and makes none", async () => {
+  const ran = await program.run(["user", "list"]);
+  expect(ran.code).toBe(3);
+  expect(existsSync(program.data)).toBe(false);
+});
+
+test("a command on a database file that something emptied says that there is none, and leaves it empty", async () => {
+  const file = join(program.data, "podkeep.db");
+  mkdirSync(program.data);
+  writeFileSync(file, "");
+  expect(await program.run(["user", "list"])).toMatchObject({ code: 3, err: expect.stringContaining("no database") });
+  expect(statSync(file).size).toBe(0);
+});
+
+test("an import tells what it added, what was there and what failed, and no address", async () => {
+  await program.run(["user", "create", "alice"]);
+  const dry = await program.run(["opml", "import", "alice", "-", "--dry-run", "--json"], OPML);
+  expect((await program.run(["user", "list", "--json"])).json[0].subscriptions).toBe(0);
+  const real = await program.run(["opml", "import", "alice", "-"], OPML);
+  expect(real.out).toContain("1 added, 1 there already, 1 failed");
+  expect(real.out).not.toContain("secret");
+  expect(real.code).toBe(1);
+  expect(JSON.parse(dry.out).added).toEqual([{ title: "A & B", host: "a.example" }]);
+});
+
+test.each([
+  ["HTML", "<html></html>"],
+  ["JSON", '{"subscriptions": []}'],
+  ["binary", "\u0000\u0001\ufffd"],
+])("a file of %s is refused as no OPML", async (_kind, text) => {
+  await program.run(["user", "create", "alice"]);
+  expect(await program.run(["opml", "import", "alice", "-", "--json"], text)).toMatchObject({
+    code: 2,
+    json: { error: { message: "The file is not OPML" } },
+  });
+});
+
+test("what is exported imports again, and an export is its owner's alone", async () => {
+  await program.run(["user", "create", "alice"]);
+  await program.run(["user", "create", "bob"]);
+  await program.run(["opml", "import", "alice", "-"], OPML);
+  const file = join(program.folder, "alice.opml");
+  writeFileSync(file, "mine");
+  expect((await program.run(["opml", "export", "alice", file])).code).toBe(2);
+  expect(readFileSync(file, "utf8")).toBe("mine");
+  expect((await program.run(["opml", "export", "alice", file, "--yes"])).code).toBe(0);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect((await program.run(["opml", "import", "bob", file, "--json"])).json.added).toHaveLength(1);
+  const [mine, theirs] = [await program.run(["opml", "export", "alice"]), await program.run(["opml", "export", "bob"])];
+  expect(theirs.out.split("<body>")[1]).toBe(mine.out.split("<body>")[1]);
+});
+
+test("help and the version are JSON too where JSON is asked for", async () => {
+  expect((await program.run(["--version", "--json"])).json.version).toBeString();
+  expect((await program.run(["user", "create", "--help", "--json"])).json.help).toContain("Usage: podkeep user create");
+});
+
+test.each([["user list"], ["--help"]])("a reader of `%s` that goes away is no error", async (args) => {
+  await program.run(["user", "create", "alice"]);
+  const pipe = `${SOURCE.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
+  const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
+  const shell = Bun.spawn(["bash", "-c", pipe], { env, stdout: "pipe", stderr: "pipe" });
+  expect(await Promise.all([shell.stdout.text(), shell.stderr.text()])).toEqual(["0\n", ""]);
+});
+
+test("commands work on PostgreSQL, and what its server says first leads there without the password", async () => {
+  const postgres = await sharedPostgres();
+  await postgres.createDatabase("commands");
+  const database = ["--database-url", postgres.url("commands")];
+  const server = await program.serve(database);
+  expect(await server.until("token issue me --database-url postgres://postgres:PASSWORD@")).not.toContain(
+    new URL(postgres.url("commands")).password,
+  );
+  expect((await program.run(["user", "create", "alice", ...database])).code).toBe(0);
+  const { token } = (await program.run(["token", "issue", "alice", "--json", ...database])).json;
+  expect((await program.run(["opml", "import", "alice", "-", ...database], OPML)).out).toContain("1 added");
+  const headers = { Authorization: `Bearer ${token}` };
+  expect(await (await fetch(`${server.address}/subscriptions`, { headers })).json()).toMatchObject({ total: 1 });
+  expect((await program.run(["user", "list", "--json", ...database])).json).toMatchObject([{ subscriptions: 1 }]);
+  expect(await server.stop()).toBe(0);
+  expect(existsSync(program.data)).toBe(false);
+});

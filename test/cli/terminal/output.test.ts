@@ -1,0 +1,44 @@
+// What admins see on a terminal.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { openProgram } from "../../support/program.ts";
+
+// Many processes on a small machine.
+setDefaultTimeout(30_000);
+
+let program: ReturnType<typeof openProgram>;
+beforeEach(async () => {
+  program = openProgram();
+  await program.run(["user", "create", "alice"]);
+});
+afterEach(() => program.close());
+
+test("a list is a table with a bold head, and without colour under NO_COLOR", async () => {
+  const { shown } = await program.spawnOnTerminal(["user", "list"]).ended();
+  expect(shown).toContain("\x1b[1mNAME\x1b[22m");
+  const plain = await program.spawnOnTerminal(["user", "list"], { NO_COLOR: "1" }).ended();
+  expect(plain.shown).not.toContain("\x1b");
+  expect(plain.shown).toContain("alice");
+});
+
+test("what destroys asks first, and does it for yes alone", async () => {
+  const refused = program.spawnOnTerminal(["user", "delete", "alice"]);
+  await refused.screen(/y\/N/);
+  refused.type("n\n");
+  expect((await refused.ended()).code).toBe(1);
+  expect((await program.run(["user", "list", "--json"])).json).toHaveLength(1);
+  const agreed = program.spawnOnTerminal(["user", "delete", "alice"]);
+  await agreed.screen(/y\/N/);
+  agreed.type("y\n");
+  expect((await agreed.ended()).code).toBe(0);
+  expect((await program.run(["user", "list", "--json"])).json).toHaveLength(0);
+});
+
+test("the server goes on, and ends, while its terminal is stopped with Ctrl-S", async () => {
+  const server = program.spawnOnTerminal(["serve", "--port", "0"]);
+  const address = (await server.screen(/http:\/\/[\d.:]+/))[0];
+  server.type("\x13");
+  // More lines than a terminal's buffer takes.
+  for (let asked = 0; asked < 200; asked++) expect((await fetch(`${address}/nowhere`)).status).toBe(404);
+  server.child.kill("SIGTERM");
+  expect((await server.ended()).code).toBe(0);
+});

@@ -1,0 +1,127 @@
+// The command line against PostgreSQL: migrate, copy, and what can't be opened.
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openApp } from "../../../src/app.ts";
+import { databaseFile, readConfig } from "../../../src/config/settings.ts";
+import { addSubscriptions } from "../../../src/services/subscriptions.ts";
+import { createUser, listUsers } from "../../../src/services/users.ts";
+import { sharedPostgres } from "../../support/database.ts";
+
+setDefaultTimeout(120_000);
+
+const folder = mkdtempSync(join(tmpdir(), "podkeep-commands-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PODKEEP = [process.execPath, join(import.meta.dir, "../../../cli/main.ts")];
+
+async function podkeep(args: string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn([...PODKEEP, ...args], {
+    env: { PODKEEP_DATA_DIR: folder, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, err };
+}
+
+let count = 0;
+async function newDatabase(): Promise<string> {
+  const server = await sharedPostgres();
+  const name = `commands${++count}`;
+  await server.createDatabase(name);
+  return server.url(name);
+}
+
+test("migrate makes the schema that serve refuses to make where that is left to the command", async () => {
+  const env = { PODKEEP_DATABASE_URL: await newDatabase(), PODKEEP_MIGRATE: "command" };
+  const before = await podkeep(["serve", "--port", "0"], env);
+  expect(before.code).toBe(3);
+  expect(before.err).toContain("run podkeep migrate");
+  const commands = await Promise.all([podkeep(["migrate", "--json"], env), podkeep(["migrate", "--json"], env)]);
+  for (const { code, out } of commands) {
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual({ schema: "0001_start" });
+  }
+  const { config } = readConfig({}, env);
+  await (await openApp(config)).close();
+});
+
+test("copy tells what it has moved, and a second target that is not empty ends it with 1", async () => {
+  const { config } = readConfig({ data_dir: join(folder, "source") }, {});
+  const source = await openApp(config);
+  const { id } = await createUser(source, "ann");
+  await addSubscriptions(source, id, { subscriptions: [{ feed_url: "https://a.example/" }] });
+  await source.close();
+  const to = await newDatabase();
+  const copied = await podkeep(["copy", "--from", databaseFile(config), "--to", to, "--json"]);
+  expect(copied).toMatchObject({ code: 0, err: "" });
+  expect(JSON.parse(copied.out).counts).toEqual({
+    users: 1,
+    tokens: 0,
+    subscriptions: 1,
+    guids: 1,
+    feeds: 1,
+    deletions: 0,
+  });
+  const target = await openApp(readConfig({ database_url: to }, {}).config);
+  expect(await listUsers(target)).toMatchObject([{ name: "ann", subscriptions: 1 }]);
+  await createUser(target, "bob");
+  await target.close();
+  const again = await podkeep(["copy", "--from", databaseFile(config), "--to", to]);
+  expect(again.code).toBe(1);
+  expect(again.err).toContain("the target was not empty");
+});
+
+test("a copy that is killed in the midst goes on when it is asked for again", async () => {
+  const { config } = readConfig({ data_dir: join(folder, "large") }, {});
+  const source = await openApp(config);
+  const users = await Promise.all(Array.from({ length: 400 }, (_, n) => createUser(source, `user${n}`)));
+  const subscriptions = Array.from({ length: 30 }, (_, n) => ({ feed_url: `https://a.example/${n}` }));
+  await Promise.all(users.map(({ id }) => addSubscriptions(source, id, { subscriptions })));
+  await source.close();
+  const url = await newDatabase();
+  const target = await openApp(readConfig({ database_url: url }, {}).config);
+  const copied = async () => (await listUsers(target)).length;
+  const first = Bun.spawn([...PODKEEP, "copy", "--from", databaseFile(config), "--to", url], { stdout: "ignore" });
+  while ((await copied()) < 10) await Bun.sleep(1);
+  first.kill("SIGKILL");
+  await first.exited;
+  const whole = (await listUsers(target)).filter((user) => user.subscriptions === 30).length;
+  expect(whole).toBe(await copied());
+  expect(whole).toBeLessThan(400);
+  await target.close();
+  const second = await podkeep(["copy", "--from", databaseFile(config), "--to", url, "--json"]);
+  expect(second.err).toBe("");
+  expect(JSON.parse(second.out).counts).toMatchObject({ users: 400, subscriptions: 12_000, feeds: 12_000 });
+});
+
+test("a file that a server uses is not copied", async () => {
+  const { config } = readConfig({ data_dir: join(folder, "served") }, {});
+  const server = await openApp(config, { use: "server" });
+  const refused = await podkeep(["copy", "--from", databaseFile(config), "--to", await newDatabase()]);
+  await server.close();
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain("stop it first");
+});
+
+test.each([
+  ["postgres://podkeep:correct-horse@db:port/x", "looks like postgres://user:password@host"],
+  ["postgres://podkeep:correct-horse@127.0.0.1:1/x", "PostgreSQL at 127.0.0.1:1 can't be reached"],
+])(
+  "serve and copy with %s: one line without the password, exit 3",
+  async (url, line) => {
+    const commands = [
+      podkeep(["serve", "--database-url", url, "--port", "0"]),
+      podkeep(["copy", "--from", url, "--to", url]),
+    ];
+    for (const { code, out, err } of await Promise.all(commands)) {
+      expect(code).toBe(3);
+      expect(err.trim().split("\n")).toHaveLength(1);
+      expect(err).toContain(line);
+      expect(out + err).not.toContain("correct-horse");
+    }
+  },
+  30_000,
+);

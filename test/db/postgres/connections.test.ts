@@ -1,0 +1,120 @@
+// What listeners get while connections are busy, cut off or silent.
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { listUsers } from "../../../src/services/users.ts";
+import { insertUser } from "../../../src/store/users.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { sharedPostgres } from "../../support/database.ts";
+
+setDefaultTimeout(30_000);
+
+let app: TestApp;
+let name = "";
+let count = 0;
+afterEach(() => app.close());
+
+async function open(settings: Parameters<typeof openTestApp>[0] = {}): Promise<TestApp> {
+  const server = await sharedPostgres();
+  name = `connections${++count}`;
+  await server.createDatabase(name, "migrated");
+  app = await openTestApp({ database_url: server.url(name), ...settings });
+  return app;
+}
+
+/** Runs SQL beside the app, on a connection that stays open while `act` runs. */
+async function beside<T>(act: (sql: (text: string) => Promise<Record<string, unknown>[]>) => Promise<T>): Promise<T> {
+  const connection = (await sharedPostgres()).connect(name);
+  try {
+    return await act((text) => connection.unsafe(text));
+  } finally {
+    await connection.close();
+  }
+}
+
+const backends = (sql: (text: string) => Promise<Record<string, unknown>[]>, columns: string) =>
+  sql(`select ${columns} from pg_stat_activity where application_name = 'podkeep' and datname = '${name}'`);
+
+test("many writers of one user leave connections to the others", async () => {
+  await open({ database_pool: "2" });
+  const ann = await app.user();
+  const bob = await app.user();
+  await beside(async (sql) => {
+    await sql("begin");
+    await sql(`select 1 from users where id = '${ann.id}' for update`);
+    const writes = Array.from({ length: 20 }, (_, n) => ann.add(`https://a.example/${n}`));
+    expect((await bob.add("https://b.example/")).is_subscribed).toBe(true);
+    expect((await ann.request("GET", "/subscriptions")).body.total).toBe(0);
+    await sql("commit");
+    await Promise.all(writes);
+  });
+  const stamps = (await ann.changes()).map((item) => item.subscription_changed);
+  expect(new Set(stamps).size).toBe(20);
+});
+
+test("a user's row that another program keeps locked is 503 with Retry-After, and then all is well", async () => {
+  await open({ database_timeout: "1s" });
+  const ann = await app.user();
+  await beside(async (sql) => {
+    await sql("begin");
+    await sql(`select 1 from users where id = '${ann.id}' for update`);
+    const answer = await ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("5");
+    await sql("rollback");
+  });
+  expect((await ann.add("https://a.example/")).is_subscribed).toBe(true);
+});
+
+test("cutting all connections is not noticed by those who ask next", async () => {
+  await open();
+  const ann = await app.user();
+  await ann.add("https://a.example/");
+  await beside((sql) => backends(sql, "pg_terminate_backend(pid)"));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ann.request("GET", "/subscriptions")));
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  await beside((sql) => backends(sql, "pg_terminate_backend(pid)"));
+  expect((await ann.add("https://b.example/")).is_subscribed).toBe(true);
+});
+
+test("a server that falls silent is 503, and is asked over new connections afterwards", async () => {
+  await open({ database_pool: "1", database_timeout: "1s" });
+  const ann = await app.user();
+  const [backend] = await beside((sql) => backends(sql, "pid"));
+  process.kill(Number(backend?.["pid"]), "SIGSTOP");
+  try {
+    const [read, write] = await Promise.all([
+      ann.request("GET", "/subscriptions"),
+      ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] }),
+    ]);
+    expect([read.status, write.status].every((status) => status === 200 || status === 503)).toBe(true);
+    expect((await ann.add("https://b.example/")).is_subscribed).toBe(true);
+  } finally {
+    process.kill(Number(backend?.["pid"]), "SIGCONT");
+  }
+});
+
+test("admins who make the same user at once: one does, the others are told", async () => {
+  await open();
+  const names = ["ann", "bob", "cleo", "dan", "eve"];
+  const made = await Promise.allSettled(names.flatMap((name) => [1, 2, 3].map(() => app.user(name))));
+  const refused = made.filter((one) => one.status === "rejected").map(({ reason }) => reason.code);
+  expect(refused).toEqual(Array(10).fill("conflict"));
+});
+
+test("a database that lacks what is needed is an error, not a retry without end", async () => {
+  await open();
+  const ann = await app.user();
+  await beside((sql) => sql("alter table feeds rename to gone"));
+  const answer = await ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
+  expect(answer.status).toBe(500);
+});
+
+test("a statement that failed fails its transaction, though somebody caught the error", async () => {
+  await open();
+  const user = { user_id: "a", name: "ann", created_at: 0 };
+  const writing = app.app.database.write(async (on) => {
+    await insertUser(on, user);
+    await insertUser(on, { ...user, name: "bob" }).catch(() => {});
+  });
+  await expect(writing).rejects.toThrow("duplicate key");
+  expect(await listUsers(app.app)).toEqual([]);
+});

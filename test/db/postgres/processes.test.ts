@@ -1,0 +1,139 @@
+// Several servers on one database: all equal, and no client can tell which one answered.
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { revokeToken } from "../../../src/services/tokens.ts";
+import { guidOf } from "../../support/app.ts";
+import { type Client, type Cluster, Reader, type Reply, startCluster, startProcess } from "../../support/cluster.ts";
+import { sharedPostgres } from "../../support/database.ts";
+
+setDefaultTimeout(120_000);
+
+let cluster: Cluster | undefined;
+afterEach(async () => {
+  await cluster?.close();
+  cluster = undefined;
+});
+
+let count = 0;
+async function newDatabase(template?: string): Promise<{ name: string; url: string }> {
+  const server = await sharedPostgres();
+  const name = `processes${++count}`;
+  await server.createDatabase(name, template);
+  return { name, url: server.url(name) };
+}
+
+async function start(
+  size: number,
+  settings = {},
+): Promise<{ cluster: Cluster; sql: (text: string) => Promise<Item[]> }> {
+  const { name, url } = await newDatabase("migrated");
+  cluster = await startCluster(size, { database_url: url, database_pool: "4", deletion_poll: "100ms", ...settings });
+  const sql = async (text: string) => {
+    const connection = (await sharedPostgres()).connect(name);
+    const rows = await connection.unsafe(text);
+    await connection.close();
+    return rows;
+  };
+  return { cluster, sql };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of every shape
+type Item = any;
+
+const times = <T>(length: number, make: (n: number) => T) => Array.from({ length }, (_, n) => make(n));
+
+/** A phone that adds, changes, moves and deletes podcasts, some of them those of the other phones. */
+async function writeAlong(client: Client, phone: number): Promise<void> {
+  for (let round = 0; round < 15; round++) {
+    const own = phone * 1000 + round;
+    await client.add(`https://a.example/${own}`, guidOf(own));
+    await client.add(`https://shared.example/${round % 5}`);
+    await client.request("PATCH", `/subscriptions/${guidOf(own)}`, { is_subscribed: round % 2 === 0 });
+    if (round % 3 === 0)
+      await client.request("PATCH", `/subscriptions/${guidOf(own)}`, { new_guid: guidOf(own + 500) });
+    if (round % 5 === 0) await client.request("DELETE", `/subscriptions/${guidOf(own)}`);
+    if (round % 7 === 0)
+      await client.request("PATCH", `/subscriptions/${guidOf(own)}`, { new_guid: guidOf(1000 + round) });
+  }
+}
+
+test.each([2, 3])(
+  "%i servers: under writers on all of them every reader converges",
+  async (size) => {
+    const { cluster } = await start(size);
+    for (const user of await Promise.all(["ann", "bob"].map((name) => cluster.client(name)))) {
+      const readers = [1, 7, 50].map((per_page) => new Reader(user, per_page));
+      let writing = true;
+      const reading = readers.map(async (reader) => {
+        while (writing) await reader.catchUp();
+      });
+      await Promise.all(times(2 * size, (phone) => writeAlong(user, phone + 1)));
+      writing = false;
+      await Promise.all(reading);
+      await settled((path) => user.request("GET", path));
+      const fresh = new Reader(user, 500);
+      for (const reader of [...readers, fresh]) await reader.catchUp();
+      expect(fresh.known.size).toBeGreaterThan(20);
+      const places = [...fresh.known.values()].map((item) => [
+        item.subscription_changed,
+        item.guid_changed,
+        item.deleted,
+      ]);
+      expect(new Set(places.map((stamps) => stamps.filter(Boolean).sort().at(-1))).size).toBe(places.length);
+      for (const reader of readers) expect(Object.fromEntries(reader.known)).toEqual(Object.fromEntries(fresh.known));
+    }
+  },
+  120_000,
+);
+
+/** Waits until none of the user's deletions is pending. */
+async function settled(ask: (path: string) => Promise<Reply>): Promise<void> {
+  for (let id = 1; ; id++) {
+    for (;;) {
+      const { status, body } = await ask(`/deletions/${id}`);
+      if (status === 404) return;
+      if (status === 200 && body.status !== "PENDING") break;
+      await Bun.sleep(20);
+    }
+  }
+}
+
+test("a token that was revoked is refused by every server from the next request on, a new one taken", async () => {
+  const { cluster } = await start(3);
+  const user = await cluster.client("ann");
+  const ask = () => Promise.all([0, 1, 2].map((at) => user.request("GET", "/subscriptions", undefined, at)));
+  expect((await ask()).map(({ status }) => status)).toEqual([200, 200, 200]);
+  await revokeToken(cluster.app, user.token_id);
+  expect((await ask()).map(({ status }) => status)).toEqual([401, 401, 401]);
+});
+
+test("a server killed while it deletes leaves the rest to the others, and each deletion is done exactly once", async () => {
+  const { cluster, sql } = await start(3, { deletion_pause: "200ms" });
+  const user = await cluster.client("ann");
+  await sql("create table done (subscription bigint)");
+  await sql(`create function note() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(0.005); insert into done values (new.id); return new; end $$`);
+  await sql(
+    "create trigger note after update of deleted on subscriptions for each row when (new.deleted is not null) execute function note()",
+  );
+  const amount = 200;
+  const subscriptions = times(amount, (n) => ({ feed_url: `https://a.example/${n}`, guid: guidOf(n) }));
+  await user.request("POST", "/subscriptions", { subscriptions });
+  await Promise.all(times(amount, (n) => user.request("DELETE", `/subscriptions/${guidOf(n)}`, undefined, 0)));
+  while ((await sql("select 1 from done")).length < 20) await Bun.sleep(5);
+  await cluster.processes[0]?.kill();
+  expect((await sql("select 1 from deletions where status = 'PENDING'")).length).toBeGreaterThan(0);
+  await settled((path) => user.request("GET", path, undefined, 1));
+  const done = (await sql("select subscription from done")).map(({ subscription }) => Number(subscription));
+  expect(done.length).toBe(amount);
+  expect(new Set(done).size).toBe(amount);
+  expect(await sql("select distinct status from deletions")).toEqual([{ status: "SUCCESS" }]);
+});
+
+test("servers that start at once on an empty database migrate it once", async () => {
+  const { name, url } = await newDatabase();
+  const processes = await Promise.all(times(3, () => startProcess({ database_url: url })));
+  await Promise.all(processes.map((one) => one.kill()));
+  const connection = (await sharedPostgres()).connect(name);
+  expect((await connection.unsafe("select name from podkeep_migration")).length).toBe(1);
+  await connection.close();
+});

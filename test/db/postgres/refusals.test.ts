@@ -1,0 +1,95 @@
+// Databases that can't be used: one clear line that names the server and never the password.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { openDatabase } from "../../../src/db/open.ts";
+import { sharedPostgres } from "../../support/database.ts";
+
+setDefaultTimeout(30_000);
+
+const OPTIONS = {
+  busy_timeout: 1000,
+  database_pool: 2,
+  database_timeout: 2000,
+  use: "command",
+  backup_dir: null,
+} as const;
+const SECRET = "correct-horse";
+
+/** The line that an operator gets instead of a database. */
+async function refusal(url: string, migrate: "start" | "command" = "start"): Promise<string> {
+  const opened = openDatabase(url, { ...OPTIONS, migrate });
+  const error = await opened.then(
+    () => null,
+    (reason) => reason,
+  );
+  await opened.then(
+    (database) => database.close(),
+    () => {},
+  );
+  expect(error).toMatchObject({ code: "config" });
+  expect(error.message).not.toContain("\n");
+  expect(error.message).not.toContain(SECRET);
+  return error.message;
+}
+
+test.each([
+  ["postgres://podkeep:correct-horse@[nonsense/x", /^The address of PostgreSQL can't be read/],
+  ["postgres://podkeep:correct-horse@host:port/x", /^The address of PostgreSQL can't be read/],
+  ["postgres://pod%zzkeep:correct-horse@host/x", /^The address of PostgreSQL can't be read/],
+  ["postgres://podkeep:correct-horse@127.0.0.1:1/x", /^PostgreSQL at 127\.0\.0\.1:1 can't be reached$/],
+  [
+    "postgres://podkeep:correct-horse@no.such.host.invalid/x",
+    /^PostgreSQL at no\.such\.host\.invalid:5432 can't be reached$/,
+  ],
+])("%s", async (url, message) => {
+  expect(await refusal(url)).toMatch(message);
+});
+
+test("wrong credentials name the server and the user", async () => {
+  const { port } = await sharedPostgres();
+  const server = `127.0.0.1:${port}`;
+  expect(await refusal(`postgres://postgres:${SECRET}@${server}/postgres`)).toBe(
+    `PostgreSQL at ${server} refuses the login of postgres`,
+  );
+});
+
+test("a database that does not exist is named", async () => {
+  const server = await sharedPostgres();
+  expect(await refusal(server.url("nowhere"))).toBe(`PostgreSQL at 127.0.0.1:${server.port} has no database nowhere`);
+});
+
+async function newDatabase(name: string, statement: string, template?: string): Promise<string> {
+  const server = await sharedPostgres();
+  await server.createDatabase(name, template);
+  const connection = server.connect(name);
+  await connection.unsafe(statement);
+  await connection.close();
+  return server.url(name);
+}
+
+test("a database of another program is refused and stays as it was", async () => {
+  const url = await newDatabase("foreign_tables", "create table orders (id integer)");
+  expect(await refusal(url)).toMatch(/^foreign_tables on 127\.0\.0\.1:\d+ is not a database of podkeep/);
+  expect(await tablesOf("foreign_tables")).toEqual(["orders"]);
+});
+
+test("a database of a newer podkeep is refused", async () => {
+  const url = await newDatabase(
+    "newer",
+    "insert into podkeep_migration (name, timestamp) values ('9999_future', '2030-01-01')",
+    "migrated",
+  );
+  expect(await refusal(url)).toMatch(/9999_future.*use a newer podkeep/);
+});
+
+test("where migrating is left to the command, an empty database is refused and stays empty", async () => {
+  const url = await newDatabase("unmigrated", "select 1");
+  expect(await refusal(url, "command")).toMatch(/run podkeep migrate/);
+  expect(await tablesOf("unmigrated")).toEqual([]);
+});
+
+async function tablesOf(name: string): Promise<unknown[]> {
+  const connection = (await sharedPostgres()).connect(name);
+  const rows = await connection.unsafe("select tablename from pg_tables where schemaname = 'public' order by 1");
+  await connection.close();
+  return rows.map((row: { tablename: string }) => row.tablename);
+}

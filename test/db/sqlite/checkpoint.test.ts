@@ -1,0 +1,62 @@
+// The write-ahead log and the thread that empties it, in the executable.
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { openTestApp } from "../../support/app.ts";
+import { install } from "../../support/server.ts";
+
+/** Pages from which a thread moves the log; without one a commit does it at sixteen times as many. */
+const LARGE_LOG = 1000;
+
+interface Log {
+  log: number;
+  checkpointed: number;
+}
+
+test("a large write-ahead log is moved into the database file while the server runs", async () => {
+  const program = install();
+  const token = await program.user("alice");
+  const server = await program.serve();
+  const reader = new Database(program.database, { readonly: true });
+  const state = () => reader.query<Log, []>("pragma wal_checkpoint(noop)").get() ?? { log: 0, checkpointed: 0 };
+
+  let written = 0;
+  for (let request = 0; written <= LARGE_LOG; request++) {
+    const subscriptions = Array.from({ length: 500 }, (_, item) => ({
+      feed_url: `https://a.example/${request}/${item}`,
+    }));
+    expect((await server.request(token, "POST", "/subscriptions", { subscriptions })).status).toBe(200);
+    written = Math.max(written, state().log);
+    expect(request).toBeLessThan(100);
+  }
+  const unmoved = () => state().log - state().checkpointed;
+  for (let tries = 0; unmoved() >= LARGE_LOG && tries < 500; tries++) await Bun.sleep(10);
+  expect(unmoved()).toBeLessThan(LARGE_LOG);
+
+  reader.close();
+  expect(await server.end("SIGTERM")).toBe(0);
+}, 30_000);
+
+test("where the system has no thread left, writes go on", async () => {
+  const server = await openTestApp();
+  const user = await server.user();
+  const { Worker } = globalThis;
+  let refused = 0;
+  globalThis.Worker = class extends Worker {
+    constructor(...given: ConstructorParameters<typeof Worker>) {
+      refused++;
+      super(...given);
+      this.terminate();
+      throw new Error("Resource temporarily unavailable");
+    }
+  };
+  try {
+    for (let request = 0; refused < 2 && request < 100; request++) {
+      const subscriptions = Array.from({ length: 500 }, (_, n) => ({ feed_url: `https://a.example/${request}/${n}` }));
+      expect((await user.request("POST", "/subscriptions", { subscriptions })).status).toBe(200);
+    }
+    expect(refused).toBe(2);
+  } finally {
+    globalThis.Worker = Worker;
+    await server.close();
+  }
+});

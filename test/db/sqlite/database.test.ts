@@ -1,0 +1,141 @@
+// The embedded engine at work: first use, snapshots, group commit, other processes on the file.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { sql } from "kysely";
+import { databaseFile } from "../../../src/config/settings.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp({ busy_timeout: "300ms" });
+  user = await server.user();
+});
+afterEach(() => server.close());
+
+test("many requests at once are answered from the first moment on", async () => {
+  await server.reopen();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => user.request("GET", "/subscriptions")));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+test("acknowledged writes are on disk with the settings that keep them there", async () => {
+  expect(await server.sql("pragma journal_mode")).toEqual([{ journal_mode: "wal" }]);
+  const pragma = (name: string) => server.app.database.write(({ kysely }) => sql.raw(`pragma ${name}`).execute(kysely));
+  expect((await pragma("synchronous")).rows).toEqual([{ synchronous: 2 }]);
+  expect((await pragma("foreign_keys")).rows).toEqual([{ foreign_keys: 1 }]);
+});
+
+describe("reads", () => {
+  test("hold what was answered a moment before, whoever else reads and writes meanwhile", async () => {
+    const others = await Promise.all(Array.from({ length: 4 }, () => server.user()));
+    const work = others.map(async (one) => {
+      for (let n = 0; n < 25; n++) {
+        const { guid } = await one.add(`https://${n}.example/`);
+        expect((await one.request("GET", `/subscriptions/${guid}`)).status).toBe(200);
+        await one.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+        expect((await one.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(false);
+        expect((await one.request("GET", "/subscriptions?per_page=1")).body.total).toBe(n + 1);
+      }
+    });
+    await Promise.all(work);
+  });
+
+  test("never see half of a write", async () => {
+    const both = (feed: string) => ({
+      subscriptions: [1, 2, 3].map((n) => ({ feed_url: `https://${feed}.example/${n}`, guid: guidOf(n) })),
+    });
+    await user.request("POST", "/subscriptions", both("start"));
+    let writing = true;
+    const readers = Array.from({ length: 4 }, async () => {
+      while (writing) {
+        await Bun.sleep(0);
+        const { body } = await user.request("GET", "/subscriptions");
+        const hosts = body.subscriptions.map((item: { feed_url: string }) => new URL(item.feed_url).host);
+        expect(new Set(hosts).size).toBe(1);
+        expect(body.total).toBe(3);
+      }
+    });
+    for (let n = 0; n < 50; n++) await user.request("POST", "/subscriptions", both(`host${n}`));
+    writing = false;
+    await Promise.all(readers);
+  });
+});
+
+describe("writes that share a commit", () => {
+  test("stand or fall each by itself", async () => {
+    await server.sql(`create trigger refuse before insert on subscriptions when new.feed_url like '%bad%'
+      begin select raise(abort, 'refused'); end`);
+    const statuses = await Promise.all(
+      Array.from({ length: 30 }, async (_, n) => {
+        const feed_url = `https://${n % 3 === 0 ? "bad" : "good"}.example/${n}`;
+        return (await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url }] })).status;
+      }),
+    );
+    expect(statuses).toEqual(Array.from({ length: 30 }, (_, n) => (n % 3 === 0 ? 500 : 200)));
+    expect((await user.changes()).map((item) => new URL(item.feed_url).host)).toEqual(Array(20).fill("good.example"));
+  });
+
+  test("begin again where one of them brings down the whole transaction, as a full disk does", async () => {
+    await server.sql(`create trigger refuse before insert on subscriptions when new.feed_url like '%bad%'
+      begin select raise(rollback, 'all is lost'); end`);
+    const statuses = await Promise.all(
+      ["a", "b", "bad", "c", "bad", "d"].map(async (name) => {
+        const subscriptions = [{ feed_url: `https://${name}.example/` }];
+        return (await user.request("POST", "/subscriptions", { subscriptions })).status;
+      }),
+    );
+    expect(statuses).toEqual([200, 200, 500, 200, 500, 200]);
+    expect(await user.changes()).toHaveLength(4);
+  });
+
+  test("of one user get their stamps in the order of their commits", async () => {
+    const items = await Promise.all(Array.from({ length: 50 }, (_, n) => user.add(`https://${n}.example/`)));
+    const stamps = items.map((item) => item.subscription_changed);
+    expect(new Set(stamps).size).toBe(50);
+    expect((await user.changes()).map((item) => item.subscription_changed)).toEqual([...stamps].sort());
+  });
+});
+
+test("two processes write to one file, and no change of either is lost to who follows the feed", async () => {
+  const other = Bun.spawn(
+    [process.execPath, Bun.fileURLToPath(import.meta.resolve("./writer.ts")), server.folder, user.id, "60"],
+    {
+      stderr: "inherit",
+    },
+  );
+  server.clock.set(Date.now());
+  const known = new Set<string>();
+  let since = "";
+  const follow = async () => {
+    for (const item of await user.changes(since)) {
+      known.add(item.feed_url);
+      since = item.subscription_changed;
+    }
+  };
+  for (let n = 0; n < 60; n++) {
+    const { status } = await user.request("POST", "/subscriptions", {
+      subscriptions: [{ feed_url: `https://ours.example/${n}` }],
+    });
+    expect([200, 503]).toContain(status);
+    if (status === 503) n--;
+    await follow();
+  }
+  expect(await other.exited).toBe(0);
+  await follow();
+  expect(known.size).toBe(120);
+  expect((await user.request("GET", "/subscriptions?per_page=1")).body.total).toBe(120);
+});
+
+test("while another program keeps the file locked, reads go on and writes are 503 with Retry-After", async () => {
+  await user.add("https://a.example/", guidOf(1));
+  const other = new Sqlite(databaseFile(server.app.config));
+  other.run("begin immediate");
+  const refused = await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  expect(refused).toMatchObject({ status: 503, body: { code: "503", message: "Service is temporarily unavailable" } });
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect((await user.request("GET", `/subscriptions/${guidOf(1)}`)).body.is_subscribed).toBe(true);
+  other.close();
+  expect((await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false })).status).toBe(200);
+});

@@ -1,0 +1,166 @@
+// Which files are opened, made and refused, and that a refused one is left as it was.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openApp } from "../../../src/app.ts";
+import { readConfig } from "../../../src/config/settings.ts";
+import { addSubscriptions } from "../../../src/services/subscriptions.ts";
+import { createUser, listUsers } from "../../../src/services/users.ts";
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "podkeep-"));
+  file = join(folder, "podkeep.db");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (data_dir = folder) => openApp(readConfig({ data_dir }, {}).config);
+const contents = () => Bun.SHA256.hash(readFileSync(file), "hex");
+
+/** A database of ours with something in it, on which `change` was run. */
+async function makeOurs(change?: string) {
+  const app = await open();
+  const { id } = await createUser(app, "ann");
+  const subscriptions = Array.from({ length: 500 }, (_, n) => ({ feed_url: `https://many.example/${n}` }));
+  await addSubscriptions(app, id, { subscriptions });
+  await app.close();
+  const sqlite = new Sqlite(file);
+  sqlite.run("pragma wal_checkpoint(truncate)");
+  if (change) sqlite.run(change);
+  sqlite.close();
+}
+
+async function expectRefused(message: string) {
+  const before = contents();
+  await expect(open()).rejects.toMatchObject({ code: "config", message: expect.stringContaining(message) });
+  expect(contents()).toBe(before);
+}
+
+test("the folder and the files are the owner's alone", async () => {
+  const inner = join(folder, "a", "b");
+  const app = await open(inner);
+  await createUser(app, "ann");
+  expect(statSync(inner).mode & 0o777).toBe(0o700);
+  const files = readdirSync(inner).sort();
+  expect(files).toEqual(["podkeep.db", "podkeep.db-shm", "podkeep.db-wal", "podkeep.lock"]);
+  for (const name of files) expect(statSync(join(inner, name)).mode & 0o777).toBe(0o600);
+  await app.close();
+});
+
+test("an empty file becomes a database", async () => {
+  writeFileSync(file, "");
+  const app = await open();
+  await createUser(app, "ann");
+  await app.close();
+});
+
+test("what was closed opens again with everything in it", async () => {
+  await makeOurs();
+  const app = await open();
+  expect(await listUsers(app)).toMatchObject([{ name: "ann", subscriptions: 500 }]);
+  await app.close();
+});
+
+test("what was closed is one file, the write-ahead log moved into it", async () => {
+  const app = await open();
+  const { id } = await createUser(app, "ann");
+  await addSubscriptions(app, id, { subscriptions: [{ feed_url: "https://a.example/" }] });
+  await app.close();
+  expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+});
+
+test("two that open a new file at once both get it", async () => {
+  const apps = await Promise.all([open(), open(), open()]);
+  await createUser(apps[0], "ann");
+  for (const app of apps) expect(await listUsers(app)).toHaveLength(1);
+  for (const app of apps) await app.close();
+});
+
+test("a file that can't be opened as a database is not kept open: a failing disk is asked again at each request", async () => {
+  writeFileSync(file, "These are my podcasts:\n".repeat(500));
+  await expect(open()).rejects.toMatchObject({ code: "config" });
+  const { ino } = statSync(file);
+  const inode = (fd: string) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.ino;
+  expect(readdirSync("/proc/self/fd").filter((fd) => inode(fd) === ino)).toEqual([]);
+});
+
+describe("is refused and left as it was:", () => {
+  test("a database of a newer program, with both versions named", async () => {
+    await makeOurs("insert into podkeep_migration (name, timestamp) values ('9999_future', '')");
+    await expectRefused("The database has schema version 9999_future, this program knows up to 0001_start");
+  });
+
+  test("a database of another program", async () => {
+    const sqlite = new Sqlite(file);
+    sqlite.run("create table songs (title text)");
+    sqlite.close();
+    await expectRefused(`${file} is not a database of podkeep`);
+  });
+
+  test("a database of another program in WAL mode", async () => {
+    const sqlite = new Sqlite(file);
+    sqlite.run("pragma journal_mode = wal");
+    sqlite.run("create table songs (title text)");
+    sqlite.close();
+    await expectRefused(`${file} is not a database of podkeep`);
+  });
+
+  test("a file that is no database", async () => {
+    writeFileSync(file, "These are my podcasts:\n".repeat(500));
+    await expectRefused(`${file} can't be opened as a database`);
+  });
+
+  test("a damaged database", async () => {
+    await makeOurs();
+    const bytes = readFileSync(file);
+    bytes.fill(0xa5, 8192, bytes.length - 8192);
+    writeFileSync(file, bytes);
+    await expectRefused("is damaged");
+  });
+
+  test("a database that was cut off", async () => {
+    await makeOurs();
+    writeFileSync(file, readFileSync(file).subarray(0, 10_000));
+    await expectRefused(file);
+  });
+
+  test("a folder where the file should be, and a file where the folder should be", async () => {
+    mkdirSync(file);
+    await expect(open()).rejects.toMatchObject({ code: "config", message: expect.stringContaining("EISDIR") });
+    const blocked = join(folder, "file");
+    writeFileSync(blocked, "mine");
+    await expect(open(blocked)).rejects.toMatchObject({
+      code: "config",
+      message: expect.stringContaining("data folder"),
+    });
+    expect(readFileSync(blocked, "utf8")).toBe("mine");
+  });
+
+  test("one whose migration fails: nothing of it is left half done", async () => {
+    await makeOurs("delete from podkeep_migration");
+    const schema = () => {
+      const sqlite = new Sqlite(file);
+      const rows = sqlite.query("select name, sql from sqlite_schema where name <> 'users' order by name").all();
+      sqlite.close();
+      return rows;
+    };
+    const change = new Sqlite(file);
+    change.run("pragma foreign_keys = on");
+    change.run("delete from users");
+    change.run("drop table users");
+    change.close();
+    const before = schema();
+    await expect(open()).rejects.toMatchObject({
+      code: "config",
+      message: expect.stringContaining("could not be migrated: table"),
+    });
+    expect(schema()).toEqual(before);
+    const sqlite = new Sqlite(file);
+    expect(sqlite.query("select name from sqlite_schema where name = 'users'").all()).toEqual([]);
+    sqlite.close();
+  });
+});

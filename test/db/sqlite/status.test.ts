@@ -1,0 +1,49 @@
+// What the embedded engine tells of its file to those who watch the server.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { copyFileSync, renameSync } from "node:fs";
+import { databaseFile } from "../../../src/config/settings.ts";
+import { createMetrics, type Metrics } from "../../../src/http/metrics.ts";
+import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
+
+let metrics: Metrics;
+let server: TestApp;
+let file: string;
+
+beforeEach(async () => {
+  metrics = createMetrics();
+  server = await openTestApp({}, { probe: metrics.probe });
+  file = databaseFile(server.app.config);
+});
+afterEach(() => server.close());
+
+async function scrape(): Promise<string> {
+  return (await metrics.fetch(server.app, new Request("http://127.0.0.1:9042/metrics"))).text();
+}
+
+test("a database file that was moved away makes the metrics say so, without old figures, until it is back", async () => {
+  expect(await scrape()).toContain("podkeep_users 0");
+  renameSync(file, `${file}.old`);
+  const text = await scrape();
+  expect(text).toContain("podkeep_database_up 0");
+  expect(text).not.toContain("podkeep_users");
+  renameSync(`${file}.old`, file);
+  expect(await scrape()).toContain("podkeep_database_up 1");
+});
+
+test("a copy in the place of the database file is not taken for it", async () => {
+  copyFileSync(file, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+  expect(server.app.database.check()).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("writes that wait together share a commit", async () => {
+  const user = await server.user();
+  await Promise.all([1, 2, 3, 4, 5].map((count) => user.add(`https://${count}.example/`, guidOf(count))));
+  const shared = (await scrape()).match(/podkeep_commit_transactions_bucket\{le="1"\} (\d+)\n.*le="8"\} (\d+)/s);
+  expect(Number(shared?.[1])).toBeLessThan(Number(shared?.[2]));
+});
+
+test("the size of the write-ahead log is told", async () => {
+  await server.user();
+  expect((await server.app.database.status()).wal_bytes).toBeGreaterThan(0);
+});

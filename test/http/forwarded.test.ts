@@ -1,0 +1,63 @@
+// Links and client addresses behind proxies: forwarded headers count only from those that are trusted.
+import { afterEach, describe, expect, test } from "bun:test";
+import type { SettingName } from "../../src/config/settings.ts";
+import { createOrigins } from "../../src/http/forwarded.ts";
+import { ORIGIN, openTestApp, type TestApp } from "../support/app.ts";
+
+const FORWARDED = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "pods.example" };
+
+let server: TestApp;
+afterEach(() => server?.close());
+
+async function originOfNext(settings: Partial<Record<SettingName, string>>, headers = {}, address?: string) {
+  server = await openTestApp(settings);
+  const user = await server.user();
+  await user.add("https://a.example/");
+  await user.add("https://b.example/");
+  const all = { Authorization: `Bearer ${user.token}`, ...headers };
+  const { body } = await server.send("GET", "/v1/subscriptions?per_page=1", { headers: all, address: address ?? "" });
+  return body.next.split("/v1/")[0];
+}
+
+describe("links bear", () => {
+  const proxied = { trusted_proxies: "192.0.2.7, 2001:db8::/32" };
+  test("the address that was asked", async () => {
+    expect(await originOfNext({}, FORWARDED, "192.0.2.7")).toBe(ORIGIN);
+  });
+  test("the proxy's address, if it is trusted", async () => {
+    expect(await originOfNext(proxied, FORWARDED, "192.0.2.7")).toBe("https://pods.example");
+  });
+  test("the proxy's address, seen through a dual-stack socket or by a range", async () => {
+    expect(await originOfNext(proxied, FORWARDED, "::ffff:192.0.2.7")).toBe("https://pods.example");
+    await server.close();
+    expect(await originOfNext(proxied, FORWARDED, "2001:db8::5")).toBe("https://pods.example");
+  });
+  test("the address that was asked, where another forwards it", async () => {
+    expect(await originOfNext(proxied, FORWARDED, "192.0.2.8")).toBe(ORIGIN);
+  });
+  test("no nonsense that a trusted proxy lets through", async () => {
+    const odd = { "X-Forwarded-Proto": "javascript", "X-Forwarded-Host": 'evil.example/"><' };
+    expect(await originOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
+  });
+  test("the public address from the settings before all else", async () => {
+    const settings = { ...proxied, public_url: "https://sync.example/podkeep/" };
+    expect(await originOfNext(settings, FORWARDED, "192.0.2.7")).toBe("https://sync.example/podkeep");
+  });
+});
+
+describe("the client's address", () => {
+  const { addressOf } = createOrigins({ trusted_proxies: ["10.0.0.0/8", "::1"] });
+  const seen = (peer: string, forwarded?: string) =>
+    addressOf(new Request(ORIGIN, { headers: forwarded === undefined ? {} : { "X-Forwarded-For": forwarded } }), peer);
+  const cases: [string, string, string | undefined, string][] = [
+    ["is the peer's", "192.0.2.1", undefined, "192.0.2.1"],
+    ["is the peer's, whatever it claims", "192.0.2.1", "198.51.100.1", "192.0.2.1"],
+    ["is the last one that a trusted proxy saw", "10.0.0.1", "203.0.113.9, 198.51.100.1", "198.51.100.1"],
+    ["is found through several trusted proxies", "::1", "203.0.113.9, 198.51.100.1, 10.1.1.1", "198.51.100.1"],
+    ["is the proxy's where the header holds no address", "10.0.0.1", "unknown", "10.0.0.1"],
+    ["is the proxy's where it sends none", "10.0.0.1", undefined, "10.0.0.1"],
+  ];
+  for (const [name, peer, forwarded, expected] of cases) {
+    test(name, () => expect(seen(peer, forwarded)).toBe(expected));
+  }
+});

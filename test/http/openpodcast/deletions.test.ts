@@ -1,0 +1,66 @@
+// The endpoint of deletions: statuses and the published texts.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  user = await server.user();
+  await user.add("https://a.example/", guidOf(1));
+});
+afterEach(() => server.close());
+
+test("tells that a deletion is pending and then that it is done", async () => {
+  const deletion_id = await user.remove(guidOf(1));
+  expect(await user.request("GET", `/deletions/${deletion_id}`)).toMatchObject({
+    status: 200,
+    body: { deletion_id, status: "PENDING", message: "Deletion is pending" },
+  });
+  await server.drain();
+  expect((await user.request("GET", `/v1/deletions/${deletion_id}`)).body).toEqual({
+    deletion_id,
+    status: "SUCCESS",
+    message: "Subscription deleted successfully",
+  });
+});
+
+test("tells that a deletion was called off and why", async () => {
+  const deletion_id = await user.remove(guidOf(1));
+  await user.add("https://a.example/");
+  const { body } = await user.request("GET", `/deletions/${deletion_id}`);
+  expect(body).toEqual({
+    deletion_id,
+    status: "FAILURE",
+    message:
+      "The deletion process encountered an error and was rolled back: called off, because the subscription was added again",
+  });
+});
+
+test("asked again while pending, a deletion keeps its id; each later one has an id of its own", async () => {
+  expect([await user.remove(guidOf(1)), await user.remove(guidOf(1))]).toEqual([1, 1]);
+  await server.drain();
+  await user.add("https://a.example/");
+  expect(await user.remove(guidOf(1))).toBe(2);
+});
+
+test("two requests at once for the same deletion share one record", async () => {
+  const ids = await Promise.all(Array.from({ length: 8 }, () => user.remove(guidOf(1))));
+  expect(new Set(ids)).toEqual(new Set([1]));
+});
+
+test("is 404 for an id that was never given out, however large", async () => {
+  for (const id of ["2", "999999999999999", "9007199254740993", "99999999999999999999999999"]) {
+    expect(await user.request("GET", `/deletions/${id}`)).toMatchObject({ status: 404, body: { code: "404" } });
+  }
+});
+
+test("is 405 for an id that is no positive integer", async () => {
+  for (const id of ["0", "-1", "1.5", "1e3", "abc", "0x1", "01", "%201", "١"]) {
+    expect(await user.request("GET", `/deletions/${id}`)).toMatchObject({
+      status: 405,
+      body: { message: "Input could not be validated", details: ["id: Not a positive integer"] },
+    });
+  }
+});

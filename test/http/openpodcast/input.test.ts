@@ -1,0 +1,286 @@
+// Bad input on every route: the right error, its reason, and nothing half applied.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+const ONE = `/subscriptions/${guidOf(1)}`;
+const NIL = "00000000-0000-0000-0000-000000000000";
+const MAX = "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF";
+
+let server: TestApp;
+let user: TestUser;
+let before: unknown;
+
+beforeEach(async () => {
+  server = await openTestApp({ max_body: "20000", max_items: "100" });
+  user = await server.user();
+  await user.add("https://a.example/", guidOf(1));
+  before = await user.changes();
+});
+afterEach(async () => {
+  expect(await user.changes()).toEqual(before as unknown[]);
+  await server.close();
+});
+
+const invalid = (detail: string) => ({
+  status: 405,
+  body: { code: "405", message: "Input could not be validated", details: [detail] },
+});
+
+describe("a body is refused that is", () => {
+  const broken = (text: string) => [text, "body: Malformed JSON in request body"] as const;
+  const post: [string, string, string][] = [
+    ["empty", ...broken("")],
+    ["broken", ...broken('{"subscriptions": [')],
+    ["followed by something", ...broken('{"subscriptions": []} x')],
+    ["nested too deeply", ...broken("[".repeat(19_000))],
+    ["null", "null", "body: expected object, received null"],
+    ["an array", "[]", "body: expected object, received array"],
+    ["text", '"subscriptions"', "body: expected object, received string"],
+    ["without subscriptions", "{}", "subscriptions: required"],
+    ["null where an array should be", '{"subscriptions":null}', "subscriptions: expected array, received null"],
+    ["an object where an array should be", '{"subscriptions":{}}', "subscriptions: expected array, received object"],
+    ["hiding its field in a prototype", '{"__proto__":{"subscriptions":[]}}', "subscriptions: required"],
+    ["holding an item that is null", '{"subscriptions":[null]}', "subscriptions.0: expected object, received null"],
+    ["holding an item that is text", '{"subscriptions":["a"]}', "subscriptions.0: expected object, received string"],
+    ["holding an item without an address", '{"subscriptions":[{}]}', "subscriptions.0.feed_url: required"],
+    [
+      "holding one good item and one whose address is null",
+      '{"subscriptions":[{"feed_url":"https://b.example/"},{"feed_url":null}]}',
+      "subscriptions.1.feed_url: expected string, received null",
+    ],
+    [
+      "holding an item whose address is a number",
+      '{"subscriptions":[{"feed_url":1}]}',
+      "subscriptions.0.feed_url: expected string, received number",
+    ],
+  ];
+  for (const [name, body, detail] of post) {
+    test(`${name} (POST)`, async () => {
+      expect(await user.request("POST", "/subscriptions", body)).toMatchObject(invalid(detail));
+    });
+  }
+
+  const patch: [string, string, string][] = [
+    ["broken", ...broken('{"is_subscribed": fals')],
+    ["null", "null", "body: expected object, received null"],
+    ["an array", "[]", "body: expected object, received array"],
+    ["wrong in is_subscribed", '{"is_subscribed":"false"}', "is_subscribed: expected boolean, received string"],
+    ["null in is_subscribed", '{"is_subscribed":null}', "is_subscribed: expected boolean, received null"],
+    ["0 in is_subscribed", '{"is_subscribed":0}', "is_subscribed: expected boolean, received number"],
+    ["no UUID in new_guid", '{"new_guid":"x"}', "new_guid: Invalid GUID"],
+    ["null in new_guid", '{"new_guid":null}', "new_guid: expected string, received null"],
+    ["the nil UUID in new_guid", `{"new_guid":"${NIL}"}`, "new_guid: Invalid GUID"],
+    ["the max UUID in new_guid", `{"new_guid":"${MAX}"}`, "new_guid: Invalid GUID"],
+    ["a number in new_feed_url", '{"new_feed_url":1}', "new_feed_url: expected string, received number"],
+    ["null in new_feed_url", '{"new_feed_url":null}', "new_feed_url: expected string, received null"],
+    ["empty in new_feed_url", '{"new_feed_url":""}', "new_feed_url: No protocol present"],
+    [
+      "a foreign protocol in new_feed_url",
+      '{"new_feed_url":"file:///etc/passwd"}',
+      "new_feed_url: Only http and https are supported",
+    ],
+  ];
+  for (const [name, body, detail] of patch) {
+    test(`${name} (PATCH)`, async () => {
+      expect(await user.request("PATCH", ONE, body)).toMatchObject(invalid(detail));
+    });
+  }
+
+  test("wrong in several places: all are told, up to twenty", async () => {
+    const both = await user.request("PATCH", ONE, { is_subscribed: 1, new_guid: 2 });
+    expect(both.body.details).toHaveLength(2);
+    const many = await user.request("POST", "/subscriptions", { subscriptions: Array(100).fill(1) });
+    expect(many.body.details).toHaveLength(20);
+  });
+});
+
+describe("of the body's form", () => {
+  const WRITES: [string, string, string][] = [
+    ["POST", "/subscriptions", '{"subscriptions":[]}'],
+    ["PATCH", ONE, "{}"],
+  ];
+  const send = (method: string, path: string, body: string | Uint8Array | ReadableStream, type: string | null) =>
+    server.send(method, path, {
+      body,
+      headers: { Authorization: `Bearer ${user.token}`, ...(type === null ? {} : { "Content-Type": type }) },
+    });
+
+  test("only application/json in UTF-8 is taken", async () => {
+    const refused = ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/ld+json", ""];
+    for (const [method, path, body] of WRITES) {
+      for (const type of [...refused, "application/json; charset=latin1", "application/json, text/plain"]) {
+        expect(await send(method, path, body, type)).toMatchObject(invalid("Content-Type: must be application/json"));
+      }
+      const bytes = new TextEncoder().encode(body);
+      expect(await send(method, path, bytes, null)).toMatchObject(invalid("Content-Type: must be application/json"));
+      for (const type of ["application/json", "Application/JSON;charset=UTF-8", 'application/json ; charset="utf-8"']) {
+        expect(await send(method, path, body, type)).toMatchObject({ status: 200 });
+      }
+    }
+  });
+
+  test("bytes that are no UTF-8 are refused", async () => {
+    for (const [method, path] of WRITES) {
+      const body = Buffer.from('{"subscriptions":[{"feed_url":"https://b.example/\xe9"}]}', "latin1");
+      expect(await send(method, path, body, "application/json")).toMatchObject(invalid("body: must be UTF-8"));
+    }
+  });
+
+  test("more bytes than the limit are 413, announced or not", async () => {
+    for (const [method, path] of WRITES) {
+      const body = JSON.stringify({ subscriptions: [{ feed_url: `https://b.example/${"x".repeat(20_000)}` }] });
+      const whole = await send(method, path, body, "application/json");
+      expect(whole).toMatchObject({ status: 413, body: { code: "413", message: "Request body is too large" } });
+      const chunks = new Blob([body]).stream();
+      expect(await send(method, path, chunks, "application/json")).toMatchObject({ status: 413 });
+    }
+  });
+
+  test("more items than the limit are 413, and none of them is added", async () => {
+    const subscriptions = Array.from({ length: 101 }, (_, n) => ({ feed_url: `https://many.example/${n}` }));
+    expect(await user.request("POST", "/subscriptions", { subscriptions })).toMatchObject({ status: 413 });
+  });
+});
+
+describe("an item fails by itself for", () => {
+  const long = (bytes: number) => `https://b.example/${"x".repeat(bytes - "https://b.example/".length)}`;
+  const addresses: [string, string][] = [
+    ["podnews.net/rss", "No protocol present"],
+    ["//podnews.net/rss", "No protocol present"],
+    ["localhost:8080/feed", "No protocol present"],
+    ["podnews.net:443/rss", "No protocol present"],
+    ["", "No protocol present"],
+    [" https://b.example/", "No protocol present"],
+    ["ftp://b.example/", "Only http and https are supported"],
+    ["feed://b.example/", "Only http and https are supported"],
+    ["javascript:alert(1)", "Only http and https are supported"],
+    ["httpx://b.example/", "Only http and https are supported"],
+    ["https://", "Not a valid URL"],
+    ["https:b.example/", "Not a valid URL"],
+    ["https:///b.example/", "Not a valid URL"],
+    ["https://@/", "Not a valid URL"],
+    ["https://[::1/", "Not a valid URL"],
+    ["https://b.example:99999/", "Not a valid URL"],
+    ["https://b example/", "Not a valid URL"],
+    ["https://b.example\\@c.example/", "Not a valid URL"],
+    ["https://b.example/\0", "Not a valid URL"],
+    ["https://b.example/\n", "Not a valid URL"],
+    ["https://b.example/feed ", "Not a valid URL"],
+    ["https://b.example/\ud800", "Not a valid URL"],
+    ["\ud800", "Not a valid URL"],
+    [long(8193), "Too long"],
+    [long(8192).replace("x", "é"), "Too long"],
+  ];
+  for (const [feed_url, message] of addresses) {
+    test(`the address ${JSON.stringify(feed_url.slice(0, 30))}: ${message}`, async () => {
+      expect(await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url }] })).toMatchObject({
+        status: 200,
+        body: { success: [], failure: [{ feed_url, message }] },
+      });
+      const patched = await user.request("PATCH", ONE, { new_feed_url: feed_url, is_subscribed: false });
+      expect(patched).toMatchObject(invalid(`new_feed_url: ${message}`));
+    });
+  }
+
+  const guids = ["", "x", guidOf(2).slice(1), `${guidOf(2)}0`, `{${guidOf(2)}}`, `urn:uuid:${guidOf(2)}`, NIL, MAX];
+  for (const guid of [...guids, "\0", null, 1, true, [], { a: 1 }]) {
+    test(`the guid ${JSON.stringify(guid)}`, async () => {
+      const feed_url = "https://b.example/";
+      const { body } = await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });
+      expect(body).toEqual({ success: [], failure: [{ feed_url, message: "guid is not a valid UUID" }] });
+    });
+  }
+});
+
+describe("a path is refused", () => {
+  const guids = ["x", "%00", "%zz", "%ff", guidOf(1).slice(1), `${guidOf(1)}0`, NIL, MAX, "null", "%F0%9F%8E%A7"];
+  for (const guid of guids) {
+    test(`whose guid is ${guid}, whatever the method`, async () => {
+      for (const [method, body] of [["GET"], ["PATCH", {}], ["DELETE"], ["HEAD"]] as const) {
+        const { status, body: answer } = await user.request(method, `/subscriptions/${guid}`, body);
+        expect(status).toBe(405);
+        if (method !== "HEAD") expect(answer.details).toEqual(["guid: Invalid GUID"]);
+      }
+    });
+  }
+
+  const unknown = ["/", "/v1", "/v1/", "/v2/subscriptions", "/v1/v1/subscriptions", "/SUBSCRIPTIONS"];
+  for (const path of [...unknown, "/subscriptions/", "//subscriptions", "/subscriptions/a/b", "/deletions"]) {
+    test(`that nobody knows: ${path}`, async () => {
+      for (const method of ["GET", "POST", "OPTIONS", "PURGE"]) {
+        const { status, body } = await user.request(method, path);
+        expect(status).toBe(404);
+        expect(body).toEqual({ code: "404", message: "Resource not found" });
+      }
+    });
+  }
+
+  const methods: [string, string, string[]][] = [
+    ["/subscriptions", "GET, HEAD, POST", ["PUT", "PATCH", "DELETE", "PURGE"]],
+    [ONE, "GET, HEAD, PATCH, DELETE", ["POST", "PUT", "PURGE"]],
+    ["/deletions/1", "GET, HEAD", ["POST", "PUT", "PATCH", "DELETE", "PURGE"]],
+    ["/openapi.json", "GET, HEAD", ["POST", "PUT", "PATCH", "DELETE"]],
+  ];
+  for (const [path, allow, others] of methods) {
+    test(`with a method that it doesn't have: ${path} allows ${allow}`, async () => {
+      for (const prefix of ["", "/v1"]) {
+        for (const method of others) {
+          const { status, body, headers } = await user.request(method, prefix + path);
+          expect(status).toBe(405);
+          expect(body).toEqual({ code: "405", message: "Method not allowed" });
+          expect(headers.get("allow")).toBe(allow);
+        }
+      }
+    });
+  }
+});
+
+describe("a query is refused", () => {
+  const NO_PAGE = "Not a positive integer";
+  const NO_DATE = "Not an RFC 3339 date-time with Z or an offset";
+  const numbers = ["0", "-1", "1.5", "1e2", "x", "", "%20", "+1", "01", "0x10", "NaN", "null", "٣"];
+  for (const name of ["page", "per_page"]) {
+    for (const value of numbers) {
+      test(`${name}=${value}`, async () => {
+        expect(await user.request("GET", `/subscriptions?${name}=${value}`)).toMatchObject(
+          invalid(`${name}: ${NO_PAGE}`),
+        );
+      });
+    }
+  }
+
+  const dates = [
+    ["x", "2026", "2026-01-01", "1767225600", "1767225600000", "null", "%00"],
+    ["2026-01-01T00:00:00", "2026-01-01T00:00Z", "2026-01-01%2000:00:00Z", "20260101T000000Z", "26-01-01T00:00:00Z"],
+    ["2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-13-01T00:00:00Z"],
+    ["2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-32T00:00:00Z", "2026-01-01T24:00:00Z"],
+    ["2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00,5Z"],
+    ["2026-01-01T00:00:00%2B24:00", "2026-01-01T00:00:00%2B0100", "2026-01-01T00:00:00%2B01", "2026-01-01T00:00:00GMT"],
+    ["%202026-01-01T00:00:00Z", "2026-01-01T00:00:00Z%0A", "-2026-01-01T00:00:00Z", "%2B012026-01-01T00:00:00Z"],
+  ].flat();
+  for (const since of dates) {
+    test(`since=${since}`, async () => {
+      expect(await user.request("GET", `/subscriptions?since=${since}`)).toMatchObject(invalid(`since: ${NO_DATE}`));
+    });
+  }
+
+  for (const cursor of ["", "x", "%00", "MTIz", Buffer.from(`-1/${guidOf(1)}`).toString("base64url")]) {
+    test(`cursor=${cursor}`, async () => {
+      const answer = await user.request("GET", `/subscriptions?cursor=${cursor}`);
+      expect(answer).toMatchObject(invalid("cursor: Not a cursor of this server"));
+    });
+  }
+
+  for (const query of ["page=1&page=2", "per_page=1&per_page=1", "since=&since=", "cursor=a&cursor=b"]) {
+    test(`with a parameter twice: ${query}`, async () => {
+      expect(await user.request("GET", `/subscriptions?${query}`)).toMatchObject({
+        status: 405,
+        body: { code: "405" },
+      });
+    });
+  }
+
+  test("but never for a parameter that nobody knows", async () => {
+    expect((await user.request("GET", "/subscriptions?pages=0&x=%00")).status).toBe(200);
+  });
+});

@@ -1,0 +1,178 @@
+// The description at /openapi.json: complete, stable, and true of real answers.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import Ajv2020 from "ajv/dist/2020";
+import addFormats from "ajv-formats";
+import { z } from "zod";
+import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+const Media = z.looseObject({ schema: z.unknown(), example: z.unknown().optional(), examples: z.unknown().optional() });
+const Body = z.looseObject({ content: z.record(z.string(), Media).optional() });
+const Document = z.looseObject({
+  openapi: z.string(),
+  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({ example: z.unknown().optional() })) }),
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.looseObject({
+        operationId: z.string(),
+        summary: z.string(),
+        security: z.array(z.unknown()),
+        requestBody: Body.optional(),
+        responses: z.record(z.string(), Body),
+      }),
+    ),
+  ),
+});
+
+let server: TestApp;
+let user: TestUser;
+let document: z.infer<typeof Document>;
+
+beforeEach(async () => {
+  server = await openTestApp({ failed_logins: "1", max_items: "2" });
+  user = await server.user();
+  document = Document.parse((await server.send("GET", "/openapi.json")).body);
+});
+afterEach(() => server.close());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+
+function validator() {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats(ajv);
+  // Feed addresses may hold spaces and names in any script, which the RFC's grammar does not know.
+  ajv.addFormat("url", { type: "string", validate: (text: string) => URL.canParse(text) });
+  ajv.addSchema(document, "document");
+  return ajv;
+}
+
+function expectValid(pointer: string, value: unknown) {
+  const validate = validator().compile({ $ref: `document#${pointer}` });
+  validate(value);
+  expect(validate.errors ?? []).toEqual([]);
+}
+
+const escaped = (key: string) =>
+  key.replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("{", "%7B").replaceAll("}", "%7D");
+
+/** The answer has a status that the operation declares, and a body as that is described. */
+function expectDescribed(path: string, method: string, answer: Answer) {
+  const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
+  expect(Object.keys(responses)).toContain(String(answer.status));
+  if (!responses[answer.status]?.content) return expect(answer.body).toBe("");
+  expect(answer.headers.get("content-type")).toStartWith("application/json");
+  const pointer = `/paths/${escaped(path)}/${method.toLowerCase()}/responses/${answer.status}/content/application~1json/schema`;
+  expectValid(pointer, answer.body);
+}
+
+test("is the one that was reviewed", () => {
+  const { info: _, ...rest } = document;
+  expect(rest).toMatchSnapshot();
+});
+
+test("is served at both prefixes, without credentials", async () => {
+  expect((await server.send("GET", "/v1/openapi.json")).body).toEqual(document);
+  expect(document.openapi).toBe("3.1.0");
+});
+
+test("names each operation once, and every error that it may answer with", () => {
+  const errors = Object.fromEntries(
+    operations().map(({ operation }) => [
+      operation.operationId,
+      Object.keys(operation.responses)
+        .filter((status) => Number(status) >= 400)
+        .map(Number),
+    ]),
+  );
+  expect(errors).toEqual({
+    listSubscriptions: [401, 405, 429, 500, 503],
+    addSubscriptions: [401, 405, 413, 429, 500, 503],
+    getSubscription: [401, 404, 405, 410, 429, 500, 503],
+    patchSubscription: [401, 404, 405, 413, 429, 500, 503],
+    deleteSubscription: [401, 404, 405, 429, 500, 503],
+    getDeletion: [401, 404, 405, 429, 500, 503],
+  });
+});
+
+test("has an example for every body, and each example is valid", () => {
+  const schemas = Object.entries(document.components.schemas);
+  expect(schemas.length).toBeGreaterThan(8);
+  for (const [name, { example }] of schemas) {
+    expect(example, name).toBeDefined();
+    expectValid(`/components/schemas/${name}`, example);
+  }
+});
+
+describe("is true of real answers:", () => {
+  const FEED = "https://bücher.example/a b?key=1";
+  const one = (n: number) => `/subscriptions/${guidOf(n)}`;
+
+  test("of every operation", async () => {
+    const list = "/subscriptions";
+    const item = "/subscriptions/{guid}";
+    const steps: [string, string, string, unknown, number][] = [
+      ["POST", list, list, { subscriptions: [{ feed_url: FEED, guid: guidOf(1) }, { feed_url: "x" }] }, 200],
+      [
+        "POST",
+        list,
+        list,
+        { subscriptions: [{ feed_url: "https://b.example/" }, { feed_url: "https://c.example/" }] },
+        200,
+      ],
+      ["POST", list, list, { subscriptions: [{ feed_url: 1 }] }, 405],
+      ["POST", list, list, { subscriptions: Array(3).fill({ feed_url: FEED }) }, 413],
+      ["GET", list, `${list}?per_page=1`, undefined, 200],
+      ["GET", list, `${list}?per_page=1&page=2`, undefined, 200],
+      ["GET", list, `${list}?page=x`, undefined, 405],
+      ["GET", item, one(1), undefined, 200],
+      ["GET", item, one(9), undefined, 404],
+      ["GET", item, "/subscriptions/x", undefined, 405],
+      ["PATCH", item, one(1), { new_guid: guidOf(2), is_subscribed: false, new_feed_url: "https://d.example/" }, 200],
+      ["PATCH", item, one(2), {}, 200],
+      ["PATCH", item, one(9), {}, 404],
+      ["PATCH", item, one(2), { is_subscribed: 1 }, 405],
+      ["GET", item, one(1), undefined, 200],
+      ["DELETE", item, one(2), undefined, 202],
+      ["DELETE", item, one(9), undefined, 404],
+      ["DELETE", item, "/subscriptions/x", undefined, 405],
+      ["GET", "/deletions/{id}", "/deletions/1", undefined, 200],
+      ["GET", "/deletions/{id}", "/deletions/2", undefined, 404],
+      ["GET", "/deletions/{id}", "/deletions/x", undefined, 405],
+    ];
+    for (const [method, path, address, body, status] of steps) {
+      const answer = await user.request(method, address, body);
+      expect([method, address, answer.status]).toEqual([method, address, status]);
+      expectDescribed(path, method, answer);
+    }
+    await server.drain();
+    expectDescribed(item, "GET", await user.request("GET", one(1)));
+    expectDescribed(list, "GET", await user.request("GET", list));
+    expectDescribed("/deletions/{id}", "GET", await user.request("GET", "/deletions/1"));
+    const unchanged = await user.request("GET", list, undefined, { "If-None-Match": "*" });
+    expectDescribed(list, "GET", unchanged);
+  });
+
+  test("of every operation without credentials, with too many failures, and where the database is broken", async () => {
+    await server.sql("alter table guids rename to gone");
+    await server.sql("alter table deletions rename to lost");
+    await server.sql("alter table subscriptions rename to missing");
+    const bodies: Record<string, unknown> = { POST: { subscriptions: [{ feed_url: FEED }] }, PATCH: {} };
+    for (const { path, method } of operations()) {
+      const address = path.replace("{guid}", guidOf(1)).replace("{id}", "1");
+      const failed = await server.send(method, address);
+      expect(failed.status).toBe(401);
+      expectDescribed(path, method, failed);
+      const broken = await user.request(method, address, bodies[method]);
+      expect(broken.status).toBe(500);
+      expectDescribed(path, method, broken);
+      await server.send(method, address, { address: "192.0.2.1" });
+      const limited = await server.send(method, address, { address: "192.0.2.1" });
+      expect(limited.status).toBe(429);
+      expectDescribed(path, method, limited);
+    }
+  });
+});

@@ -1,0 +1,211 @@
+// The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one database.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { openApp } from "../../src/app.ts";
+import { pauseAfter } from "../../src/services/deletion-worker.ts";
+import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+
+const A = guidOf(1);
+const MINUTE = 60_000;
+
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp({ deletion_attempts: "4", deletion_pause: "1m", deletion_pause_max: "10m" });
+  user = await server.user("ann");
+  await user.add("https://a.example/", A);
+});
+afterEach(() => server.close());
+
+const record = (id = 1) => showDeletion(server.app, "ann", id);
+const statusOf = async (id = 1) => (await user.request("GET", `/deletions/${id}`)).body.status;
+
+test("pauses grow fourfold up to the longest", () => {
+  const settings = { ...server.app.config, deletion_pause: 1000, deletion_pause_max: 60_000 };
+  expect([1, 2, 3, 4, 5, 100].map((attempts) => pauseAfter(attempts, settings))).toEqual([
+    1000, 4000, 16_000, 60_000, 60_000, 60_000,
+  ]);
+});
+
+describe("a deletion that fails", () => {
+  beforeEach(async () => {
+    await user.remove(A);
+    await server.failDeletions("the disk is on fire");
+  });
+
+  test("is rolled back whole and tried again after each pause, not before", async () => {
+    const before = await user.changes();
+    const attempts: number[] = [];
+    for (let minute = 0; minute <= 16; minute++) {
+      await server.drain();
+      attempts.push((await record()).attempts);
+      server.clock.advance(MINUTE);
+    }
+    expect(attempts).toEqual([1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4]);
+    expect((await user.changes())[0]).toMatchObject({ guid: before[0].guid, is_subscribed: true });
+  });
+
+  test("is PENDING between attempts, and an admin sees why it failed", async () => {
+    await server.drain();
+    expect((await user.request("GET", "/deletions/1")).body).toEqual({
+      deletion_id: 1,
+      status: "PENDING",
+      message: "Deletion is pending",
+    });
+    expect(await record()).toMatchObject({ attempts: 1, error: "the disk is on fire", run_after: START + MINUTE });
+  });
+
+  test("succeeds at the next attempt when the cause is gone", async () => {
+    await server.drain();
+    await server.failDeletions(null);
+    await server.drain();
+    expect(await statusOf()).toBe("PENDING");
+    server.clock.advance(MINUTE);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+    expect((await user.request("GET", `/subscriptions/${A}`)).status).toBe(410);
+  });
+
+  test("is FAILURE after the last attempt, says why, and the subscription comes back in the change feed", async () => {
+    const since = (await user.changes())[0].subscription_changed;
+    for (let n = 0; n < 4; n++) {
+      await server.drain();
+      server.clock.advance(10 * MINUTE);
+    }
+    expect((await user.request("GET", "/deletions/1")).body).toEqual({
+      deletion_id: 1,
+      status: "FAILURE",
+      message:
+        "The deletion process encountered an error and was rolled back: the disk is on fire (attempt 4, the last one)",
+    });
+    expect(await user.changes(since)).toMatchObject([{ guid: A, is_subscribed: true }]);
+    expect((await user.request("GET", `/subscriptions/${A}`)).status).toBe(200);
+    await server.failDeletions(null);
+    expect(await user.remove(A)).toBe(2);
+    await server.drain();
+    expect([await statusOf(1), await statusOf(2)]).toEqual(["FAILURE", "SUCCESS"]);
+  });
+
+  test("does not hold up the others", async () => {
+    await server.failDeletions("only this one", A);
+    for (const n of [2, 3, 4]) {
+      await user.add(`https://${n}.example/`, guidOf(n));
+      await user.remove(guidOf(n));
+    }
+    await server.drain();
+    expect(await Promise.all([1, 2, 3, 4].map(statusOf))).toEqual(["PENDING", "SUCCESS", "SUCCESS", "SUCCESS"]);
+  });
+});
+
+describe("a pending deletion", () => {
+  test("survives a restart", async () => {
+    await user.remove(A);
+    await server.reopen();
+    expect(await statusOf()).toBe("PENDING");
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+  });
+
+  test("keeps its count and its pause over a restart", async () => {
+    await user.remove(A);
+    await server.failDeletions("no");
+    await server.drain();
+    await server.failDeletions(null);
+    await server.reopen();
+    await server.drain();
+    expect(await record()).toMatchObject({ status: "PENDING", attempts: 1 });
+    server.clock.advance(MINUTE);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+  });
+
+  test("whose server died in each attempt ends as FAILURE", async () => {
+    await user.remove(A);
+    await server.sql("update deletions set attempts = 4");
+    await server.drain();
+    expect((await user.request("GET", "/deletions/1")).body.message).toEndWith(
+      ": the server stopped in the middle of the last attempt (attempt 4, the last one)",
+    );
+  });
+
+  test("written while the clock was ahead is due now", async () => {
+    server.clock.set(START + 365 * 24 * 60 * MINUTE);
+    await user.remove(A);
+    server.clock.set(START);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+  });
+
+  test("whose pause was reckoned while the clock was a little ahead waits no longer than the longest pause", async () => {
+    await user.remove(A);
+    await server.failDeletions("no");
+    server.clock.advance(5 * MINUTE);
+    await server.drain();
+    await server.failDeletions(null);
+    server.clock.set(START);
+    await server.drain();
+    expect(await statusOf()).toBe("PENDING");
+    server.clock.advance(10 * MINUTE);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+  });
+
+  test("that was never tried is due though the clock went back a little", async () => {
+    await user.remove(A);
+    server.clock.set(START - 5 * MINUTE);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+  });
+
+  test("is due though the clock stands at 1970 now", async () => {
+    await user.remove(A);
+    server.clock.set(0);
+    await server.drain();
+    expect(await statusOf()).toBe("SUCCESS");
+    expect((await user.changes())[0].deleted > (await user.changes())[0].subscription_changed).toBe(true);
+  });
+});
+
+test("two workers on one database do each record once", async () => {
+  const other = await openApp(server.app.config, { clock: server.clock });
+  try {
+    for (let n = 2; n <= 40; n++) {
+      await user.add(`https://${n}.example/`, guidOf(n));
+      await user.remove(guidOf(n));
+    }
+    const before = (await server.sql("select clock from users"))[0]?.["clock"];
+    await Promise.all([server.drain(), other.worker.drain(), server.drain(), other.worker.drain()]);
+    const records = await listDeletions(server.app, { user: "ann" });
+    expect(records.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(Array(39).fill("SUCCESS 1"));
+    expect((await server.sql("select clock from users"))[0]?.["clock"]).toBe(Number(before) + 39);
+  } finally {
+    await other.close();
+  }
+});
+
+test("more records than a batch are all done, and each user's feed tells them one by one", async () => {
+  const subscriptions = Array.from({ length: 600 }, (_, n) => ({
+    feed_url: `https://m.example/${n}`,
+    guid: guidOf(n + 2),
+  }));
+  await user.request("POST", "/subscriptions", { subscriptions });
+  await Promise.all(subscriptions.map(({ guid }) => user.remove(guid)));
+  await server.drain();
+  const tombstones = (await user.changes("", 500)).filter((item) => item.deleted);
+  expect(tombstones).toHaveLength(600);
+  expect(new Set(tombstones.map((item) => item.deleted)).size).toBe(600);
+});
+
+test("started, it carries out a new request without being asked, and stops when told", async () => {
+  server.app.worker.start();
+  await user.remove(A);
+  const path = "/deletions/1";
+  while ((await statusOf()) === "PENDING") await Bun.sleep(1);
+  expect((await user.request("GET", path)).body.status).toBe("SUCCESS");
+  await server.app.worker.stop();
+  await user.add("https://a.example/");
+  expect(await user.remove(A)).toBe(2);
+  await Bun.sleep(20);
+  expect(await statusOf(2)).toBe("PENDING");
+});

@@ -1,0 +1,171 @@
+// The real app on a real database of its own, with a clock and ids that the test holds.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { type App, openApp } from "../../src/app.ts";
+import type { Ids } from "../../src/clock.ts";
+import { readConfig, type SettingName } from "../../src/config/settings.ts";
+import { createHttp, type Http } from "../../src/http/server.ts";
+import type { Probe } from "../../src/metrics.ts";
+import { issueToken } from "../../src/services/tokens.ts";
+import { createUser } from "../../src/services/users.ts";
+import { createStore, type Store } from "./database.ts";
+import { walkPages } from "./pages.ts";
+
+export const ORIGIN = "http://podkeep.test";
+export const START = Date.parse("2026-01-01T00:00:00Z");
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+  headers: Headers;
+}
+
+export interface TestUser {
+  id: string;
+  name: string;
+  token: string;
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Adds one feed and gives its item of the answer. */
+  add(feed_url: string, guid?: string): Promise<Answer["body"]>;
+  /** Asks for a deletion and gives its id. */
+  remove(guid: string): Promise<number>;
+  /** All items that changed later than `since`, by following `next`. */
+  changes(since?: string, per_page?: number): Promise<Answer["body"][]>;
+}
+
+/** The n-th guid of a test. */
+export const guidOf = (n: number) => `${n.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
+
+export interface TestApp {
+  app: App;
+  http: Http;
+  folder: string;
+  clock: { now(): number; set(ms: number): void; advance(ms: number): void };
+  /** Makes a user with a token of write scope. */
+  user(name?: string): Promise<TestUser>;
+  /** A user's client with another token. */
+  as(user: TestUser, token: string): TestUser;
+  send(
+    method: string,
+    path: string,
+    options?: { body?: string | Uint8Array | ReadableStream; headers?: Record<string, string>; address?: string },
+  ): Promise<Answer>;
+  sql: Store["sql"];
+  failDeletions: Store["failDeletions"];
+  /** Runs all due deletions to their end; in tests the worker does not run by itself. */
+  drain(): Promise<void>;
+  /** Closes everything and opens the same database again. */
+  reopen(): Promise<void>;
+  /** Opens the database again that the test has closed. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Ids that are the same in every run. */
+function countingIds(): Ids {
+  let count = 0;
+  return {
+    random(length) {
+      count++;
+      const digits = count
+        .toString(32)
+        .replace(/[0-9a-v]/g, (digit) => "abcdefghijklmnopqrstuvwxyz234567".charAt(parseInt(digit, 32)));
+      return digits.padStart(length, "a");
+    },
+  };
+}
+
+export async function openTestApp(
+  settings: Partial<Record<SettingName, string>> = {},
+  given: { log?: Logger; probe?: Probe } = {},
+): Promise<TestApp> {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
+  let now = START;
+  const clock = {
+    now: () => now,
+    set: (ms: number) => {
+      now = ms;
+    },
+    advance: (ms: number) => {
+      now += ms;
+    },
+  };
+  const ids = countingIds();
+  const store = await createStore(folder);
+  const { config } = readConfig({ ...store.settings, ...settings }, {});
+  const open = () => openApp(config, { clock, ids, ...given });
+  let users = 0;
+
+  const test: TestApp = {
+    app: await open(),
+    http: undefined as unknown as Http,
+    folder,
+    clock,
+    async user(name = `user${++users}`) {
+      const { id } = await createUser(test.app, name);
+      const { token } = await issueToken(test.app, name, { label: "test", scope: "write", expires_at: null });
+      return client(test, { id, name }, token);
+    },
+    as: (user, token) => client(test, user, token),
+    async send(method, path, { body, headers = {}, address } = {}) {
+      const url = path.startsWith("http") ? path : ORIGIN + path;
+      const request = new Request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+      const response = await test.http.fetch(request, { address });
+      const text = await response.text();
+      const json = response.headers.get("content-type")?.startsWith("application/json");
+      return { status: response.status, headers: response.headers, body: json && text ? JSON.parse(text) : text };
+    },
+    sql: store.sql,
+    failDeletions: store.failDeletions,
+    drain: () => test.app.worker.drain(),
+    async reopen() {
+      await test.app.close();
+      await test.open();
+    },
+    async open() {
+      test.app = await open();
+      test.http = createHttp(test.app);
+    },
+    async close() {
+      await test.app.close();
+      await store.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  test.http = createHttp(test.app);
+  return test;
+}
+
+function client(test: TestApp, { id, name }: { id: string; name: string }, token: string): TestUser {
+  const user: TestUser = {
+    id,
+    name,
+    token,
+    request(method, path, body, headers = {}) {
+      const all = { Authorization: `Bearer ${token}`, ...headers };
+      if (body === undefined) return test.send(method, path, { headers: all });
+      return test.send(method, path, {
+        headers: { "Content-Type": "application/json", ...all },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
+    },
+    async add(feed_url, guid) {
+      const { body } = await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });
+      return body.success[0] ?? body.failure[0];
+    },
+    async remove(guid) {
+      return (await user.request("DELETE", `/subscriptions/${guid}`)).body.deletion_id;
+    },
+    async changes(since = "", per_page = 50) {
+      const items = [];
+      const read = async (link: string) => (await user.request("GET", link)).body;
+      const pages = walkPages(`/subscriptions?since=${since}&per_page=${per_page}`, read);
+      for await (const page of pages) items.push(...page.subscriptions);
+      return items;
+    },
+  };
+  return user;
+}

@@ -1,0 +1,142 @@
+// Several server processes on one database, and clients that may ask any of them.
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type App, openApp } from "../../src/app.ts";
+import { readConfig, type SettingName } from "../../src/config/settings.ts";
+import { issueToken } from "../../src/services/tokens.ts";
+import { createUser } from "../../src/services/users.ts";
+import { walkPages } from "./pages.ts";
+import { track } from "./server.ts";
+
+export interface Process {
+  pid: number;
+  address: string;
+  kill(): Promise<void>;
+}
+
+export interface Cluster {
+  /** For what an admin does: the same database, in the process of the test. */
+  app: App;
+  processes: Process[];
+  client(name: string): Promise<Client>;
+  close(): Promise<void>;
+}
+
+type Settings = Partial<Record<SettingName, string>>;
+
+/** Starts `podkeep serve`; resolves when it answers. */
+export async function startProcess(settings: Settings): Promise<Process> {
+  const flags = Object.entries(settings).map(([name, value]) => `--${name.replaceAll("_", "-")}=${value}`);
+  const command = [process.execPath, join(import.meta.dir, "../../cli/main.ts"), "serve", "--port=0", ...flags];
+  // To a file, for nobody would empty a pipe.
+  const file = join(tmpdir(), `podkeep-serve-${crypto.randomUUID()}.log`);
+  const log = openSync(file, "a");
+  const child = track(Bun.spawn(command, { stdout: log, stderr: log }));
+  closeSync(log);
+  for (;;) {
+    const printed = readFileSync(file, "utf8");
+    const address = /listens on (http:[^,\s]+)/.exec(printed)?.[1];
+    if (child.exitCode !== null) throw new Error(printed);
+    if (!address) await Bun.sleep(10);
+    else {
+      const kill = async () => {
+        child.kill("SIGKILL");
+        await child.exited;
+        rmSync(file, { force: true });
+      };
+      return { pid: child.pid, address, kill };
+    }
+  }
+}
+
+export async function startCluster(size: number, settings: Settings): Promise<Cluster> {
+  const app = await openApp(readConfig(settings, {}).config);
+  const processes = await Promise.all(Array.from({ length: size }, () => startProcess(settings)));
+  return {
+    app,
+    processes,
+    async client(name) {
+      await createUser(app, name);
+      const { id, token } = await issueToken(app, name, { label: "test", scope: "write", expires_at: null });
+      return new Client(processes, token, id);
+    },
+    async close() {
+      await Promise.all(processes.map((one) => one.kill()));
+      await app.close();
+    },
+  };
+}
+
+export interface Reply {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+
+/** Asks one process after the other, as behind a load balancer. */
+export class Client {
+  #turn = 0;
+
+  constructor(
+    readonly processes: Process[],
+    readonly token: string,
+    readonly token_id: string,
+  ) {}
+
+  /** @param at index of the process to ask; without it, the next one */
+  async request(method: string, path: string, body?: unknown, at = this.#turn++): Promise<Reply> {
+    const { address } = this.processes[at % this.processes.length] as Process;
+    const response = await fetch(address + path, {
+      method,
+      headers: { Authorization: `Bearer ${this.token}`, "Content-Type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() };
+  }
+
+  add(feed_url: string, guid?: string): Promise<Reply> {
+    return this.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Item = any;
+
+const placeOf = ({ subscription_changed, guid_changed = "", deleted = "" }: Item): string =>
+  [subscription_changed, guid_changed, deleted].sort().at(-1);
+
+/** A client that only ever asks for what changed since it asked last. */
+export class Reader {
+  readonly known = new Map<string, Item>();
+  #since = "";
+
+  constructor(
+    private readonly client: Client,
+    private readonly per_page: number,
+  ) {}
+
+  get guids(): string[] {
+    return [...this.known.keys()].sort();
+  }
+
+  /** Walks once to the end of the change feed, each page from another process. */
+  async catchUp(): Promise<void> {
+    let latest = this.#since;
+    const read = async (link: string) => {
+      const { pathname, search } = new URL(link, "http://any");
+      const { status, body } = await this.client.request("GET", pathname + search);
+      return { status, ...body };
+    };
+    const pages = walkPages(`/subscriptions?since=${this.#since}&per_page=${this.per_page}`, read);
+    for await (const { status, subscriptions } of pages) {
+      if (status === 503) return;
+      for (const item of subscriptions) {
+        if (item.new_guid) this.known.delete(item.guid);
+        this.known.set(item.new_guid ?? item.guid, { ...item, guid: undefined, new_guid: undefined });
+        if (placeOf(item) > latest) latest = placeOf(item);
+      }
+    }
+    this.#since = latest;
+  }
+}

@@ -1,0 +1,114 @@
+// Where a test's data lie: a file, or a database on PostgreSQL where PODKEEP_TEST_ENGINE says so.
+import { Database as Sqlite } from "bun:sqlite";
+import { openApp } from "../../src/app.ts";
+import { databaseFile, readConfig, type SettingName } from "../../src/config/settings.ts";
+import { type PostgresServer, startPostgres } from "./postgres.ts";
+
+export interface Store {
+  settings: Partial<Record<SettingName, string>>;
+  /** Runs SQL over a connection of its own, as another program would, and gives the rows. */
+  sql(text: string): Promise<Record<string, unknown>[]>;
+  /** Makes every deletion, or that of one guid, fail with this reason, until it is called with null. */
+  failDeletions(reason: string | null, guid?: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Makes an empty store; what belongs to a file goes to `folder`. */
+export function createStore(folder: string): Promise<Store> {
+  return process.env["PODKEEP_TEST_ENGINE"] === "postgres" ? createPostgresStore() : createSqliteStore(folder);
+}
+
+async function createSqliteStore(folder: string): Promise<Store> {
+  const settings = { data_dir: folder };
+  const file = databaseFile(readConfig(settings, {}).config);
+  const sql: Store["sql"] = async (text) => {
+    const sqlite = new Sqlite(file);
+    try {
+      sqlite.run("pragma busy_timeout = 5000");
+      return sqlite.query<Record<string, unknown>, []>(text).all();
+    } finally {
+      sqlite.close();
+    }
+  };
+  return {
+    settings,
+    sql,
+    async failDeletions(reason, guid) {
+      await sql("drop trigger if exists refuse");
+      if (reason === null) return;
+      await sql(`create trigger refuse before update of deleted on subscriptions ${onlyOf(guid)}
+        begin select raise(abort, '${reason}'); end`);
+    },
+    async remove() {},
+  };
+}
+
+const onlyOf = (guid?: string) => (guid ? `when (old.guid = '${guid}')` : "");
+
+let shared: Promise<PostgresServer> | undefined;
+let databases = 0;
+const TEMPLATE = "migrated";
+
+/** The server that all tests of a run share; test/end.ts ends it with the run. */
+export function sharedPostgres(): Promise<PostgresServer> {
+  shared ??= startPostgres(false).then(async (server) => {
+    await server.createDatabase(TEMPLATE);
+    await (await openApp(readConfig({ database_url: server.url(TEMPLATE) }, {}).config)).close();
+    return server;
+  });
+  return shared;
+}
+
+export async function endSharedPostgres(): Promise<void> {
+  await (await shared)?.remove();
+}
+
+const plain = (value: unknown) => (typeof value === "bigint" ? Number(value) : value);
+
+// A database that a test has only filled is emptied for the next one: making one takes longer than most tests.
+const emptied: string[] = [];
+
+async function createPostgresStore(): Promise<Store> {
+  const server = await sharedPostgres();
+  const empty = emptied.pop();
+  const name = empty ?? `test${++databases}`;
+  if (!empty) await server.createDatabase(name, TEMPLATE);
+  let altered = false;
+  let removed = false;
+  const run = async (text: string, database = name) => {
+    const connection = server.connect(database);
+    try {
+      const rows: Record<string, unknown>[] = await connection.unsafe(text);
+      return rows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])),
+      );
+    } finally {
+      await connection.close();
+    }
+  };
+  const sql: Store["sql"] = (text) => {
+    altered ||= !/^(select|insert|update|delete) /i.test(text);
+    return run(text);
+  };
+  return {
+    settings: { database_url: server.url(name), database_pool: "5" },
+    sql,
+    async failDeletions(reason, guid) {
+      await sql("drop trigger if exists refuse on subscriptions");
+      if (reason === null) return;
+      await sql(`create or replace function refuse() returns trigger language plpgsql as
+        $$ begin raise exception '${reason}'; end $$`);
+      await sql(`create trigger refuse before update of deleted on subscriptions for each row ${onlyOf(guid)}
+        execute function refuse()`);
+    },
+    async remove() {
+      if (removed) return;
+      removed = true;
+      if (altered) await run(`drop database ${name} with (force)`, "postgres");
+      else {
+        await run("delete from users");
+        emptied.push(name);
+      }
+    },
+  };
+}

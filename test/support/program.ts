@@ -1,0 +1,106 @@
+// The program as a process of its own, with a data folder of its own.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Subprocess } from "bun";
+import { track } from "./server.ts";
+
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into output of every shape
+  json: any;
+}
+
+export const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
+
+/** Makes a folder and the means to run `program` on it; of the caller's environment only `more` reaches it. */
+export function openProgram(program: string[] = SOURCE, more: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-cli-"));
+  const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data"), ...more };
+  const started: Subprocess[] = [];
+  function note<Child extends Subprocess>(child: Child): Child {
+    started.push(child);
+    return track(child);
+  }
+  const spawn = (args: string[], stdin: "ignore" | Blob = "ignore") =>
+    note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" }));
+  /** Starts the program with its output going to a file. */
+  const spawnInto = (fd: number, args: string[]) =>
+    note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" }));
+
+  /** Starts the program on a terminal; `screen` waits until this stands there. */
+  function spawnOnTerminal(args: string[], extra: Record<string, string> = {}) {
+    let text = "";
+    const data = (_: unknown, bytes: Uint8Array) => {
+      text += new TextDecoder().decode(bytes);
+    };
+    const terminal = { cols: 200, rows: 50, data };
+    const child = note(
+      Bun.spawn([...program, ...args], { cwd: folder, env: { ...env, TERM: "xterm", ...extra }, terminal }),
+    );
+    async function screen(pattern: RegExp): Promise<RegExpExecArray> {
+      for (;;) {
+        const found = pattern.exec(Bun.stripANSI(text));
+        if (found) return found;
+        if (child.exitCode !== null) throw new Error(`The program ended: ${text}`);
+        await Bun.sleep(10);
+      }
+    }
+    /** All that was shown, colours included, once it has ended. */
+    async function ended() {
+      const code = await child.exited;
+      child.terminal?.close();
+      return { code, shown: text };
+    }
+    return { child, screen, type: (keys: string) => child.terminal?.write(keys), ended };
+  }
+
+  async function run(args: string[], input?: string): Promise<Ran> {
+    const child = spawn(args, input === undefined ? "ignore" : new Blob([input]));
+    const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    return { code, out, err, json: args.includes("--json") ? JSON.parse(code === 0 ? out : err || out) : null };
+  }
+
+  /** Starts a server on a free port and waits until it listens. */
+  async function serve(args: string[] = []) {
+    const child = spawn(["serve", "--port", "0", ...args]);
+    const reader = child.stdout.getReader();
+    let log = "";
+    /** Reads the log until this stands in it. */
+    async function until(text: string): Promise<string> {
+      while (!log.includes(text)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`The server ended: ${log}${await child.stderr.text()}`);
+        log += new TextDecoder().decode(value);
+      }
+      return log;
+    }
+    await until("listens on");
+    const address = /http:\/\/[\d.:]+/.exec(log)?.[0] ?? "";
+    return {
+      address,
+      log,
+      child,
+      until,
+      async stop(): Promise<number> {
+        child.kill("SIGTERM");
+        return child.exited;
+      },
+    };
+  }
+  return {
+    folder,
+    data: env.PODKEEP_DATA_DIR,
+    run,
+    serve,
+    spawnInto,
+    spawnOnTerminal,
+    /** Ends what a failed test left running, and removes the folder. */
+    close() {
+      for (const child of started) child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

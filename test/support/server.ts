@@ -1,0 +1,167 @@
+// The compiled executable as its users run it: built once a run, on data folders of their own, no process left behind.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Subprocess } from "bun";
+
+const scratch = mkdtempSync(join(tmpdir(), "podkeep-executable-"));
+const running = new Set<Subprocess>();
+let building: Promise<string> | undefined;
+
+/** Leaves no process behind; test/end.ts calls it with the end of the run. */
+export function endProcesses(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+/** The path of the executable: PODKEEP_EXECUTABLE, or one that is built from what is there. */
+export function executable(): Promise<string> {
+  const given = process.env["PODKEEP_EXECUTABLE"];
+  building ??= given ? Promise.resolve(given) : build(join(scratch, "podkeep"));
+  return building;
+}
+
+async function build(outfile: string): Promise<string> {
+  const script = new URL("../../scripts/build.ts", import.meta.url).pathname;
+  const child = Bun.spawn([process.execPath, script, "--outfile", outfile], { stdout: "ignore", stderr: "pipe" });
+  if ((await child.exited) !== 0) throw new Error(`The build failed: ${await child.stderr.text()}`);
+  return outfile;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+
+export interface Server {
+  pid: number;
+  url: string;
+  /** Milliseconds from the start of the process to its first answer. */
+  started_in: number;
+  /** All that the server has written. */
+  log(): string;
+  /** Resident memory in megabytes. */
+  memory(): number;
+  /** The descriptors under which the server has a file open. */
+  descriptors(file: string): string[];
+  /** Sends a request; a body that is no text or bytes goes as JSON. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** The same with a token. */
+  request(
+    token: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** Ends the server and gives its exit code. */
+  end(signal: "SIGTERM" | "SIGKILL"): Promise<number>;
+}
+
+export interface Installation {
+  data: string;
+  database: string;
+  /** Runs a command to its end. */
+  run(args: string[], env?: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }>;
+  /** A command's words and environment, for whoever starts it. */
+  command(args: string[]): Promise<{ argv: string[]; env: Record<string, string | undefined> }>;
+  /** Starts a command. */
+  start(args: string[], env?: Record<string, string>): Promise<Subprocess>;
+  /** Makes a user and gives a token of write scope. */
+  user(name: string): Promise<string>;
+  token(user: string, ...options: string[]): Promise<{ id: string; token: string }>;
+  /** Starts the server on a free port and waits for its first answer. */
+  serve(env?: Record<string, string>): Promise<Server>;
+}
+
+/** A data folder of its own; `data` is made where a test needs it in a certain place. */
+export function install(data = mkdtempSync(join(scratch, "data-"))): Installation {
+  const environment = (env: Record<string, string>) => ({ PATH: process.env["PATH"], PODKEEP_DATA_DIR: data, ...env });
+  const logs = mkdtempSync(join(scratch, "log-"));
+  mkdirSync(data, { recursive: true });
+  let servers = 0;
+
+  const installation: Installation = {
+    data,
+    database: join(data, "podkeep.db"),
+    command: async (args) => ({ argv: [await executable(), ...args], env: environment({}) }),
+    async start(args, env = {}) {
+      return track(Bun.spawn([await executable(), ...args], { env: environment(env), stdout: "ignore" }));
+    },
+    async run(args, env = {}) {
+      const options = { env: environment(env), stdin: "ignore", stdout: "pipe", stderr: "pipe" } as const;
+      const child = Bun.spawn([await executable(), ...args], options);
+      track(child);
+      const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+      return { code, stdout, stderr };
+    },
+    async user(name) {
+      const { code, stderr } = await installation.run(["user", "create", name]);
+      if (code !== 0) throw new Error(stderr);
+      return (await installation.token(name)).token;
+    },
+    async token(user, ...options) {
+      const { code, stdout, stderr } = await installation.run(["token", "issue", user, "--json", ...options]);
+      if (code !== 0) throw new Error(stderr);
+      return JSON.parse(stdout);
+    },
+    async serve(env = {}) {
+      const file = join(logs, `${++servers}.log`);
+      const command = [await executable(), "serve", "--port", "0"];
+      const begin = performance.now();
+      const out = Bun.file(file);
+      const child = track(Bun.spawn(command, { env: environment(env), stdin: "ignore", stdout: out, stderr: out }));
+      const log = () => readFileSync(file, "utf8");
+      const url = await addressIn(log, child);
+      await fetch(`${url}/openapi.json`);
+      return connect(child, url, performance.now() - begin, log);
+    },
+  };
+  return installation;
+}
+
+/** Has a process end with the run. */
+export function track<Child extends Subprocess>(child: Child): Child {
+  running.add(child);
+  child.exited.finally(() => running.delete(child));
+  return child;
+}
+
+async function addressIn(log: () => string, child: Subprocess): Promise<string> {
+  for (;;) {
+    const url = /listens on (http:[^\s",]+)/.exec(log())?.[1];
+    if (url) return url;
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}: ${log()}`);
+    await Bun.sleep(2);
+  }
+}
+
+function connect(child: Subprocess, url: string, started_in: number, log: () => string): Server {
+  const send: Server["send"] = async (method, path, body, headers = {}) => {
+    const typed = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
+    const sent = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const response = await fetch(url + path, { method, headers: typed, ...(sent === undefined ? {} : { body: sent }) });
+    const text = await response.text();
+    const json = response.headers.get("content-type")?.startsWith("application/json");
+    return { status: response.status, headers: response.headers, body: json && text ? JSON.parse(text) : text };
+  };
+  return {
+    pid: child.pid,
+    url,
+    started_in,
+    log,
+    memory: () => Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    descriptors(file) {
+      const folder = `/proc/${child.pid}/fd`;
+      return readdirSync(folder).filter((one) => readlinkSync(join(folder, one)) === file);
+    },
+    send,
+    request: (token, method, path, body, headers = {}) =>
+      send(method, path, body, { Authorization: `Bearer ${token}`, ...headers }),
+    async end(signal) {
+      child.kill(signal);
+      return child.exited;
+    },
+  };
+}

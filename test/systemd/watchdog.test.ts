@@ -1,0 +1,78 @@
+// What systemd hears from the server that it started.
+
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { listenForDatagrams } from "../support/datagrams.ts";
+import { openProgram } from "../support/program.ts";
+
+let folder: string;
+let program: ReturnType<typeof openProgram> | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "podkeep-notify-"));
+});
+afterEach(() => {
+  program?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test.each([
+  ["a path", () => join(folder, "notify")],
+  ["an abstract name", () => `@podkeep-test-${process.pid}`],
+])("with a socket under %s it hears that the server is ready, that it lives, and that it stops", async (_, name) => {
+  const socket = listenForDatagrams(name());
+  try {
+    program = openProgram(undefined, { NOTIFY_SOCKET: name(), WATCHDOG_USEC: "100000" });
+    const server = await program.serve();
+    expect(await socket.next()).toBe("READY=1");
+    expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
+    expect(await socket.next()).toBe("WATCHDOG=1");
+    expect(await socket.next()).toBe("WATCHDOG=1");
+    const stopped = server.stop();
+    let last = await socket.next();
+    while (last === "WATCHDOG=1") last = await socket.next();
+    expect(last).toBe("STOPPING=1");
+    expect(await stopped).toBe(0);
+  } finally {
+    socket.close();
+  }
+});
+
+test("without a watchdog it hears nothing between ready and stopping", async () => {
+  const path = join(folder, "notify");
+  const socket = listenForDatagrams(path);
+  program = openProgram(undefined, { NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000", WATCHDOG_PID: "1" });
+  const server = await program.serve();
+  expect(await socket.next()).toBe("READY=1");
+  await Bun.sleep(250);
+  await server.stop();
+  expect(await socket.next()).toBe("STOPPING=1");
+  socket.close();
+});
+
+test("a server whose database can't be read any more gives no sign of life", async () => {
+  const path = join(folder, "notify");
+  const socket = listenForDatagrams(path);
+  program = openProgram(undefined, { NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000" });
+  const server = await program.serve();
+  expect(await socket.next()).toBe("READY=1");
+  expect(await socket.next()).toBe("WATCHDOG=1");
+  const sqlite = new Sqlite(join(program.data, "podkeep.db"));
+  sqlite.run("alter table users rename to gone");
+  sqlite.close();
+  await server.until("not told that all is well");
+  while (socket.take() !== null);
+  await Bun.sleep(200);
+  expect(socket.take()).toBeNull();
+  await server.stop();
+  socket.close();
+});
+
+test("a socket that nobody listens on does not keep the server from serving", async () => {
+  program = openProgram(undefined, { NOTIFY_SOCKET: join(folder, "nobody"), WATCHDOG_USEC: "100000" });
+  const server = await program.serve();
+  expect((await fetch(`${server.address}/livez`)).status).toBe(200);
+  expect(await server.stop()).toBe(0);
+});
