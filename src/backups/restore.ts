@@ -81,8 +81,8 @@ async function readKnown(config: Config): Promise<Known> {
     copyDatabase(current, copy);
     const database = await openFile(config, copy);
     try {
-      known.clock = (await database.read((on) => latestClock(on, {})))[0]?.clock ?? 0;
-      const revoked = await database.read((on) => listRevoked(on, {}));
+      known.clock = (await database.read((tx) => latestClock(tx, {})))[0]?.clock ?? 0;
+      const revoked = await database.read((tx) => listRevoked(tx, {}));
       known.revoked = revoked.map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
     } finally {
       await database.close();
@@ -96,13 +96,13 @@ async function readKnown(config: Config): Promise<Known> {
 }
 
 function renew(database: Database, clock: Clock, { clock: seen, revoked }: Known): Promise<void> {
-  return database.write(async (on) => {
-    const own = (await latestClock(on, {}))[0]?.clock ?? 0;
-    const count = (await countSubscriptions(on, {}))[0]?.count ?? 0;
+  return database.write(async (tx) => {
+    const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
+    const count = (await countSubscriptions(tx, {}))[0]?.count ?? 0;
     const base = Math.max(clock.now(), own, seen) + MARGIN;
-    await renewSubscriptions(on, { base });
-    await renewGuids(on, {});
-    await renewUsers(on, { clock: base + count, deletions: DELETIONS });
-    for (const token of revoked) await revokeToken(on, token);
+    await renewSubscriptions(tx, { base });
+    await renewGuids(tx, {});
+    await renewUsers(tx, { clock: base + count, deletions: DELETIONS });
+    for (const token of revoked) await revokeToken(tx, token);
   });
 }

@@ -1,5 +1,5 @@
 // The seam between statements and engines: everything above db/ knows a database by this interface alone.
-import type { Connection } from "./statement.ts";
+import type { Tx } from "./statement.ts";
 
 /** For those who watch the server. */
 export interface DatabaseStatus {
@@ -17,16 +17,13 @@ export interface Database {
    * @param isCurrent tells, after `work`, whether nothing of what it read has changed since it began: for engines on
    *   which asking that costs less than a snapshot
    */
-  read<T>(
-    work: (on: Connection) => Promise<T>,
-    isCurrent?: (on: Connection, result: T) => Promise<boolean>,
-  ): Promise<T>;
+  read<T>(work: (tx: Tx) => Promise<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T>;
   /**
    * Runs one write transaction and resolves when it is durable. `work` may run more than once, so it has no effect
    * outside the database. Calls with the same `queue` run one after the other.
    * @throws DomainError "unavailable" where the database can't be written now; nothing was changed, or it is unknown
    */
-  write<T>(work: (on: Connection) => Promise<T>, queue?: string): Promise<T>;
+  write<T>(work: (tx: Tx) => Promise<T>, queue?: string): Promise<T>;
   /**
    * Reads from the database and makes sure that it is still the one that others find under its name.
    * @throws DomainError "unavailable" where it is not

@@ -12,7 +12,7 @@ export interface Query {
 }
 
 /** What statements run on: a transaction or a read snapshot of one engine. */
-export interface Connection {
+export interface Tx {
   /** Builds statements; they are run by `execute`. */
   readonly kysely: Kysely<Schema>;
   /** Compiled statements, kept for the life of the engine. */
@@ -46,25 +46,19 @@ function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): Que
   return { sql: plan.sql, parameters };
 }
 
-async function run<R>(
-  on: Connection,
-  key: object,
-  build: () => Compilable<R>,
-  values: Values,
-  rows: readonly Values[],
-) {
-  let plan = on.plans.get(key);
+async function run<R>(tx: Tx, key: object, build: () => Compilable<R>, values: Values, rows: readonly Values[]) {
+  let plan = tx.plans.get(key);
   if (!plan) {
     plan = build().compile();
-    on.plans.set(key, plan);
+    tx.plans.set(key, plan);
   }
-  return (await on.execute(bind(plan, values, rows))) as R[];
+  return (await tx.execute(bind(plan, values, rows))) as R[];
 }
 
 /** Makes a function that runs one query. `build` is called once; its `p` gives a marker for each value. */
 export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P) => Compilable<R>) {
   const key = {};
-  return (on: Connection, values: P): Promise<R[]> => run(on, key, () => build(on.kysely, markers<P>()), values, []);
+  return (tx: Tx, values: P): Promise<R[]> => run(tx, key, () => build(tx.kysely, markers<P>()), values, []);
 }
 
 /**
@@ -75,14 +69,14 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
   build: (db: Kysely<Schema>, p: P, rows: Row[]) => Compilable<R>,
 ) {
   const keys = new Map(PIECES.map((size) => [size, {}]));
-  return async (on: Connection, values: P, rows: readonly Row[]): Promise<R[]> => {
+  return async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
     const results: R[] = [];
     let start = 0;
     for (const [size, key] of keys) {
       for (; rows.length - start >= size; start += size) {
         const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
         const piece = rows.slice(start, start + size);
-        results.push(...(await run(on, key, () => build(on.kysely, markers<P>(), list()), values, piece)));
+        results.push(...(await run(tx, key, () => build(tx.kysely, markers<P>(), list()), values, piece)));
       }
     }
     return results;

@@ -1,7 +1,7 @@
 // The change feed: what changed after a stamp, page by page (P2).
 
 import type { SubscriptionTable } from "../db/schema.ts";
-import type { Connection } from "../db/statement.ts";
+import type { Tx } from "../db/statement.ts";
 import type {
   Cursor,
   Subscription,
@@ -40,16 +40,16 @@ export function listChanges(
   const since = query.since ?? -1;
   const page = query.page ?? 1;
   const per_page = Math.min(query.per_page ?? DEFAULT_PER_PAGE, context.config.max_per_page);
-  return readAt(context, user_id, seen, async (on, clock) => {
+  return readAt(context, user_id, seen, async (tx, clock) => {
     if (since >= clock)
       return { total: 0, page, per_page, next: null, previous: page > 1 ? 1 : null, subscriptions: [] };
     const offset = query.cursor ? 0 : (page - 1) * per_page;
-    const start = query.cursor ?? (offset === 0 ? null : await placeOf(on, user_id, since, offset));
-    const found = start === undefined ? [] : await listItems(on, user_id, since, start, query.cursor ? 1 : 0, per_page);
+    const start = query.cursor ?? (offset === 0 ? null : await placeOf(tx, user_id, since, offset));
+    const found = start === undefined ? [] : await listItems(tx, user_id, since, start, query.cursor ? 1 : 0, per_page);
     const items = found.slice(0, per_page);
     const last = found.length > per_page ? items.at(-1) : undefined;
     const whole = offset === 0 && !query.cursor && !last;
-    const total = whole ? items.length : await countItems(on, user_id, since);
+    const total = whole ? items.length : await countItems(tx, user_id, since);
     const pages = Math.max(1, Math.ceil(total / per_page));
     return {
       total,
@@ -62,14 +62,14 @@ export function listChanges(
   });
 }
 
-async function countItems(on: Connection, user_id: string, since: number): Promise<number> {
-  const changed = (await countChanged(on, { user_id, since }))[0]?.count ?? 0;
-  const retired = (await countRetired(on, { user_id, since }))[0];
+async function countItems(tx: Tx, user_id: string, since: number): Promise<number> {
+  const changed = (await countChanged(tx, { user_id, since }))[0]?.count ?? 0;
+  const retired = (await countRetired(tx, { user_id, since }))[0];
   return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
 }
 
-async function placeOf(on: Connection, user_id: string, since: number, offset: number): Promise<Cursor | undefined> {
-  const [place] = await findPlace(on, { user_id, since, offset });
+async function placeOf(tx: Tx, user_id: string, since: number, offset: number): Promise<Cursor | undefined> {
+  const [place] = await findPlace(tx, { user_id, since, offset });
   return place && { changed_at: place.changed_at, guid: place.retired ?? "" };
 }
 
@@ -79,7 +79,7 @@ async function placeOf(on: Connection, user_id: string, since: number, offset: n
  * @param skip 1 to leave out the item at `start` itself
  */
 async function listItems(
-  on: Connection,
+  tx: Tx,
   user_id: string,
   since: number,
   start: Cursor | null,
@@ -87,9 +87,9 @@ async function listItems(
   per_page: number,
 ): Promise<Item[]> {
   const from = Math.max(since + 1, start?.changed_at ?? 0);
-  const rows = await listChanged(on, { user_id, from, limit: per_page + 1 + skip });
+  const rows = await listChanged(tx, { user_id, from, limit: per_page + 1 + skip });
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
-  const guids = await listGuidsOf(on, { user_id }, replaced);
+  const guids = await listGuidsOf(tx, { user_id }, replaced);
   const retired = Map.groupBy(
     guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
     (guid) => guid.subscription,

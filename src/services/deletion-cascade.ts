@@ -4,6 +4,6 @@ import { markDeleted } from "../store/subscriptions.ts";
 import type { Transaction } from "./transact.ts";
 
 /** Deletes a subscription and all that hangs on it; guids and addresses stay and lead to the tombstone (P3). */
-export async function cascade({ on, user_id, stamp }: Transaction, subscription: number): Promise<void> {
-  await markDeleted(on, { user_id, id: subscription, stamp: stamp() });
+export async function cascade({ tx, user_id, stamp }: Transaction, subscription: number): Promise<void> {
+  await markDeleted(tx, { user_id, id: subscription, stamp: stamp() });
 }

@@ -88,14 +88,14 @@ export function createWorker(context: Context, log: Logger): DeletionWorker {
 }
 
 async function untilNext({ database, clock, config }: Context): Promise<number> {
-  const [next] = await database.read((on) => nextDue(on, {}));
+  const [next] = await database.read((tx) => nextDue(tx, {}));
   const pause = next ? next.run_after - clock.now() : config.deletion_poll;
   return Math.min(Math.max(pause, 10), config.deletion_poll);
 }
 
 function findDue({ database, clock, config }: Context): Promise<Due[]> {
   const now = clock.now();
-  return database.read((on) => listDue(on, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
+  return database.read((tx) => listDue(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
 }
 
 // True where the record was taken, by whatever end. Counting the attempt also puts the record off until the next one:
@@ -105,7 +105,7 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts }:
   if (attempts >= config.deletion_attempts) return giveUp(context, log, { user_id, id }, INTERRUPTED);
   try {
     const run_after = clock.now() + pauseAfter(attempts + 1, config);
-    const counted = await database.write((on) => countAttempt(on, { user_id, id, attempts, run_after }), user_id);
+    const counted = await database.write((tx) => countAttempt(tx, { user_id, id, attempts, run_after }), user_id);
     if (counted.length === 0) return true;
   } catch (error) {
     log.error({ user_id, deletion: id, reason: messageOf(error) }, "deletion can't be started");
@@ -114,7 +114,7 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts }:
   try {
     await transact(context, user_id, async (tx) => {
       const done = { user_id, id, status: "SUCCESS", message: null, finished_at: clock.now() } as const;
-      const [claimed] = await finishDeletion(tx.on, done);
+      const [claimed] = await finishDeletion(tx.tx, done);
       if (claimed) await cascade(tx, claimed.subscription);
     });
     log.info({ user_id, deletion: id }, "deletion done");
@@ -123,7 +123,7 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts }:
     const reason = messageOf(error);
     log.error({ user_id, deletion: id, attempt: attempts + 1, reason }, "deletion failed");
     if (attempts + 1 >= config.deletion_attempts) return giveUp(context, log, { user_id, id }, reason);
-    await database.write((on) => noteFailure(on, { user_id, id, message: reason }), user_id).catch(() => {});
+    await database.write((tx) => noteFailure(tx, { user_id, id, message: reason }), user_id).catch(() => {});
     return true;
   }
 }
@@ -132,14 +132,14 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts }:
 async function giveUp(context: Context, log: Logger, key: Omit<Due, "attempts">, reason: string): Promise<boolean> {
   const message = `${reason} (attempt ${context.config.deletion_attempts}, the last one)`;
   try {
-    await transact(context, key.user_id, async ({ on, stamp }) => {
-      const [claimed] = await finishDeletion(on, {
+    await transact(context, key.user_id, async ({ tx, stamp }) => {
+      const [claimed] = await finishDeletion(tx, {
         ...key,
         status: "FAILURE",
         message,
         finished_at: context.clock.now(),
       });
-      if (claimed) await touchSubscription(on, { user_id: key.user_id, id: claimed.subscription, stamp: stamp() });
+      if (claimed) await touchSubscription(tx, { user_id: key.user_id, id: claimed.subscription, stamp: stamp() });
     });
     log.error({ user_id: key.user_id, deletion: key.id, reason: message }, "deletion given up");
     return true;

@@ -34,7 +34,7 @@ function describe(row: DeletionTable): Deletion {
 
 /** Reads the outcome of a deletion. @throws DomainError "not_found" */
 export async function getDeletion({ database }: Context, user_id: string, id: number): Promise<Read<Deletion>> {
-  const [row] = await database.read((on) => findDeletion(on, { user_id, id }));
+  const [row] = await database.read((tx) => findDeletion(tx, { user_id, id }));
   if (!row) throw new DomainError("not_found", "There is no such deletion");
   return { clock: row.clock, body: describe(row) };
 }
@@ -45,7 +45,7 @@ export async function listDeletions(
   filter: { user?: string | undefined; status?: Deletion["status"] | undefined } = {},
 ): Promise<DeletionRecord[]> {
   if (filter.user !== undefined) await requireUser(context, filter.user);
-  const rows = await context.database.read((on) => listRows(on, {}));
+  const rows = await context.database.read((tx) => listRows(tx, {}));
   return rows
     .filter((row) => filter.user === undefined || row.user === filter.user)
     .filter((row) => filter.status === undefined || row.status === filter.status)
@@ -76,19 +76,19 @@ export async function showDeletion(context: Context, user: string, id: number): 
  */
 export async function retryDeletion(context: Context, user: string, id: number): Promise<DeletionRecord> {
   const { id: user_id } = await requireUser(context, user);
-  await transact(context, user_id, async ({ on, stamp }) => {
-    const [row] = await findDeletion(on, { user_id, id });
+  await transact(context, user_id, async ({ tx, stamp }) => {
+    const [row] = await findDeletion(tx, { user_id, id });
     if (!row) throw new DomainError("not_found", `${user} has no deletion ${id}`);
     if (row.status !== "FAILURE") throw new DomainError("conflict", `Deletion ${id} is ${row.status}, not FAILURE`);
     if (row.called_off === 1) throw new DomainError("conflict", `Deletion ${id} was ${CALLED_OFF}`);
-    const [pending] = await findPending(on, { user_id }, [{ subscription: row.subscription }]);
+    const [pending] = await findPending(tx, { user_id }, [{ subscription: row.subscription }]);
     if (pending)
       throw new DomainError("conflict", `The subscription is being deleted already, by deletion ${pending.id}`);
-    const [subscription] = await findSubscriptions(on, { user_id }, [{ id: row.subscription }]);
+    const [subscription] = await findSubscriptions(tx, { user_id }, [{ id: row.subscription }]);
     if (!subscription || subscription.deleted !== null) {
       throw new DomainError("conflict", "The subscription is gone already");
     }
-    await retryRow(on, { user_id, id, run_after: context.clock.now() });
+    await retryRow(tx, { user_id, id, run_after: context.clock.now() });
     // Moves the user's clock, so that no client goes on with the answer that it had of this deletion.
     stamp();
   });

@@ -1,5 +1,5 @@
 // Subscription lists in and out: what an import adds, and what an export holds.
-import type { Connection } from "../db/statement.ts";
+import type { Tx } from "../db/statement.ts";
 import { type Feed, readFeed } from "../domain/feed-url.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -40,7 +40,7 @@ export async function importFeeds(
   for (let start = 0; start < feeds.length; start += size) {
     const piece = feeds.slice(start, start + size).map((one) => ({ ...one, feed: readFeed(one.feed_url) }));
     const valid = piece.flatMap(({ feed }) => ("feed" in feed ? [feed] : []));
-    const present = await context.database.read((on) => findPresent(on, user_id, valid));
+    const present = await context.database.read((tx) => findPresent(tx, user_id, valid));
     for (const { title, feed_url, feed } of piece) {
       const shown = { title, host: URL.parse(feed_url)?.hostname || null };
       if ("message" in feed) result.failed.push({ ...shown, reason: feed.message });
@@ -57,18 +57,18 @@ export async function importFeeds(
 }
 
 /** Which of the feeds, by the hash of their key, the listener is subscribed to. */
-async function findPresent(on: Connection, user_id: string, feeds: Feed[]): Promise<Set<string>> {
+async function findPresent(tx: Tx, user_id: string, feeds: Feed[]): Promise<Set<string>> {
   const byFeed = new Map<string, number>();
   const guids = await findGuids(
-    on,
+    tx,
     { user_id },
     feeds.map((feed) => ({ guid: feed.computed_guid })),
   );
   const byGuid = new Map(guids.map((row) => [row.guid, row.subscription]));
-  for (const row of await findFeeds(on, { user_id }, feeds)) byFeed.set(row.feed, row.subscription);
+  for (const row of await findFeeds(tx, { user_id }, feeds)) byFeed.set(row.feed, row.subscription);
   const ids = [...new Set([...byFeed.values(), ...byGuid.values()])];
   const rows = await findSubscriptions(
-    on,
+    tx,
     { user_id },
     ids.map((id) => ({ id })),
   );
@@ -79,6 +79,6 @@ async function findPresent(on: Connection, user_id: string, feeds: Feed[]): Prom
 
 /** The feeds that a listener is subscribed to; titles are not kept. */
 export async function exportFeeds({ database }: Context, user_id: string): Promise<OpmlFeed[]> {
-  const rows = await database.read((on) => listSubscribed(on, { user_id }));
+  const rows = await database.read((tx) => listSubscribed(tx, { user_id }));
   return rows.map(({ feed_url }) => ({ feed_url, title: null }));
 }

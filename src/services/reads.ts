@@ -1,5 +1,5 @@
 // What a listener reads, together with the change stamp at which it was so.
-import type { Connection } from "../db/statement.ts";
+import type { Tx } from "../db/statement.ts";
 import { readClock } from "../store/users.ts";
 import type { Context } from "./context.ts";
 
@@ -17,15 +17,15 @@ export function readAt<T>(
   { database }: Context,
   user_id: string,
   seen: Seen,
-  body: (on: Connection, clock: number) => Promise<T>,
+  body: (tx: Tx, clock: number) => Promise<T>,
 ): Promise<Read<T>> {
-  const clockOf = async (on: Connection) => (await readClock(on, { user_id }))[0]?.clock ?? 0;
+  const clockOf = async (tx: Tx) => (await readClock(tx, { user_id }))[0]?.clock ?? 0;
   return database.read(
-    async (on): Promise<Read<T>> => {
-      const clock = await clockOf(on);
-      return { clock, body: seen(clock) ? null : await body(on, clock) };
+    async (tx): Promise<Read<T>> => {
+      const clock = await clockOf(tx);
+      return { clock, body: seen(clock) ? null : await body(tx, clock) };
     },
     // Whatever changes what a listener can read moves the clock (P1).
-    async (on, { clock }) => clock === (await clockOf(on)),
+    async (tx, { clock }) => clock === (await clockOf(tx)),
   );
 }

@@ -18,12 +18,12 @@ export interface Totals extends DatabaseStatus {
 /** Counts what there is. It reads whole tables, so not more often than it is looked at. */
 export async function readTotals({ database, clock }: Context): Promise<Totals> {
   const status = await database.status();
-  return database.read(async (on) => {
-    const [users] = await countUsers(on, {});
-    const [subscriptions] = await countLiveSubscriptions(on, {});
-    const [oldest] = await oldestPending(on, {});
+  return database.read(async (tx) => {
+    const [users] = await countUsers(tx, {});
+    const [subscriptions] = await countLiveSubscriptions(tx, {});
+    const [oldest] = await oldestPending(tx, {});
     const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
-    for (const { status, count } of await countDeletions(on, {})) deletions[status] = count;
+    for (const { status, count } of await countDeletions(tx, {})) deletions[status] = count;
     const since = oldest?.requested_at ?? null;
     return {
       ...status,

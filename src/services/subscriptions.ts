@@ -46,7 +46,7 @@ export async function getSubscription(
   user_id: string,
   guid: string,
 ): Promise<Read<Subscription>> {
-  const [row] = await database.read((on) => findByGuid(on, { user_id, guid }));
+  const [row] = await database.read((tx) => findByGuid(tx, { user_id, guid }));
   if (!row) throw new DomainError("not_found", "There is no such subscription");
   if (row.deleted !== null) throw new DomainError("gone", "The subscription was deleted");
   return { clock: row.clock, body: describe(row, guid) };
@@ -151,13 +151,13 @@ function describePatched(entry: Entry, path: string, patch: SubscriptionPatch): 
  * @throws DomainError "not_found" where there is none, or it was deleted already
  */
 export async function requestDeletion(context: Context, user_id: string, guid: string): Promise<DeletionReceipt> {
-  const deletion_id = await transact(context, user_id, async ({ on, nextDeletion }) => {
-    const [row] = await findByGuid(on, { user_id, guid });
+  const deletion_id = await transact(context, user_id, async ({ tx, nextDeletion }) => {
+    const [row] = await findByGuid(tx, { user_id, guid });
     if (!row || row.deleted !== null) throw new DomainError("not_found", "There is no such subscription");
-    const [pending] = await findPending(on, { user_id }, [{ subscription: row.id }]);
+    const [pending] = await findPending(tx, { user_id }, [{ subscription: row.id }]);
     if (pending) return pending.id;
     const id = nextDeletion();
-    await insertDeletion(on, { user_id, id, subscription: row.id, requested_at: context.clock.now() });
+    await insertDeletion(tx, { user_id, id, subscription: row.id, requested_at: context.clock.now() });
     return id;
   });
   context.wakeWorker();

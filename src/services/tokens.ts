@@ -52,8 +52,8 @@ export async function issueToken(
   const id = context.ids.random(10);
   const body = `podkeep_${id}_${context.ids.random(26)}`;
   const token = body + checksum(body);
-  await context.database.write((on) =>
-    insertToken(on, { id, user_id, label, scope, hash: hashOf(token), created_at: now, expires_at }),
+  await context.database.write((tx) =>
+    insertToken(tx, { id, user_id, label, scope, hash: hashOf(token), created_at: now, expires_at }),
   );
   return { id, token };
 }
@@ -75,14 +75,14 @@ export async function lendToken<T>(context: Context, work: (token: string | null
   try {
     return await work(issued.token);
   } finally {
-    await context.database.write((on) => deleteToken(on, { id: issued.id }));
+    await context.database.write((tx) => deleteToken(tx, { id: issued.id }));
   }
 }
 
 /** Lists tokens without their secrets. @throws DomainError "not_found" where there is no such user */
 export async function listTokens(context: Context, user?: string) {
   if (user !== undefined) await requireUser(context, user);
-  const rows = await context.database.read((on) => listRows(on, {}));
+  const rows = await context.database.read((tx) => listRows(tx, {}));
   return rows.filter((row) => user === undefined || row.user === user);
 }
 
@@ -91,7 +91,7 @@ export async function revokeToken(
   { database, clock }: Context,
   id: string,
 ): Promise<{ id: string; revoked_at: number }> {
-  const [row] = await database.write((on) => revokeRow(on, { id, revoked_at: clock.now() }));
+  const [row] = await database.write((tx) => revokeRow(tx, { id, revoked_at: clock.now() }));
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
   return { id, revoked_at: row.revoked_at ?? clock.now() };
 }
@@ -104,7 +104,7 @@ export async function authenticate(context: Context, token: string): Promise<Ide
   const match = TOKEN.exec(token);
   if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
   const hash = hashOf(token);
-  const [row] = await context.database.read((on) => findToken(on, { hash }));
+  const [row] = await context.database.read((tx) => findToken(tx, { hash }));
   const now = context.clock.now();
   if (!row) throw refuse("The token is unknown");
   if (row.revoked_at !== null) throw refuse("The token was revoked");
@@ -122,7 +122,7 @@ function recordUse({ database, recording }: Context, hash: string, now: number):
   if (recording.has(hash)) return;
   recording.add(hash);
   database
-    .write((on) => useToken(on, { hash, last_used_at: now }))
+    .write((tx) => useToken(tx, { hash, last_used_at: now }))
     .catch(() => {})
     .finally(() => recording.delete(hash));
 }

@@ -1,7 +1,7 @@
 // The one way to change a user's data: the user's row is the lock, and its clock gives the stamps (P1).
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
-import { type Connection, statement } from "../db/statement.ts";
+import { statement, type Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 
 /** Locks the user's row for the rest of the transaction and reads its counters. */
@@ -23,7 +23,7 @@ const saveCounters = statement(
 
 /** A write transaction of one user. */
 export interface Transaction {
-  readonly on: Connection;
+  readonly tx: Tx;
   readonly user_id: string;
   /** The next change stamp: past the user's clock, and not before the wall clock. */
   stamp(): number;
@@ -40,12 +40,12 @@ export function transact<T>(
   user_id: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  return context.database.write(async (on) => {
-    const [user] = await lockUser(on, { user_id });
+  return context.database.write(async (tx) => {
+    const [user] = await lockUser(tx, { user_id });
     if (!user) throw new DomainError("not_found", "There is no such user");
     let { clock, last_subscription, last_deletion } = user;
     const result = await work({
-      on,
+      tx,
       user_id,
       stamp: () => {
         clock = clock === user.clock ? Math.max(context.clock.now(), clock + 1) : clock + 1;
@@ -55,7 +55,7 @@ export function transact<T>(
       nextDeletion: () => ++last_deletion,
     });
     if (clock !== user.clock || last_subscription !== user.last_subscription || last_deletion !== user.last_deletion) {
-      await saveCounters(on, { user_id, clock, last_subscription, last_deletion });
+      await saveCounters(tx, { user_id, clock, last_subscription, last_deletion });
     }
     return result;
   }, user_id);

@@ -93,7 +93,7 @@ async function walk(
   const progress = { step, users: 0, of: await usersIn(database), rows: 0 };
   for (let last: string | undefined = ""; last !== undefined; ) {
     report(progress);
-    const users = await database.read((on) => listUsersAfter(on, { id: last ?? "", limit: BATCH }));
+    const users = await database.read((tx) => listUsersAfter(tx, { id: last ?? "", limit: BATCH }));
     for (const belongings of await Promise.all(users.map(({ id }) => act(id)))) {
       progress.rows += belongings.flat().length;
       done(belongings);
@@ -103,21 +103,21 @@ async function walk(
   }
 }
 
-const usersIn = async (database: Database) => (await database.read((on) => countUsers(on, {})))[0]?.count ?? 0;
+const usersIn = async (database: Database) => (await database.read((tx) => countUsers(tx, {})))[0]?.count ?? 0;
 
 const hasUser = async (database: Database, id: string) =>
-  (await database.read((on) => readClock(on, { user_id: id }))).length > 0;
+  (await database.read((tx) => readClock(tx, { user_id: id }))).length > 0;
 
 function readUser(database: Database, user_id: string): Promise<Belongings> {
-  return database.read(async (on) => {
+  return database.read(async (tx) => {
     const belongings: Belongings = [];
-    for (const table of tables) belongings.push(await table.list(on, { user_id }));
+    for (const table of tables) belongings.push(await table.list(tx, { user_id }));
     return belongings;
   });
 }
 
 function writeUser(database: Database, user_id: string, belongings: Belongings): Promise<void> {
-  return database.write(async (on) => {
-    for (const [index, table] of tables.entries()) await table.insert(on, {}, belongings[index] ?? []);
+  return database.write(async (tx) => {
+    for (const [index, table] of tables.entries()) await table.insert(tx, {}, belongings[index] ?? []);
   }, user_id);
 }

@@ -25,25 +25,25 @@ export async function createUser(
     );
   }
   const id = ids.random(16);
-  await database.write(async (on) => {
-    if ((await findUser(on, { name })).length > 0) throw new DomainError("conflict", `There is a user ${name} already`);
-    await insertUser(on, { user_id: id, name, created_at: clock.now() });
+  await database.write(async (tx) => {
+    if ((await findUser(tx, { name })).length > 0) throw new DomainError("conflict", `There is a user ${name} already`);
+    await insertUser(tx, { user_id: id, name, created_at: clock.now() });
   });
   return { id, name };
 }
 
 /** All users by name, with how many subscriptions each has, and tokens that were not revoked. */
 export function listUsers({ database }: Context) {
-  return database.read((on) => listRows(on, {}));
+  return database.read((tx) => listRows(tx, {}));
 }
 
 export async function hasUsers({ database }: Context): Promise<boolean> {
-  return (await database.read((on) => anyUser(on, {}))).length > 0;
+  return (await database.read((tx) => anyUser(tx, {}))).length > 0;
 }
 
 /** The user of this name. @throws DomainError "not_found" */
 export async function requireUser({ database }: Context, name: string): Promise<{ id: string; name: string }> {
-  const [user] = await database.read((on) => findUser(on, { name }));
+  const [user] = await database.read((tx) => findUser(tx, { name }));
   if (!user) throw new DomainError("not_found", `There is no user ${name}`);
   return user;
 }
@@ -51,14 +51,14 @@ export async function requireUser({ database }: Context, name: string): Promise<
 /** Deletes a user with all tokens, subscriptions and deletions. @throws DomainError "not_found" */
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
-  await context.database.write(async (on) => {
+  await context.database.write(async (tx) => {
     // Where users are spread over shards, tokens lie elsewhere, and no foreign key reaches them.
-    await deleteTokens(on, { user_id: id });
-    await deleteRow(on, { user_id: id });
+    await deleteTokens(tx, { user_id: id });
+    await deleteRow(tx, { user_id: id });
   }, id);
 }
 
 /** The latest change stamp that was given out, whoever got it; null where there is none. */
 export async function latestStamp({ database }: Context): Promise<number | null> {
-  return (await database.read((on) => latestClock(on, {})))[0]?.clock || null;
+  return (await database.read((tx) => latestClock(tx, {})))[0]?.clock || null;
 }

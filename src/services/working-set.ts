@@ -34,31 +34,35 @@ export interface Library {
 const unchanged = <T>(row: T) => ({ row, changed: false });
 
 /** Reads all that these guids and feed addresses lead to. */
-export async function loadLibrary(tx: Transaction, guids: Iterable<string>, feeds: Iterable<string>): Promise<Library> {
-  const { on, user_id } = tx;
+export async function loadLibrary(
+  transaction: Transaction,
+  guids: Iterable<string>,
+  feeds: Iterable<string>,
+): Promise<Library> {
+  const { tx, user_id } = transaction;
   const guidRows = await findGuids(
-    on,
+    tx,
     { user_id },
     [...new Set(guids)].map((guid) => ({ guid })),
   );
   const feedRows = await findFeeds(
-    on,
+    tx,
     { user_id },
     [...new Set(feeds)].map((feed) => ({ feed })),
   );
   const ids = [...new Set([...guidRows, ...feedRows].map((row) => row.subscription))];
   const rows = await findSubscriptions(
-    on,
+    tx,
     { user_id },
     ids.map((id) => ({ id })),
   );
   const pending = await findPending(
-    on,
+    tx,
     { user_id },
     ids.map((subscription) => ({ subscription })),
   );
   return {
-    tx,
+    tx: transaction,
     entries: new Map(rows.map((row) => [row.id, { ...row, stamp: null }])),
     guids: new Map(guidRows.map((row) => [row.guid, unchanged(row)])),
     feeds: new Map(feedRows.map((row) => [row.feed, unchanged(row)])),
@@ -87,27 +91,27 @@ export function entryByFeed(library: Library, feed: string): Entry | undefined {
 
 /** Writes what has changed. */
 export async function saveLibrary(library: Library, now: number): Promise<void> {
-  const { on, user_id } = library.tx;
+  const { tx, user_id } = library.tx;
   await repointMerged(library);
   const entries = [...library.entries.values()].filter((entry) => entry.stamp !== null);
   await saveSubscriptions(
-    on,
+    tx,
     { user_id },
     entries.map((entry) => ({ ...entry, changed_at: entry.stamp ?? 0 })),
   );
   await saveGuids(
-    on,
+    tx,
     { user_id },
     changedLeads(library, library.guids).map((row) => retireInTime(library, row)),
   );
-  await saveFeeds(on, { user_id }, changedLeads(library, library.feeds));
+  await saveFeeds(tx, { user_id }, changedLeads(library, library.feeds));
   await deleteSubscriptions(
-    on,
+    tx,
     { user_id },
     [...library.merged.keys()].map((id) => ({ id })),
   );
   await callOffDeletions(
-    on,
+    tx,
     { user_id, finished_at: now },
     library.calledOff.map((id) => ({ id })),
   );
@@ -131,11 +135,11 @@ function retireInTime<Row extends { subscription: number; retired_at: number | n
 
 // All guids and addresses of a merged subscription lead to the other one, those included that this request didn't name.
 async function repointMerged(library: Library): Promise<void> {
-  const { on, user_id } = library.tx;
+  const { tx, user_id } = library.tx;
   const gone = [...library.merged.keys()].map((id) => ({ id }));
   if (gone.length === 0) return;
-  for (const row of await listGuidsOf(on, { user_id }, gone)) {
+  for (const row of await listGuidsOf(tx, { user_id }, gone)) {
     library.guids.set(row.guid, { row: library.guids.get(row.guid)?.row ?? row, changed: true });
   }
-  for (const row of await listFeedsOf(on, { user_id }, gone)) library.feeds.set(row.feed, { row, changed: true });
+  for (const row of await listFeedsOf(tx, { user_id }, gone)) library.feeds.set(row.feed, { row, changed: true });
 }

@@ -17,15 +17,15 @@ test("a page and the clock in its ETag belong together", async () => {
     server.app,
     user_id,
     () => false,
-    async (on) => {
-      const first = await listSubscribed(on, { user_id });
+    async (tx) => {
+      const first = await listSubscribed(tx, { user_id });
       if (!written)
         await addSubscriptions(server.app, user_id, { subscriptions: [{ feed_url: "https://a.example/" }] });
       written = true;
       return {
         first,
-        second: await listSubscribed(on, { user_id }),
-        clock: (await readClock(on, { user_id }))[0]?.clock,
+        second: await listSubscribed(tx, { user_id }),
+        clock: (await readClock(tx, { user_id }))[0]?.clock,
       };
     },
   );
@@ -37,11 +37,11 @@ test("statements without a clock to compare see one state too", async () => {
   server = await openTestApp();
   const { id: user_id } = await server.user();
   let written = false;
-  const [first, second] = await server.app.database.read(async (on) => {
-    const before = await listSubscribed(on, { user_id });
+  const [first, second] = await server.app.database.read(async (tx) => {
+    const before = await listSubscribed(tx, { user_id });
     if (!written) await addSubscriptions(server.app, user_id, { subscriptions: [{ feed_url: "https://a.example/" }] });
     written = true;
-    return [before, await listSubscribed(on, { user_id })];
+    return [before, await listSubscribed(tx, { user_id })];
   });
   expect(second).toEqual(first ?? []);
 });

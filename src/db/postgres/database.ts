@@ -6,7 +6,7 @@ import type { Probe } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
-import { type Connection, type Query, readAnything } from "../statement.ts";
+import { type Query, readAnything, type Tx } from "../statement.ts";
 import { Queue } from "./keyed-queue.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 
@@ -69,7 +69,7 @@ function refusal(error: unknown, url: string): DomainError {
 const WRITE = "begin";
 const READ = "begin isolation level repeatable read, read only";
 
-type Work<T> = (on: Connection) => Promise<T>;
+type Work<T> = (tx: Tx) => Promise<T>;
 
 /** Thrown into a read that has begun without a transaction and turns out to need one. */
 class SnapshotNeeded extends Error {}
@@ -86,7 +86,7 @@ class PostgresDatabase implements Database {
     this.#kysely = kyselyOn(this.#pool);
   }
 
-  read<T>(work: Work<T>, isCurrent?: (on: Connection, result: T) => Promise<boolean>): Promise<T> {
+  read<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
     return this.#track(this.#attempt(() => this.#readOnce(work, isCurrent)));
   }
 
@@ -97,7 +97,7 @@ class PostgresDatabase implements Database {
   }
 
   async check(): Promise<void> {
-    await this.read((on) => readAnything(on, {}));
+    await this.read((tx) => readAnything(tx, {}));
   }
 
   async status(): Promise<DatabaseStatus> {
@@ -133,16 +133,16 @@ class PostgresDatabase implements Database {
 
   // A transaction takes a connection of its own and costs more than most reads do. One statement needs none, nor do
   // several where nobody wrote meanwhile; only else the work is done again in one.
-  async #readOnce<T>(work: Work<T>, isCurrent?: (on: Connection, result: T) => Promise<boolean>): Promise<T> {
+  async #readOnce<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
     const pool = this.#live();
     let sent = 0;
-    const on = this.#connection((query) => {
+    const tx = this.#connection((query) => {
       if (++sent > 1 && !isCurrent) throw new SnapshotNeeded();
       return pool.run(query);
     });
     try {
-      const result = await work(on);
-      if (sent <= 1 || (await isCurrent?.(on, result))) return result;
+      const result = await work(tx);
+      if (sent <= 1 || (await isCurrent?.(tx, result))) return result;
     } catch (error) {
       if (sent <= 1) throw error;
     }
@@ -154,7 +154,7 @@ class PostgresDatabase implements Database {
     const reserved = await pool.reserve();
     const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);
     let failed: { error: unknown } | undefined;
-    const on = this.#connection((query) =>
+    const tx = this.#connection((query) =>
       pool.run(query, reserved).catch((error) => {
         failed = { error };
         throw error;
@@ -162,7 +162,7 @@ class PostgresDatabase implements Database {
     );
     try {
       await control(begin);
-      const result = await work(on);
+      const result = await work(tx);
       // PostgreSQL rolls back at the commit then, and reports success.
       if (failed) throw failed.error;
       const start = performance.now();
@@ -180,7 +180,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  #connection(execute: (query: Query) => Promise<unknown[]>): Connection {
+  #connection(execute: (query: Query) => Promise<unknown[]>): Tx {
     return { kysely: this.#kysely, plans: this.#plans, execute };
   }
 

@@ -3,12 +3,12 @@ import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:s
 import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
 import type { Schema } from "../schema.ts";
-import type { Connection, Query } from "../statement.ts";
+import type { Query, Tx } from "../statement.ts";
 
 /** Opens the file, which is made where it is missing; what waits for other processes is up to the caller. */
 export class Handle {
   readonly sqlite: Sqlite;
-  readonly connection: Connection;
+  readonly connection: Tx;
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
 
   constructor(file: string, plans: Map<object, CompiledQuery>, pragmas: string[]) {

@@ -4,7 +4,7 @@ import type { CompiledQuery } from "kysely";
 import { DomainError, messageOf } from "../../errors.ts";
 import type { Probe } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
-import { type Connection, readAnything } from "../statement.ts";
+import { readAnything, type Tx } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
 import { Handle } from "./connection.ts";
 import { lockFolder } from "./directory-lock.ts";
@@ -98,7 +98,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  async read<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+  async read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     try {
       return await this.#snapshot.run(() => work(this.reader.handle.connection));
     } catch (error) {
@@ -106,12 +106,12 @@ class SqliteDatabase implements Database {
     }
   }
 
-  write<T>(work: (on: Connection) => Promise<T>): Promise<T> {
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#group.run(() => work(this.writer.handle.connection));
   }
 
   async check(): Promise<void> {
-    await this.read((on) => readAnything(on, {}));
+    await this.read((tx) => readAnything(tx, {}));
     // Writes to a deleted file succeed, and are lost with the process.
     const { file } = this.options;
     if (identityOf(file) === this.#identity) return;

@@ -111,9 +111,9 @@ test("a database that lacks what is needed is an error, not a retry without end"
 test("a statement that failed fails its transaction, though somebody caught the error", async () => {
   await open();
   const user = { user_id: "a", name: "ann", created_at: 0 };
-  const writing = app.app.database.write(async (on) => {
-    await insertUser(on, user);
-    await insertUser(on, { ...user, name: "bob" }).catch(() => {});
+  const writing = app.app.database.write(async (tx) => {
+    await insertUser(tx, user);
+    await insertUser(tx, { ...user, name: "bob" }).catch(() => {});
   });
   await expect(writing).rejects.toThrow("duplicate key");
   expect(await listUsers(app.app)).toEqual([]);
