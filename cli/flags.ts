@@ -3,10 +3,10 @@ import { type Command, Option } from "commander";
 import {
   defaultOf,
   flagOf,
+  type LoadedSettings,
   readConfig,
   type SettingName,
   Settings,
-  type Settled,
   settingNames,
 } from "../src/config/settings.ts";
 
@@ -41,4 +41,4 @@ export function flagsOf(command: Command): Partial<Record<SettingName, string>> 
 }
 
 /** The settings of a command that was parsed. @throws DomainError "config" */
-export const settingsOf = (command: Command): Settled => readConfig(flagsOf(command));
+export const settingsOf = (command: Command): LoadedSettings => readConfig(flagsOf(command));

@@ -1,10 +1,10 @@
 // How to call this program again, as a person would type it.
 import { relative, resolve } from "node:path";
 import { $ } from "bun";
-import { type Config, flagOf, type SettingName, type Settled } from "../src/config/settings.ts";
+import { type Config, flagOf, type LoadedSettings, type SettingName } from "../src/config/settings.ts";
 
 /** The command line that runs `words` on the same data; `names` are the settings that matter to it. */
-export function commandLine(words: string, { config, sources }: Settled, names: SettingName[]): string {
+export function commandLine(words: string, { config, sources }: LoadedSettings, names: SettingName[]): string {
   const flags = names
     .filter((name) => sources[name] !== "default")
     // The folder holds nothing where the data is on PostgreSQL.

@@ -5,23 +5,23 @@ import { backupFolder, type Config, databaseFile } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { FolderUse } from "./db/sqlite/directory-lock.ts";
-import type { Probe } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
 
 export interface App extends Context {
   log: Logger;
-  probe: Probe | undefined;
+  metrics: Metrics | undefined;
   worker: DeletionWorker;
   /** Lets the worker finish its records, then closes the database. */
   close(): Promise<void>;
 }
 
-export interface Given {
+export interface AppOptions {
   clock?: Clock;
   ids?: Ids;
   log?: Logger;
-  probe?: Probe | undefined;
+  metrics?: Metrics | undefined;
   /** Whether this is the folder's one server or one of many commands, which is the default. */
   use?: FolderUse;
 }
@@ -30,19 +30,19 @@ export interface Given {
  * Opens the database and puts the app together. The worker rests until it is started.
  * @throws DomainError "config" where the database can't be used, "conflict" where another use stands against it
  */
-export async function openApp(config: Config, given: Given = {}): Promise<App> {
-  const log = given.log ?? pino({ level: "silent" });
-  const { probe } = given;
+export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
+  const log = options.log ?? pino({ level: "silent" });
+  const { metrics } = options;
   const database = await openDatabase(config.database_url ?? databaseFile(config), {
     ...config,
-    probe,
-    use: given.use ?? "command",
+    metrics,
+    use: options.use ?? "command",
     backup_dir: backupFolder(config),
   });
   const context: Context = {
     database,
-    clock: given.clock ?? systemClock,
-    ids: given.ids ?? systemIds,
+    clock: options.clock ?? systemClock,
+    ids: options.ids ?? systemIds,
     config,
     wakeWorker: () => worker.wake(),
     recording: new Set(),
@@ -51,7 +51,7 @@ export async function openApp(config: Config, given: Given = {}): Promise<App> {
   return {
     ...context,
     log,
-    probe,
+    metrics,
     worker,
     async close() {
       await worker.stop();

@@ -4,8 +4,8 @@ import { closest, distance } from "fastest-levenshtein";
 import {
   envNameOf,
   isSecret,
+  type LoadedSettings,
   type SettingName,
-  type Settled,
   settingNames,
   strayVariables,
   variableNames,
@@ -33,12 +33,12 @@ export function addConfigCommands(program: Command): void {
 }
 
 async function showSettings(command: Command): Promise<void> {
-  const settled = settingsOf(command);
+  const settings = settingsOf(command);
   const rows = settingNames.map((name) => ({
     name,
     variable: envNameOf(name),
-    value: shown(name, settled),
-    source: settled.sources[name],
+    value: shown(name, settings),
+    source: settings.sources[name],
   }));
   await printResult(command, rows, () =>
     layTable(
@@ -49,7 +49,7 @@ async function showSettings(command: Command): Promise<void> {
   );
 }
 
-function shown(name: SettingName, { texts }: Settled): string | null {
+function shown(name: SettingName, { texts }: LoadedSettings): string | null {
   const text = texts[name] || null;
   return text !== null && isSecret(name) ? mask(text) : text;
 }
@@ -69,14 +69,14 @@ async function checkSettings(command: Command): Promise<void> {
   await printResult(command, { ok: true }, () => "The settings are in order");
 }
 
-/** What is wrong with the settings of a command, one line each; `settled` is null where they can't be used at all. */
-export function findProblems(command: Command): { settled: Settled | null; problems: string[] } {
+/** What is wrong with the settings of a command, one line each; `settings` is null where they can't be used at all. */
+export function findProblems(command: Command): { settings: LoadedSettings | null; problems: string[] } {
   const problems = strayVariables().map(describeStray);
   try {
-    return { settled: settingsOf(command), problems };
+    return { settings: settingsOf(command), problems };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    return { settled: null, problems: [...problems, error.message] };
+    return { settings: null, problems: [...problems, error.message] };
   }
 }
 

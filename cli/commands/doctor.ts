@@ -35,12 +35,12 @@ function readAddress(text: string): string {
 }
 
 async function examine(command: Command, options: DoctorOptions): Promise<void> {
-  const { settled, problems } = findProblems(command);
+  const { settings, problems } = findProblems(command);
   const findings = problems.map((detail) =>
     problem("settings", detail, "podkeep config show tells where each is from"),
   );
-  if (settled) {
-    const { config } = settled;
+  if (settings) {
+    const { config } = settings;
     if (config.database_url === undefined) findings.push(...checkFolder(config, Date.now()));
     findings.push(
       ...(await checkData(config, async (app) => {

@@ -5,9 +5,9 @@ import type { Server } from "bun";
 import type { Command } from "commander";
 import type { Logger } from "pino";
 import type { App } from "../../src/app.ts";
-import type { Config, Settled } from "../../src/config/settings.ts";
+import type { Config, LoadedSettings } from "../../src/config/settings.ts";
 import { parseListen } from "../../src/config/values.ts";
-import type { Metrics } from "../../src/http/metrics.ts";
+import type { MetricsEndpoint } from "../../src/http/metrics.ts";
 import type { Http } from "../../src/http/server.ts";
 import { listen } from "../../src/server/listen.ts";
 import type { Log } from "../../src/server/log.ts";
@@ -27,11 +27,11 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(command: Command): Promise<void> {
-  const settled = settingsOf(command);
+  const settings = settingsOf(command);
   const forPeople = process.stdout.isTTY && !wantsJson(command);
   const { createLog } = await import("../../src/server/log.ts");
-  const { log, show, end } = createLog(settled.config.log_level, forPeople);
-  const { app, servers, supervisor, endBackups, signal } = await start(settled, log, forPeople ? show : undefined);
+  const { log, show, end } = createLog(settings.config.log_level, forPeople);
+  const { app, servers, supervisor, endBackups, signal } = await start(settings, log, forPeople ? show : undefined);
   await signal;
   supervisor.stopping();
   endBackups();
@@ -40,9 +40,11 @@ async function serve(command: Command): Promise<void> {
   await end();
 }
 
-async function start(settled: Settled, log: Logger, show?: Log["show"]) {
-  const { config } = settled;
-  const metrics = config.metrics_listen ? (await import("../../src/http/metrics.ts")).createMetrics() : undefined;
+async function start(settings: LoadedSettings, log: Logger, show?: Log["show"]) {
+  const { config } = settings;
+  const metrics = config.metrics_listen
+    ? (await import("../../src/http/metrics.ts")).createMetricsEndpoint()
+    : undefined;
   const opened = Promise.withResolvers<{ app: App; http: Http }>();
   const servers: Server<undefined>[] = [];
   try {
@@ -52,13 +54,13 @@ async function start(settled: Settled, log: Logger, show?: Log["show"]) {
     const { openApp } = await import("../../src/app.ts");
     const { createHttp } = await import("../../src/http/server.ts");
     const { scheduleBackups } = await import("../../src/backups/schedule.ts");
-    const app = await openApp(config, { log, use: "server", probe: metrics?.probe });
+    const app = await openApp(config, { log, use: "server", metrics: metrics?.metrics });
     const supervisor = await supervise(app);
     const signal = signalled(log);
     opened.resolve({ app, http: createHttp(app) });
     app.worker.start();
     const endBackups = scheduleBackups(config, log);
-    await welcome(app, settled, servers, show);
+    await welcome(app, settings, servers, show);
     supervisor.ready();
     return { app, servers, supervisor, endBackups, signal };
   } catch (error) {
@@ -85,7 +87,11 @@ function listenForApps({ host, port }: Config, opened: Opened): Server<undefined
   });
 }
 
-function listenForMetrics({ metrics_listen = "" }: Config, metrics: Metrics, opened: Opened): Server<undefined> {
+function listenForMetrics(
+  { metrics_listen = "" }: Config,
+  metrics: MetricsEndpoint,
+  opened: Opened,
+): Server<undefined> {
   const address = parseListen(metrics_listen);
   return listen({ ...address, flag: "--metrics-listen" }, async (request) =>
     metrics.fetch((await opened).app, request),
@@ -94,17 +100,17 @@ function listenForMetrics({ metrics_listen = "" }: Config, metrics: Metrics, ope
 
 async function welcome(
   app: App,
-  settled: Settled,
+  settings: LoadedSettings,
   [server, metrics]: Server<undefined>[],
   show?: Log["show"],
 ): Promise<void> {
   const { hasUsers } = await import("../../src/services/users.ts");
-  const { config } = settled;
-  const reached = { ...settled, config: { ...config, port: server?.port ?? config.port } };
+  const { config } = settings;
+  const reached = { ...settings, config: { ...config, port: server?.port ?? config.port } };
   const data = config.database_url ? `PostgreSQL at ${new URL(config.database_url).host}` : resolve(config.data_dir);
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${data}`;
   const steps = [
-    commandLine("user create me", settled, GLOBAL_SETTINGS),
+    commandLine("user create me", settings, GLOBAL_SETTINGS),
     commandLine("token issue me", reached, [...GLOBAL_SETTINGS, ...ADDRESS_SETTINGS]),
   ];
   const wanting = (await hasUsers(app)) ? "" : "There is no user yet. This makes one and its first token:";

@@ -76,7 +76,7 @@ type Environment = Record<string, string | undefined>;
 /** Where a setting's value came from. */
 type Source = "flag" | "environment" | "file" | "default";
 
-export interface Settled {
+export interface LoadedSettings {
   config: Config;
   sources: Record<SettingName, Source>;
   /** The values as they were given, defaults included. */
@@ -95,7 +95,10 @@ const Consistent = Settings.refine(
  * Reads the settings from flags, the environment and *_FILE (secrets alone), in that order.
  * @throws DomainError "config" with one line for each setting that is wrong
  */
-export function readConfig(flags: Partial<Record<SettingName, string>>, env: Environment = process.env): Settled {
+export function readConfig(
+  flags: Partial<Record<SettingName, string>>,
+  env: Environment = process.env,
+): LoadedSettings {
   const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
   const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, Source>;
   if (env["STATE_DIRECTORY"]) sources.data_dir = "environment";

@@ -1,7 +1,7 @@
 // Chooses the engine: the one place that knows there are two.
 
 import { DomainError } from "../errors.ts";
-import type { Probe } from "../metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Database } from "./database.ts";
 import type { Migrating } from "./migrations/migrate.ts";
 import { openPostgres } from "./postgres/database.ts";
@@ -18,7 +18,7 @@ export interface DatabaseOptions {
   migrate: Migrating;
   /** False where a file that is missing or empty is an error. */
   create?: boolean;
-  probe?: Probe | undefined;
+  metrics?: Metrics | undefined;
   /** How the data folder is used. */
   use: FolderUse;
   /** Folder for the backup that is made before a migration of a file. */
@@ -31,9 +31,9 @@ export interface DatabaseOptions {
  * @throws DomainError "config" where the database can't be used
  */
 export async function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
-  const { database_pool, database_timeout, migrate, probe } = options;
+  const { database_pool, database_timeout, migrate, metrics } = options;
   if (/^postgres(ql)?:\/\//.test(location)) {
-    return openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, probe });
+    return openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, metrics });
   }
   const file = location.replace(/^sqlite:(\/\/)?/, "");
   if (options.create === false && sizeOf(file) === 0) throw new DomainError("config", `There is no database ${file}`);

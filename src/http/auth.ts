@@ -18,7 +18,7 @@ export function requireToken(app: App, origins: Origins, throttle: Throttle, sco
       c.set("identity", identity);
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
-      app.probe?.unauthorized(error.message);
+      app.metrics?.unauthorized(error.message);
       const wait = throttle.fail(origins.addressOf(c.req.raw, c.env.address));
       if (wait > 0) throw new DomainError("too_many", "Too many failed logins", { retry_after: wait });
       throw error;

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
-import type { Probe } from "../metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import { checkReady } from "../services/health.ts";
 import { readTotals } from "../services/status.ts";
 import { VERSION } from "../version.ts";
@@ -11,19 +11,19 @@ import { VERSION } from "../version.ts";
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-export interface Metrics {
-  probe: Probe;
+export interface MetricsEndpoint {
+  metrics: Metrics;
   /** Answers a request to the address of the metrics. */
   fetch(app: App, request: Request): Promise<Response>;
 }
 
-/** Makes the figures; they count from here on what the probe is told, and read the rest at each request. */
-export function createMetrics(): Metrics {
+/** Makes the figures; they count from here on what the metrics is told, and read the rest at each request. */
+export function createMetricsEndpoint(): MetricsEndpoint {
   const counted = new Registry();
   const readProcess = createProcessGauges();
   const readDatabase = createDatabaseGauges();
   return {
-    probe: createProbe(counted),
+    metrics: createHooks(counted),
     async fetch(app, request) {
       if (new URL(request.url).pathname !== "/metrics") return new Response("See /metrics\n", { status: 404 });
       const parts = await Promise.all([counted.metrics(), readProcess(), readDatabase(app)]);
@@ -32,7 +32,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-function createProbe(registry: Registry): Probe {
+function createHooks(registry: Registry): Metrics {
   const registers = [registry];
   const requests = new Histogram({
     name: "podkeep_http_request_duration_seconds",

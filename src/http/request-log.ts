@@ -8,7 +8,7 @@ import type { HttpEnv } from "./env.ts";
 const ANY = "/*";
 
 /** Reports every request that passes, refused ones too; the route is the pattern, for a path may bear secrets. */
-export function reportRequests({ log, probe }: App): MiddlewareHandler<HttpEnv> {
+export function reportRequests({ log, metrics }: App): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const start = performance.now();
     await next();
@@ -23,6 +23,6 @@ export function reportRequests({ log, probe }: App): MiddlewareHandler<HttpEnv> 
       user_id: c.get("identity")?.user_id,
       request_id: c.get("requestId"),
     });
-    probe?.answered({ method, route, status, seconds: duration / 1000 });
+    metrics?.answered({ method, route, status, seconds: duration / 1000 });
   };
 }

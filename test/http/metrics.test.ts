@@ -1,17 +1,17 @@
 // What Prometheus is told, and that dashboard and documentation tell of the same.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import dashboard from "../../docs/grafana.json";
-import { createMetrics, type Metrics } from "../../src/http/metrics.ts";
+import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
-let metrics: Metrics;
+let metrics: MetricsEndpoint;
 let server: TestApp;
 let user: TestUser;
 
 beforeEach(async () => {
-  metrics = createMetrics();
-  server = await openTestApp({ deletion_attempts: "1" }, { probe: metrics.probe });
+  metrics = createMetricsEndpoint();
+  server = await openTestApp({ deletion_attempts: "1" }, { metrics: metrics.metrics });
   user = await server.user();
 });
 afterEach(() => server.close());

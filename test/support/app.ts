@@ -7,7 +7,7 @@ import { type App, openApp } from "../../src/app.ts";
 import type { Ids } from "../../src/clock.ts";
 import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { createHttp, type Http } from "../../src/http/server.ts";
-import type { Probe } from "../../src/metrics.ts";
+import type { Metrics } from "../../src/metrics.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { createStore, type Store } from "./database.ts";
@@ -80,7 +80,7 @@ function countingIds(): Ids {
 
 export async function openTestApp(
   settings: Partial<Record<SettingName, string>> = {},
-  given: { log?: Logger; probe?: Probe } = {},
+  given: { log?: Logger; metrics?: Metrics } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
   let now = START;

@@ -2,7 +2,7 @@
 import { type CompiledQuery, Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../../errors.ts";
-import type { Probe } from "../../metrics.ts";
+import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
@@ -18,7 +18,7 @@ const PAUSE = 20;
 
 export interface PostgresOptions extends PoolOptions {
   migrate: Migrating;
-  probe?: Probe | undefined;
+  metrics?: Metrics | undefined;
 }
 
 /**
@@ -170,7 +170,7 @@ class PostgresDatabase implements Database {
         // Nobody knows whether it was committed: not a case for another attempt.
         throw isConflict(error) ? error : translate(error);
       });
-      if (begin === WRITE) this.options.probe?.committed(1, (performance.now() - start) / 1000);
+      if (begin === WRITE) this.options.metrics?.committed(1, (performance.now() - start) / 1000);
       return result;
     } catch (error) {
       await control("rollback").catch(() => {});

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { CompiledQuery } from "kysely";
 import { DomainError, messageOf } from "../../errors.ts";
-import type { Probe } from "../../metrics.ts";
+import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { readAnything, type Tx } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
@@ -16,7 +16,7 @@ import { Snapshot } from "./snapshot.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
 export interface SqliteOptions extends UpgradeOptions {
-  probe?: Probe | undefined;
+  metrics?: Metrics | undefined;
 }
 
 /**
@@ -73,7 +73,7 @@ class SqliteDatabase implements Database {
         this.#snapshot.end();
         this.#checkpointer.check(writer.handle);
       },
-      committed: (jobs, duration) => options.probe?.committed(jobs, duration / 1000),
+      committed: (jobs, duration) => options.metrics?.committed(jobs, duration / 1000),
       failed: (error) => toDomainError(error, writer),
     });
   }

@@ -69,7 +69,7 @@ test.each([2, 3])(
       await Promise.all(times(2 * size, (phone) => writeAlong(user, phone + 1)));
       writing = false;
       await Promise.all(reading);
-      await settled((path) => user.request("GET", path));
+      await settings((path) => user.request("GET", path));
       const fresh = new Reader(user, 500);
       for (const reader of [...readers, fresh]) await reader.catchUp();
       expect(fresh.known.size).toBeGreaterThan(20);
@@ -86,7 +86,7 @@ test.each([2, 3])(
 );
 
 /** Waits until none of the user's deletions is pending. */
-async function settled(ask: (path: string) => Promise<Reply>): Promise<void> {
+async function settings(ask: (path: string) => Promise<Reply>): Promise<void> {
   for (let id = 1; ; id++) {
     for (;;) {
       const { status, body } = await ask(`/deletions/${id}`);
@@ -122,7 +122,7 @@ test("a server killed while it deletes leaves the rest to the others, and each d
   while ((await sql("select 1 from done")).length < 20) await Bun.sleep(5);
   await cluster.processes[0]?.kill();
   expect((await sql("select 1 from deletions where status = 'PENDING'")).length).toBeGreaterThan(0);
-  await settled((path) => user.request("GET", path, undefined, 1));
+  await settings((path) => user.request("GET", path, undefined, 1));
   const done = (await sql("select subscription from done")).map(({ subscription }) => Number(subscription));
   expect(done.length).toBe(amount);
   expect(new Set(done).size).toBe(amount);

@@ -2,16 +2,16 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, renameSync } from "node:fs";
 import { databaseFile } from "../../../src/config/settings.ts";
-import { createMetrics, type Metrics } from "../../../src/http/metrics.ts";
+import { createMetricsEndpoint, type MetricsEndpoint } from "../../../src/http/metrics.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 
-let metrics: Metrics;
+let metrics: MetricsEndpoint;
 let server: TestApp;
 let file: string;
 
 beforeEach(async () => {
-  metrics = createMetrics();
-  server = await openTestApp({}, { probe: metrics.probe });
+  metrics = createMetricsEndpoint();
+  server = await openTestApp({}, { metrics: metrics.metrics });
   file = databaseFile(server.app.config);
 });
 afterEach(() => server.close());
