@@ -12,15 +12,15 @@ const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
   },
   backups: {
     about: "backups and restoring",
-    read: async () => (await import("../../docs/backup.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/operators/backup.md", { with: { type: "text" } })).default,
   },
   install: {
     about: "installing, TLS, Docker",
-    read: async () => (await import("../../docs/install.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/operators/install.md", { with: { type: "text" } })).default,
   },
   metrics: {
     about: "Prometheus and Grafana",
-    read: async () => (await import("../../docs/metrics.md", { with: { type: "text" } })).default,
+    read: async () => (await import("../../docs/operators/metrics.md", { with: { type: "text" } })).default,
   },
 };
 

@@ -1,6 +1,6 @@
 // What Prometheus is told, and that dashboard and documentation tell of the same.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import dashboard from "../../docs/grafana.json";
+import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -101,7 +101,7 @@ test("the address of the metrics has nothing else", async () => {
   expect((await user.request("GET", "/metrics")).status).toBe(404);
 });
 
-const documentation = () => Bun.file(new URL("../../docs/metrics.md", import.meta.url)).text();
+const documentation = () => Bun.file(new URL("../../docs/operators/metrics.md", import.meta.url)).text();
 
 async function names(): Promise<Set<string>> {
   await user.request("GET", "/subscriptions");

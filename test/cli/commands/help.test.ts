@@ -15,9 +15,9 @@ afterAll(() => podkeep.close());
 test("the guides are printed as they were written", async () => {
   for (const [topic, file] of [
     ["sync", "api"],
-    ["backups", "backup"],
-    ["install", "install"],
-    ["metrics", "metrics"],
+    ["backups", "operators/backup"],
+    ["install", "operators/install"],
+    ["metrics", "operators/metrics"],
   ] as const) {
     const text = await Bun.file(new URL(`../../../docs/${file}.md`, import.meta.url)).text();
     expect(await podkeep.run(["help", topic])).toMatchObject({ code: 0, out: text });

@@ -1,4 +1,4 @@
-// What docs/scale.md tells operators to use, as far as it can be tried without a cluster.
+// What docs/operators/scale.md tells operators to use, as far as it can be tried without a cluster.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { guidOf, openTestApp } from "../../support/app.ts";
@@ -6,7 +6,7 @@ import { sharedPostgres } from "../../support/database.ts";
 
 setDefaultTimeout(30_000);
 
-const docs = join(import.meta.dir, "../../../docs/scale");
+const docs = join(import.meta.dir, "../../../docs/operators/scale");
 
 test("the statements for Citus fit the schema, and the server works on what they leave", async () => {
   const server = await sharedPostgres();
