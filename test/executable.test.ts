@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openProgram } from "./support/program.ts";
-import { executable } from "./support/server.ts";
+import { executable } from "./support/start-server.ts";
 
 test("the executable serves, syncs, deletes and remembers, and nothing in the current folder changes it", async () => {
   const file = await executable();

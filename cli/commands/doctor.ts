@@ -1,14 +1,14 @@
 // `podkeep doctor`: what goes wrong in practice, and what to do about it.
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { checkAddress, checkPort } from "../../src/doctor/address.ts";
+import { localAddress } from "../../src/config/local-url.ts";
 import { checkFolder } from "../../src/doctor/data-directory.ts";
 import { checkData } from "../../src/doctor/database.ts";
 import { type Finding, problem } from "../../src/doctor/finding.ts";
+import { checkAddress, checkPort } from "../../src/doctor/public-url.ts";
 import { DomainError } from "../../src/errors.ts";
 import { lendToken } from "../../src/services/tokens.ts";
 import { addSettings, SERVE_SETTINGS } from "../flags.ts";
-import { localAddress } from "../local-url.ts";
 import { colorsOf, printable, printResult } from "../terminal/output.ts";
 import { findProblems } from "./config.ts";
 

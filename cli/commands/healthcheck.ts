@@ -1,8 +1,8 @@
 // `podkeep healthcheck`: asks the running server whether it can serve, for containers without curl.
 import type { Command } from "commander";
+import { localAddress } from "../../src/config/local-url.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
 import { ADDRESS_SETTINGS, addSettings, settingsOf } from "../flags.ts";
-import { localAddress } from "../local-url.ts";
 import { printResult } from "../terminal/output.ts";
 
 /** Milliseconds. */

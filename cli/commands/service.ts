@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { envNameOf, readConfig, settingNames } from "../../src/config/settings.ts";
 import { DomainError } from "../../src/errors.ts";
-import { describeStep, type Step, succeeds, takeStep } from "../../src/systemd/steps.ts";
+import { describeStep, type Step, succeeds, takeStep } from "../../src/systemd/install.ts";
 import { ACCOUNT, describeUnit, quoteValue, STATE_FOLDER } from "../../src/systemd/unit.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
 import { layPairs, printResult } from "../terminal/output.ts";

@@ -1,11 +1,11 @@
 // `podkeep token`: issues, lists and revokes the tokens that apps sign in with.
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { localAddress } from "../../src/config/local-url.ts";
 import { parseDuration } from "../../src/config/values.ts";
 import { DomainError } from "../../src/errors.ts";
 import { parseDateTime } from "../../src/http/openpodcast/schemas/common.ts";
 import { issueToken, listTokens, revokeToken, type Scope } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
-import { localAddress } from "../local-url.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";

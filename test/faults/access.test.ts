@@ -1,6 +1,6 @@
 // Who may do what: every route with every kind of credential, cell by cell (P8).
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Answer, type Installation, install, type Server } from "../support/server.ts";
+import { type Answer, type Installation, install, type Server } from "../support/start-server.ts";
 import { say } from "./socket.ts";
 
 const GUID = "11111111-1111-4111-8111-111111111111";

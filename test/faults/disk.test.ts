@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { install, type Server } from "../support/server.ts";
+import { install, type Server } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";

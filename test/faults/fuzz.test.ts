@@ -4,7 +4,7 @@ import Ajv from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
 import { ErrorBody } from "../../src/http/openpodcast/schemas/common.ts";
-import { type Answer, install, type Server } from "../support/server.ts";
+import { type Answer, install, type Server } from "../support/start-server.ts";
 import { Document, type FuzzRequest, operationsOf, requestsTo } from "./arbitraries.ts";
 import { report, rounds, SEED } from "./rounds.ts";
 

@@ -1,7 +1,7 @@
 // What raw sockets can do to the server: every odd request has a known answer, and none of them costs more than itself.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "bun";
-import { type Installation, install, type Server } from "../support/server.ts";
+import { type Installation, install, type Server } from "../support/start-server.ts";
 import { LONG } from "./rounds.ts";
 import { say } from "./socket.ts";
 

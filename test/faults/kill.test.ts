@@ -1,6 +1,6 @@
 // The process is killed at any moment (kill -9), and started again: what was acknowledged is there (P6, P7).
 import { expect, test } from "bun:test";
-import { type Installation, install } from "../support/server.ts";
+import { type Installation, install } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";

@@ -1,7 +1,7 @@
 // A client under load that knows what the server has acknowledged, and what it can't know of its last request.
 import { expect } from "bun:test";
 import { walkPages } from "../support/pages.ts";
-import type { Answer, Server } from "../support/server.ts";
+import type { Answer, Server } from "../support/start-server.ts";
 import type { Chance } from "./rounds.ts";
 
 /** What a listener sees of a subscription. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { install } from "../support/server.ts";
+import { install } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { Disk, readTrace, TRACED } from "./power.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";

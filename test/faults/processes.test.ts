@@ -1,7 +1,7 @@
 // Other processes that use the file beside the server: commands that write, and ones that stop in the middle.
 import { describe, expect, test } from "bun:test";
 import type { Subprocess } from "bun";
-import { type Installation, install, type Server, track } from "../support/server.ts";
+import { type Installation, install, type Server, track } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, stopAtSync } from "./strace.ts";

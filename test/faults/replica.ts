@@ -1,7 +1,7 @@
 // A client's copy of the list, kept up by `since` alone; it must always come to be what the server has (P1, P2).
 import { expect } from "bun:test";
 import { walkPages } from "../support/pages.ts";
-import type { Server } from "../support/server.ts";
+import type { Server } from "../support/start-server.ts";
 import { reader } from "./load.ts";
 
 type Known = { feed_url: string; is_subscribed: boolean; deleted: boolean };

@@ -7,7 +7,7 @@ import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { walkPages } from "./pages.ts";
-import { track } from "./server.ts";
+import { track } from "./start-server.ts";
 
 export interface Process {
   pid: number;

@@ -2,7 +2,7 @@
 import { afterAll } from "bun:test";
 import { endSharedPostgres } from "./database.ts";
 import { removeScratch } from "./scratch.ts";
-import { endProcesses } from "./server.ts";
+import { endProcesses } from "./start-server.ts";
 
 afterAll(async () => {
   endProcesses();

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
-import { track } from "./server.ts";
+import { track } from "./start-server.ts";
 
 export interface Ran {
   code: number;

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { openTestApp } from "../../support/app.ts";
-import { install } from "../../support/server.ts";
+import { install } from "../../support/start-server.ts";
 
 /** Pages from which a thread moves the log; without one a commit does it at sixteen times as many. */
 const LARGE_LOG = 1000;

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Server } from "bun";
-import { checkAddress, checkPort } from "../../src/doctor/address.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
+import { checkAddress, checkPort } from "../../src/doctor/public-url.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 let podkeep: TestApp;

@@ -1,5 +1,5 @@
 // Where the server is reached from this machine.
-import type { Config } from "../src/config/settings.ts";
+import type { Config } from "./settings.ts";
 
 const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
