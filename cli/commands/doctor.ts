@@ -6,10 +6,11 @@ import { checkFolder } from "../../src/doctor/data-directory.ts";
 import { checkData } from "../../src/doctor/database.ts";
 import { type Finding, problem } from "../../src/doctor/finding.ts";
 import { checkAddress, checkPort } from "../../src/doctor/public-url.ts";
+import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import { lendToken } from "../../src/services/tokens.ts";
 import { addSettings, SERVE_SETTINGS } from "../flags.ts";
-import { colorsOf, printable, printResult } from "../terminal/output.ts";
+import { colorsOf, printResult } from "../terminal/output.ts";
 import { findProblems } from "./config.ts";
 
 interface DoctorOptions {

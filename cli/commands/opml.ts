@@ -2,11 +2,12 @@
 import { existsSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import type { Command } from "commander";
+import { printable } from "../../src/domain/printable.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { printable, printResult } from "../terminal/output.ts";
+import { printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
 export function addOpmlCommands(program: Command): void {

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import type { Argument, Command, Option } from "commander";
 import { type App, openApp } from "../../src/app.ts";
 import { databaseFile, readConfig, type SettingName } from "../../src/config/settings.ts";
+import { printable } from "../../src/domain/printable.ts";
 import { listDeletions } from "../../src/services/deletions.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { listUsers } from "../../src/services/users.ts";
-import { printable } from "./output.ts";
 
 interface Candidate {
   value: string;

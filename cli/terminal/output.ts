@@ -1,6 +1,7 @@
 // What commands print: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
 import type { Command } from "commander";
 import pc from "picocolors";
+import { printable } from "../../src/domain/printable.ts";
 
 export const colorsOf = (stream: NodeJS.WriteStream) => pc.createColors(stream.isTTY === true && pc.isColorSupported);
 
@@ -59,8 +60,3 @@ export function layPairs(pairs: [name: string, value: string][]): string {
 /** A time as commands show it: UTC to the second. */
 export const formatTime = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-
-/** Text from elsewhere without what could steer a terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, " ");
-}

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import pc from "picocolors";
 import { type Logger, type LoggerOptions, pino } from "pino";
 import { z } from "zod";
-import { printable } from "../../cli/terminal/output.ts";
+import { printable } from "../domain/printable.ts";
 
 /** Milliseconds that a reader may keep a full pipe, or a terminal the end, before lines are dropped. */
 const PATIENCE = 1000;
