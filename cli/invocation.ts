@@ -8,16 +8,16 @@ export function commandLine(words: string, { config, sources }: LoadedSettings, 
   const flags = names
     .filter((name) => sources[name] !== "default")
     // The folder holds nothing where the data is on PostgreSQL.
-    .filter((name) => name !== "data_dir" || config.database_url === undefined)
+    .filter((name) => name !== "data_dir" || "file" in config.location)
     .map((name) => ` ${flagOf(name)} ${quote(textOf(name, config))}`);
   return `${programName()} ${words}${flags.join("")}`;
 }
 
 function textOf(name: SettingName, config: Config): string {
   if (name === "data_dir") return resolve(config.data_dir);
-  if (name !== "database_url" || config.database_url === undefined) return String(config[name]);
+  if (name !== "database_url" || "file" in config.location) return String(config[name]);
   // Whoever reads the log may not know the password, but will see that one belongs there.
-  const url = new URL(config.database_url);
+  const url = new URL(config.location.url);
   if (url.password) url.password = "PASSWORD";
   return url.href;
 }

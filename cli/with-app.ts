@@ -1,8 +1,8 @@
 // One command's work on the data: opens the app, closes it whatever happens.
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Command } from "commander";
 import { type App, openApp } from "../src/app.ts";
-import { type Config, databaseFile } from "../src/config/settings.ts";
 import { DomainError, messageOf } from "../src/errors.ts";
 import { settingsOf } from "./flags.ts";
 
@@ -16,7 +16,7 @@ export async function withApp<T>(
   { first = false }: { first?: boolean } = {},
 ): Promise<T> {
   const { config } = settingsOf(command);
-  if (!first && !config.database_url) requireFile(config);
+  if (!first && "file" in config.location) requireData(config.location.file);
   const app = await openApp(config);
   try {
     return await work(app);
@@ -25,16 +25,16 @@ export async function withApp<T>(
   }
 }
 
-function requireFile(config: Config): void {
+function requireData(file: string): void {
   let bytes: number | undefined;
   try {
-    bytes = statSync(databaseFile(config), { throwIfNoEntry: false })?.size;
+    bytes = statSync(file, { throwIfNoEntry: false })?.size;
   } catch (error) {
     throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
   }
   if (bytes) return;
   throw new DomainError(
     "config",
-    `There is no database in ${config.data_dir}: name another folder with --data-dir, or begin with user create`,
+    `There is no database in ${dirname(file)}: name another folder with --data-dir, or begin with user create`,
   );
 }

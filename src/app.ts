@@ -1,7 +1,7 @@
 // The composition root: settings in, services' context and deletion worker out.
 import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
-import { backupFolder, type Config, databaseFile } from "./config/settings.ts";
+import type { Config } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { FolderUse } from "./db/sqlite/directory-lock.ts";
@@ -33,11 +33,10 @@ export interface AppOptions {
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = options.log ?? pino({ level: "silent" });
   const { metrics } = options;
-  const database = await openDatabase(config.database_url ?? databaseFile(config), {
+  const database = await openDatabase(config.location, {
     ...config,
     metrics,
     use: options.use ?? "command",
-    backup_dir: backupFolder(config),
   });
   const context: Context = {
     database,

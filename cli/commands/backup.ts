@@ -1,7 +1,6 @@
 // `podkeep backup`: makes, checks, restores and thins out backups.
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
-import { backupFolder } from "../../src/config/settings.ts";
 import { DomainError } from "../../src/errors.ts";
 import { positive } from "../../src/http/openpodcast/schemas/common.ts";
 import { addSettings, settingsOf } from "../flags.ts";
@@ -81,7 +80,7 @@ async function pruneAll(command: Command, keep?: string, yes?: boolean): Promise
   const { config } = settingsOf(command);
   const count = keep === undefined ? config.backup_keep : positive.safeParse(keep).data;
   if (count === undefined) throw new DomainError("invalid", `--keep ${keep}: not a positive integer`);
-  await confirm(`Remove all backups but the newest ${count} from ${backupFolder(config)}?`, yes);
+  await confirm(`Remove all backups but the newest ${count} from ${config.backup_dir}?`, yes);
   const removed = pruneBackups(config, systemClock, count);
   await printResult(command, { removed }, () => (removed.length > 0 ? removed.join("\n") : "Nothing to remove"));
 }

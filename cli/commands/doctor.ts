@@ -42,7 +42,7 @@ async function examine(command: Command, options: DoctorOptions): Promise<void> 
   );
   if (settings) {
     const { config } = settings;
-    if (config.database_url === undefined) findings.push(...checkFolder(config, Date.now()));
+    if ("file" in config.location) findings.push(...checkFolder(config, config.location.file, Date.now()));
     findings.push(
       ...(await checkData(config, async (app) => {
         if (options.url === undefined) return [];

@@ -107,7 +107,7 @@ async function welcome(
   const { hasUsers } = await import("../../src/services/users.ts");
   const { config } = settings;
   const reached = { ...settings, config: { ...config, port: server?.port ?? config.port } };
-  const data = config.database_url ? `PostgreSQL at ${new URL(config.database_url).host}` : resolve(config.data_dir);
+  const data = describeLocation(config);
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${data}`;
   const steps = [
     commandLine("user create me", settings, GLOBAL_SETTINGS),
@@ -123,6 +123,9 @@ async function welcome(
   }
   if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
 }
+
+const describeLocation = ({ location, data_dir }: Config) =>
+  "file" in location ? resolve(data_dir) : `PostgreSQL at ${new URL(location.url).host}`;
 
 /** Resolves at the first signal to end; the second one ends the process at once. */
 function signalled(log: Logger): Promise<void> {

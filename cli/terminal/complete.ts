@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import type { Argument, Command, Option } from "commander";
 import { type App, openApp } from "../../src/app.ts";
-import { databaseFile, readConfig, type SettingName } from "../../src/config/settings.ts";
+import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { listDeletions } from "../../src/services/deletions.ts";
 import { listTokens } from "../../src/services/tokens.ts";
@@ -107,7 +107,7 @@ async function valuesOf({ command, words, flags }: Typed, argument: Argument): P
   if (flags["dataDir"] !== undefined) given.data_dir = flags["dataDir"];
   if (flags["databaseUrl"] !== undefined) given.database_url = flags["databaseUrl"];
   const { config } = readConfig(given);
-  if (!config.database_url && !existsSync(databaseFile(config))) return [];
+  if ("file" in config.location && !existsSync(config.location.file)) return [];
   const app = await openApp({ ...config, migrate: "command" });
   try {
     return await find(app, words);

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
-import { backupFolder, type Config, databaseFile } from "../config/settings.ts";
+import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import { lockFolder } from "../db/sqlite/directory-lock.ts";
 import { DomainError, messageOf } from "../errors.ts";
@@ -36,9 +36,9 @@ const listBackups = (folder: string) =>
     .filter((name) => NAME.test(name))
     .sort();
 
-/** @throws DomainError "config" where the data is not in the data folder */
-export function requireFolder({ database_url }: Config): void {
-  if (database_url === undefined) return;
+/** The database file. @throws DomainError "config" if the data is on PostgreSQL */
+export function requireFile({ location }: Config): string {
+  if ("file" in location) return location.file;
   throw new DomainError("config", "The data is on PostgreSQL: back it up with pg_dump and restore it with pg_restore");
 }
 
@@ -47,12 +47,11 @@ export function requireFolder({ database_url }: Config): void {
  * @throws DomainError "not_found" without a database, and as `copyDatabase` does
  */
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
-  requireFolder(config);
-  const database = databaseFile(config);
+  const database = requireFile(config);
   if (!existsSync(database)) throw new DomainError("not_found", `There is no database ${database}`);
   const unlock = lockFolder(config.data_dir, "command");
   try {
-    const to = resolve(file ?? join(backupFolder(config), nextName(config, clock)));
+    const to = resolve(file ?? join(config.backup_dir, nextName(config, clock)));
     return { file: to, ...copyDatabase(database, to), bytes: statSync(to).size };
   } finally {
     unlock();
@@ -61,13 +60,13 @@ export function createBackup(config: Config, clock: Clock, file?: string): Backu
 
 // Later than every other name, even where the clock has gone back: the newest must not look like the oldest.
 function nextName(config: Config, clock: Clock): string {
-  const newest = listBackups(backupFolder(config)).at(-1);
+  const newest = listBackups(config.backup_dir).at(-1);
   return nameAt(Math.max(clock.now(), newest ? timeOf(newest) + 1 : 0));
 }
 
 /** When the newest backup in the folder was made, in Unix milliseconds; null where there is none. */
 export function latestBackup(config: Config): number | null {
-  const newest = listBackups(backupFolder(config)).at(-1);
+  const newest = listBackups(config.backup_dir).at(-1);
   return newest ? timeOf(newest) : null;
 }
 
@@ -81,8 +80,8 @@ export function verifyBackup(file: string): Backup {
  * @throws DomainError "config" where the data is on PostgreSQL, "unavailable" where the folder can't be read
  */
 export function pruneBackups(config: Config, clock: Clock, keep: number): string[] {
-  requireFolder(config);
-  const folder = backupFolder(config);
+  requireFile(config);
+  const folder = config.backup_dir;
   const old = listBackups(folder).slice(0, -keep);
   for (const name of [...old, ...abandoned(folder, clock)]) rmSync(join(folder, name), { force: true });
   return old;

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
-import { type Config, databaseFile } from "../config/settings.ts";
+import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { type Contents, checkCopy, copyDatabase, replaceDatabase, unpackCopy } from "../db/sqlite/backup.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
@@ -12,7 +12,7 @@ import { messageOf } from "../errors.ts";
 import { countSubscriptions, listRevoked, renewGuids, renewSubscriptions, renewUsers } from "../store/restore.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock } from "../store/users.ts";
-import { requireFolder, timeInName } from "./backups.ts";
+import { requireFile, timeInName } from "./backups.ts";
 
 /** How far a lost server's clock may have been ahead, in milliseconds: more than any wrong time zone. */
 const MARGIN = 24 * 60 * 60 * 1000;
@@ -34,8 +34,7 @@ export interface Restored extends Contents {
  * @throws DomainError "conflict" where a server uses the folder; as `checkCopy` does; then nothing was changed
  */
 export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
-  requireFolder(config);
-  const current = databaseFile(config);
+  const current = requireFile(config);
   const staged = stagedFile(current);
   checkCopy(file);
   const unlock = lockFolder(config.data_dir, "restore");
@@ -73,7 +72,7 @@ interface Known {
 // From a copy, for the data that is set aside stays as it is, whatever schema it has.
 async function readKnown(config: Config): Promise<Known> {
   const known: Known = { clock: 0, revoked: [], unread: null };
-  const current = databaseFile(config);
+  const current = requireFile(config);
   if (!existsSync(current)) return known;
   const copy = join(config.data_dir, "replacing", "podkeep.db");
   try {

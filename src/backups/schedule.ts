@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { programArguments } from "../../cli/invocation.ts";
 import { systemClock } from "../clock.ts";
-import { backupFolder, type Config } from "../config/settings.ts";
+import type { Config } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
 import { latestBackup, pruneBackups } from "./backups.ts";
 
@@ -39,7 +39,7 @@ function isMissed(config: Config, last: Date): boolean {
 
 async function makeBackup(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   try {
-    const folders = ["--data-dir", config.data_dir, "--backup-dir", backupFolder(config)];
+    const folders = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
     const command = [...programArguments(), "backup", "create", "--json", ...folders];
     const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);

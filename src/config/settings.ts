@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { DomainError, messageOf } from "../errors.ts";
+import type { Location } from "./location.ts";
 import { duration, listen, ranges, schedule, url, whole } from "./values.ts";
 
 /** The settings as texts, read into what the program works with. Each has a description, which is its documentation. */
@@ -58,8 +59,7 @@ export const Settings = z.object({
     .describe("Least level that is logged"),
 });
 
-export type Config = z.infer<typeof Settings>;
-export type SettingName = keyof Config;
+export type SettingName = keyof typeof Settings.shape;
 
 export const settingNames = Object.keys(Settings.shape) as SettingName[];
 export const envNameOf = (name: SettingName) => `PODKEEP_${name.toUpperCase()}`;
@@ -83,13 +83,20 @@ export interface LoadedSettings {
   texts: Partial<Record<SettingName, string>>;
 }
 
-const Consistent = Settings.refine(
-  (config) => config.database_url === undefined || config.backup_schedule === undefined,
-  {
-    path: ["backup_schedule"],
-    error: "the data is on PostgreSQL; back it up with pg_dump",
-  },
-);
+const Loaded = Settings.transform((settings) => ({
+  ...settings,
+  backup_dir: settings.backup_dir ?? join(settings.data_dir, "backups"),
+  location: locationOf(settings),
+})).refine(({ location, backup_schedule }) => "file" in location || backup_schedule === undefined, {
+  path: ["backup_schedule"],
+  error: "the data is on PostgreSQL; back it up with pg_dump",
+});
+
+/** The settings as the program uses them, and what follows from them. */
+export type Config = z.infer<typeof Loaded>;
+
+const locationOf = ({ data_dir, database_url }: z.infer<typeof Settings>): Location =>
+  database_url === undefined ? { file: join(data_dir, "podkeep.db") } : { url: database_url };
 
 /**
  * Reads the settings from flags, the environment and *_FILE (secrets alone), in that order.
@@ -108,7 +115,7 @@ export function readConfig(
     given[name] = value;
     sources[name] = source;
   }
-  const parsed = Consistent.safeParse(given);
+  const parsed = Loaded.safeParse(given);
   if (parsed.success) {
     const texts = Object.fromEntries(settingNames.map((name) => [name, given[name] ?? defaultOf(name)]));
     return { config: parsed.data, sources, texts };
@@ -158,9 +165,3 @@ function defaultDataDir(env: Environment): string {
   if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
   return join(env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share"), "podkeep");
 }
-
-/** The database file in the data folder. */
-export const databaseFile = (config: Config) => join(config.data_dir, "podkeep.db");
-
-/** The folder where backups go by themselves. */
-export const backupFolder = (config: Config) => config.backup_dir ?? join(config.data_dir, "backups");

@@ -1,5 +1,6 @@
 // Chooses the engine: the one place that knows there are two.
 
+import type { Location } from "../config/location.ts";
 import { DomainError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Database } from "./database.ts";
@@ -27,15 +28,14 @@ export interface DatabaseOptions {
 
 /**
  * Opens a database and migrates it.
- * @param location a postgres:// address, or the path of a file, with sqlite: before it or without
  * @throws DomainError "config" where the database can't be used
  */
-export async function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(location: Location, options: DatabaseOptions): Promise<Database> {
   const { database_pool, database_timeout, migrate, metrics } = options;
-  if (/^postgres(ql)?:\/\//.test(location)) {
-    return openPostgres({ url: location, size: database_pool, timeout: database_timeout, migrate, metrics });
+  if ("url" in location) {
+    return openPostgres({ url: location.url, size: database_pool, timeout: database_timeout, migrate, metrics });
   }
-  const file = location.replace(/^sqlite:(\/\/)?/, "");
+  const { file } = location;
   if (options.create === false && sizeOf(file) === 0) throw new DomainError("config", `There is no database ${file}`);
   return openSqlite({ file, ...options });
 }

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { latestBackup } from "../backups/backups.ts";
-import { type Config, databaseFile } from "../config/settings.ts";
+import type { Config } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -19,42 +19,41 @@ const OLD = 8;
  * For data in a file; with PostgreSQL there is nothing in the folder.
  * @param now wall time in Unix milliseconds
  */
-export function checkFolder(config: Config, now: number): Finding[] {
+export function checkFolder(config: Config, file: string, now: number): Finding[] {
   const folder = resolve(config.data_dir);
   if (!existsSync(folder)) {
     return [
       warning("data folder", `${folder} is not there`, "Start the server, or name the right one with --data-dir"),
     ];
   }
-  return [checkRights(folder, config), ...checkRoom(folder, config), checkBackups(config, now)];
+  return [checkRights(folder, file), ...checkRoom(folder, file), checkBackups(config, now)];
 }
 
-function checkRights(folder: string, config: Config): Finding {
+function checkRights(folder: string, file: string): Finding {
   const about = "data folder";
   try {
-    for (const path of [folder, databaseFile(config)].filter((path) => existsSync(path))) {
+    for (const path of [folder, file].filter((path) => existsSync(path))) {
       accessSync(path, constants.R_OK | constants.W_OK);
     }
   } catch (error) {
     return problem(about, messageOf(error), "Run this as the user whose server it is, or give that user the folder");
   }
   const { mode, uid } = statSync(folder);
-  const file = existsSync(databaseFile(config)) ? statSync(databaseFile(config)) : null;
-  const other = file && file.uid !== uid ? file.uid : null;
+  const database = existsSync(file) ? statSync(file) : null;
+  const other = database && database.uid !== uid ? database.uid : null;
   if (other !== null) {
     const detail = `${folder} belongs to user ${uid}, the database in it to user ${other}`;
     return problem(about, detail, `chown -R ${uid} ${folder}`);
   }
-  if (((mode | (file?.mode ?? 0)) & 0o077) !== 0) {
+  if (((mode | (database?.mode ?? 0)) & 0o077) !== 0) {
     return warning(about, `Others on this machine can read ${folder}`, `chmod -R go= ${folder}`);
   }
   return ok(about, `${folder}, its owner's alone`);
 }
 
-function checkRoom(folder: string, config: Config): Finding[] {
+function checkRoom(folder: string, file: string): Finding[] {
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   const free = bavail * bsize;
-  const file = databaseFile(config);
   const needed = Math.max(LEAST_SPACE, LEAST_COPIES * (existsSync(file) ? statSync(file).size : 0));
   const room = `${Math.floor(free / MEGABYTE)} MiB free`;
   const advice = "Make room: old backups, logs, packages";

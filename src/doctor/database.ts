@@ -1,7 +1,7 @@
 // The data: whether it can be used, is whole, and is worked on.
 import { existsSync } from "node:fs";
 import { type App, openApp } from "../app.ts";
-import { type Config, databaseFile } from "../config/settings.ts";
+import type { Config } from "../config/settings.ts";
 import { findDamage } from "../db/sqlite/file.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import { listDeletions } from "../services/deletions.ts";
@@ -15,31 +15,29 @@ const LARGEST_LOG = 64 * 1024 * 1024;
 const PATIENCE = 60_000;
 /** What to do about data that can't be opened. */
 const ADVICE = {
-  sqlite: "See what it says; a backup that is sound can be restored with podkeep backup restore",
-  postgres:
+  file: "See what it says; a backup that is sound can be restored with podkeep backup restore",
+  server:
     "See what it says; check PODKEEP_DATABASE_URL, and that PostgreSQL runs and lets this machine in (pg_hba.conf)",
 };
 
 /** Opens the data without changing its schema, and looks into it; `use` gets the app while it is open. */
 export async function checkData(config: Config, use: (app: App | null) => Promise<Finding[]>): Promise<Finding[]> {
-  const file = databaseFile(config);
+  const { location } = config;
   const alone = async (found: Finding) => [found, checkClock(Date.now(), null), ...(await use(null))];
-  if (config.database_url === undefined && !existsSync(file)) {
-    return alone(warning("database", `${file} is not there`, "Start the server: it makes one"));
+  if ("file" in location && !existsSync(location.file)) {
+    return alone(warning("database", `${location.file} is not there`, "Start the server: it makes one"));
   }
   let app: App;
   try {
     app = await openApp({ ...config, migrate: "command" });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    const advice = config.database_url === undefined ? ADVICE.sqlite : ADVICE.postgres;
+    const advice = "file" in location ? ADVICE.file : ADVICE.server;
     return alone(problem("database", error.message, advice));
   }
   try {
     const found =
-      config.database_url === undefined
-        ? checkDamage(file)
-        : ok("database", "can be used, and its schema is this program's");
+      "file" in location ? checkDamage(location.file) : ok("database", "can be used, and its schema is this program's");
     // Any further read may meet the damage, and fail.
     if (found.state !== "ok") return await alone(found);
     return [

@@ -1,4 +1,5 @@
 // Moves everything from one database to another, whatever their engines: users, tokens, subscriptions, deletions.
+import { parseLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
@@ -36,9 +37,9 @@ const BATCH = 8;
 export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
   // A file that a server uses is refused; of PostgreSQL nobody can tell. The source stays as it is, its schema too.
   const options = { ...config, use: "server", backup_dir: null } as const;
-  const source = await openDatabase(from, { ...options, create: false, migrate: "command" });
+  const source = await openDatabase(parseLocation(from), { ...options, create: false, migrate: "command" });
   try {
-    const target = await openDatabase(to, options);
+    const target = await openDatabase(parseLocation(to), options);
     try {
       return await copyUsers(source, target, report);
     } finally {

@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { createBackup, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
+import { readConfig } from "../../src/config/settings.ts";
 import { lockFolder } from "../../src/db/sqlite/directory-lock.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import type { Item } from "../model/answers.ts";
@@ -116,7 +117,7 @@ describe("making one", () => {
   });
 
   test("data on PostgreSQL is left to pg_dump", () => {
-    const config = { ...podkeep.app.config, database_url: "postgres://localhost/podkeep" };
+    const config = { ...podkeep.app.config, location: { url: "postgres://localhost/podkeep" } };
     expect(() => createBackup(config, podkeep.clock)).toThrow("pg_dump");
   });
 });
@@ -278,7 +279,7 @@ describe("restoring one", () => {
   test("an empty folder is a place to restore into", async () => {
     await add("a");
     const { file } = backup();
-    const config = { ...podkeep.app.config, data_dir: inFolder("elsewhere") };
+    const { config } = readConfig({ data_dir: inFolder("elsewhere") }, {});
     expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ replaced: null, unread: null });
     const moved = await openApp(config);
     await moved.close();

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { databaseFile, readConfig } from "../../src/config/settings.ts";
+import { readConfig } from "../../src/config/settings.ts";
 import { parseDuration } from "../../src/config/values.ts";
 
 const URL_OF_DATABASE = "postgres://ann:s3cr3t@db.example/podkeep";
@@ -26,7 +26,7 @@ test("without any the defaults hold", () => {
     failed_logins: 100,
   });
   expect(config.public_url).toBeUndefined();
-  expect(config.database_url).toBeUndefined();
+  expect(config.location).toEqual({ file: "/home/ann/.local/share/podkeep/podkeep.db" });
   expect(new Set(Object.values(sources))).toEqual(new Set(["default"]));
 });
 
@@ -46,11 +46,11 @@ test("a secret may come from a file, and its variable wins over that", () => {
   writeFileSync(file, `${URL_OF_DATABASE}\n`);
   const env = { PODKEEP_DATABASE_URL_FILE: file };
   expect(readConfig({}, env)).toMatchObject({
-    config: { database_url: URL_OF_DATABASE },
+    config: { location: { url: URL_OF_DATABASE } },
     sources: { database_url: "file" },
   });
   const both = { ...env, PODKEEP_DATABASE_URL: "postgresql://other.example/" };
-  expect(readConfig({}, both).config.database_url).toBe("postgresql://other.example/");
+  expect(readConfig({}, both).config.location).toEqual({ url: "postgresql://other.example/" });
   expect(() => readConfig({}, { PODKEEP_DATABASE_URL_FILE: join(folder, "none") })).toThrow(
     "PODKEEP_DATABASE_URL_FILE:",
   );
@@ -67,7 +67,7 @@ describe("the data folder is", () => {
     test(name, () => {
       const { config } = readConfig({}, env);
       expect(config.data_dir).toBe(expected);
-      expect(databaseFile(config)).toBe(`${expected}/podkeep.db`);
+      expect(config.location).toEqual({ file: `${expected}/podkeep.db` });
     });
   }
 });

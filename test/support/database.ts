@@ -1,7 +1,8 @@
 // Where a test's data lie: a file, or a database on PostgreSQL where PODKEEP_TEST_ENGINE says so.
 import { Database as Sqlite } from "bun:sqlite";
+import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
-import { databaseFile, readConfig, type SettingName } from "../../src/config/settings.ts";
+import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 
 export interface Store {
@@ -13,6 +14,9 @@ export interface Store {
   remove(): Promise<void>;
 }
 
+/** The database file of a test's data. */
+export const databaseFile = ({ data_dir }: Pick<Config, "data_dir">) => join(data_dir, "podkeep.db");
+
 /** Makes an empty store; what belongs to a file goes to `folder`. */
 export function createStore(folder: string): Promise<Store> {
   return process.env["PODKEEP_TEST_ENGINE"] === "postgres" ? createPostgresStore() : createSqliteStore(folder);
@@ -20,7 +24,7 @@ export function createStore(folder: string): Promise<Store> {
 
 async function createSqliteStore(folder: string): Promise<Store> {
   const settings = { data_dir: folder };
-  const file = databaseFile(readConfig(settings, {}).config);
+  const file = databaseFile(settings);
   const sql: Store["sql"] = async (text) => {
     const sqlite = new Sqlite(file);
     try {

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openApp } from "../../src/app.ts";
 import { verifyBackup } from "../../src/backups/backups.ts";
-import { databaseFile } from "../../src/config/settings.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { databaseFile } from "../support/database.ts";
 import { ask } from "./story.ts";
 
 const Recorded = z.object({ token: z.string(), answers: z.record(z.string(), z.looseObject({})) });

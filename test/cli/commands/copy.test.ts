@@ -3,12 +3,12 @@ import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { databaseFile, readConfig } from "../../../src/config/settings.ts";
+import { readConfig } from "../../../src/config/settings.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy } from "../../../src/services/transfer.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { sharedPostgres } from "../../support/database.ts";
+import { databaseFile, sharedPostgres } from "../../support/database.ts";
 
 setDefaultTimeout(30_000);
 

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
-import { databaseFile, readConfig } from "../../../src/config/settings.ts";
+import { readConfig } from "../../../src/config/settings.ts";
 import { addSubscriptions } from "../../../src/services/subscriptions.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
-import { sharedPostgres } from "../../support/database.ts";
+import { databaseFile, sharedPostgres } from "../../support/database.ts";
 
 setDefaultTimeout(120_000);
 

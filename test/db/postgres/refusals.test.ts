@@ -16,7 +16,7 @@ const SECRET = "correct-horse";
 
 /** The line that an operator gets instead of a database. */
 async function refusal(url: string, migrate: "start" | "command" = "start"): Promise<string> {
-  const opened = openDatabase(url, { ...OPTIONS, migrate });
+  const opened = openDatabase({ url }, { ...OPTIONS, migrate });
   const error = await opened.then(
     () => null,
     (reason) => reason,

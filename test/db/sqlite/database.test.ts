@@ -2,8 +2,8 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "kysely";
-import { databaseFile } from "../../../src/config/settings.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { databaseFile } from "../../support/database.ts";
 
 let server: TestApp;
 let user: TestUser;

@@ -1,9 +1,9 @@
 // What the embedded engine tells of its file to those who watch the server.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, renameSync } from "node:fs";
-import { databaseFile } from "../../../src/config/settings.ts";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../../src/http/metrics.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
+import { databaseFile } from "../../support/database.ts";
 
 let metrics: MetricsEndpoint;
 let server: TestApp;
