@@ -1,0 +1,83 @@
+// The documents' examples and links.
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Glob } from "bun";
+import { openTestApp } from "./support/app.ts";
+
+const root = new URL("..", import.meta.url).pathname;
+const read = (file: string) => Bun.file(join(root, file)).text();
+
+test("the API's examples are what the server answers", async () => {
+  const test = await openTestApp({ public_url: "https://podcasts.example.org" });
+  test.clock.set(Date.parse("2026-11-21T18:00:00Z"));
+  const { token } = await test.user();
+  let etag = "";
+  const blocks = [...(await read("docs/api.md")).matchAll(/^```http\n([\s\S]*?)\n```$/gm)].map(([, text = ""]) => text);
+  expect(blocks.length).toBeGreaterThan(10);
+  for (const block of blocks) {
+    const [, request = "", status, response = ""] =
+      /^([\s\S]*?)\n\n(?=\d{3} )(\d{3}) .*\n?([\s\S]*)$/.exec(block) ?? [];
+    const sent = parse(request.slice(request.indexOf("\n") + 1));
+    const expected = parse(response);
+    const [method = "", path = ""] = request.split(/\s/);
+    const auth = sent.headers["Authorization"];
+    if (auth?.endsWith("podkeep_…")) sent.headers["Authorization"] = `Bearer ${token}`;
+    if (sent.headers["If-None-Match"]) sent.headers["If-None-Match"] = etag;
+    const answer = await test.send(method, path, {
+      headers: sent.headers,
+      ...(sent.body && { body: sent.body }),
+    });
+    const at = `${method} ${path}`;
+    expect([at, answer.status]).toEqual([at, Number(status)]);
+    for (const [name, value] of Object.entries(expected.headers)) {
+      expect([at, name, answer.headers.get(name)]).toEqual([at, name, name === "ETag" ? expect.any(String) : value]);
+    }
+    if (!expected.body.includes("…"))
+      expect([at, answer.body]).toEqual([at, /^[{[]/.test(expected.body) ? JSON.parse(expected.body) : expected.body]);
+    etag = answer.headers.get("ETag") ?? etag;
+    await test.drain();
+    test.clock.advance(60_000);
+  }
+  await test.close();
+});
+
+/** Header lines, then a blank line and a body; either may be absent. */
+function parse(text: string): { headers: Record<string, string>; body: string } {
+  const headers: Record<string, string> = {};
+  const lines = text.split("\n");
+  while (/^[\w-]+: /.test(lines[0] ?? "")) {
+    const [name = "", ...value] = (lines.shift() ?? "").split(": ");
+    headers[name] = value.join(": ");
+  }
+  return { headers, body: lines.join("\n").trim() };
+}
+
+test("every link between the documents leads to a file and a heading", async () => {
+  const broken: string[] = [];
+  const files = ["*.md", "docs/**/*.md"].flatMap((pattern) => [...new Glob(pattern).scanSync(root)]);
+  expect(files).toContain("docs/api.md");
+  for (const file of files) {
+    for (const [, link = ""] of (await read(file)).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(link)) continue;
+      const [path = "", anchor] = link.split("#");
+      const target = path ? join(dirname(file), path) : file;
+      if (!existsSync(join(root, target))) broken.push(`${file}: ${link}`);
+      else if (anchor && !anchorsOf(await read(target)).has(anchor)) broken.push(`${file}: ${link}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#+ (.*)$/gm)];
+  return new Set(
+    headings.map(([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
