@@ -1,10 +1,10 @@
 // The composition root: settings in, services' context and deletion worker out.
-import { type Logger, pino } from "pino";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { FolderUse } from "./db/sqlite/directory-lock.ts";
+import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
@@ -31,7 +31,7 @@ export interface AppOptions {
  * @throws DomainError "config" where the database can't be used, "conflict" where another use stands against it
  */
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
-  const log = options.log ?? pino({ level: "silent" });
+  const log = options.log ?? silentLogger;
   const { metrics } = options;
   const database = await openDatabase(config.location, {
     ...config,

@@ -1,23 +1,23 @@
 // Backups that the server makes by itself, each in a process of its own: copying would hold up the requests.
 import { Cron } from "croner";
-import type { Logger } from "pino";
 import { z } from "zod";
-import { programArguments } from "../../cli/invocation.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
 import { latestBackup, pruneBackups } from "./backups.ts";
 
 const Made = z.object({ file: z.string(), bytes: z.number() });
 
 /**
  * Makes backups by the schedule, and now where one was missed while the server was off.
+ * @param program the arguments that start this program
  * @returns the function that ends it
  */
-export function scheduleBackups(config: Config, log: Logger): () => void {
+export function scheduleBackups(config: Config, program: string[], log: Logger): () => void {
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
-  const run = () => makeBackup(config, log, ended.signal);
+  const run = () => makeBackup(config, program, log, ended.signal);
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
   const last = cron.previousRuns(1)[0];
   if (last && isMissed(config, last)) void cron.trigger();
@@ -37,10 +37,10 @@ function isMissed(config: Config, last: Date): boolean {
   }
 }
 
-async function makeBackup(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+async function makeBackup(config: Config, program: string[], log: Logger, signal: AbortSignal): Promise<void> {
   try {
     const folders = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
-    const command = [...programArguments(), "backup", "create", "--json", ...folders];
+    const command = [...program, "backup", "create", "--json", ...folders];
     const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
     if (signal.aborted) return;

@@ -1,6 +1,7 @@
 // The deletion worker: finds what is due, tries it, waits, and gives up with a reason (P6).
-import type { Logger } from "pino";
+
 import { DomainError, messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
 import { touchSubscription } from "../store/subscriptions.ts";
 import type { Context } from "./context.ts";

@@ -1,8 +1,15 @@
-// How the server tells systemd about itself (sd_notify(3)): one datagram for each change of state.
+// Messages to systemd (sd_notify(3)): ready, alive, stopping.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { DomainError } from "../errors.ts";
 
-export type Notify = (state: "READY=1" | "WATCHDOG=1" | "STOPPING=1") => void;
+/** The service manager that started this process. */
+export interface Systemd {
+  /** The server accepts requests. */
+  ready(): void;
+  /** A sign of life for the watchdog. */
+  alive(): void;
+  stopping(): void;
+}
 
 const { i32, u32, u64, i64_fast } = FFIType;
 const SYMBOLS = {
@@ -16,27 +23,29 @@ const SOCK_CLOEXEC = 0o2000000;
 const MSG_NOSIGNAL = 0x4000;
 
 /**
- * Opens the way to the socket that NOTIFY_SOCKET names.
- * @throws DomainError "config" where this machine has no way
+ * Connects to the socket that NOTIFY_SOCKET names; without one, messages go nowhere.
+ * @throws DomainError "config" if this machine's C library is not found
  */
-export function openNotify(path: string): Notify {
+export function connectSystemd(path = process.env["NOTIFY_SOCKET"]): Systemd {
+  const send = path ? openSocket(path) : () => {};
+  return {
+    ready: () => send("READY=1"),
+    alive: () => send("WATCHDOG=1"),
+    stopping: () => send("STOPPING=1"),
+  };
+}
+
+function openSocket(path: string): (message: string) => void {
   const { symbols } = openLibrary();
   const socket = symbols.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const address = addressOf(path);
-  return (state) => {
-    const message = Buffer.from(state);
+  return (text) => {
+    const message = Buffer.from(text);
     symbols.sendto(socket, ptr(message), message.length, MSG_NOSIGNAL, ptr(address), address.length);
   };
 }
 
-/** Milliseconds after which systemd takes this process for hung; null where it does not watch. */
-export function watchdogInterval(env: Record<string, string | undefined>): number | null {
-  const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = env;
-  if (!microseconds || (pid && pid !== String(process.pid))) return null;
-  return Number(microseconds) / 1000;
-}
-
-// Bun has no datagram sockets of the Unix kind.
+// Bun has no Unix datagram sockets.
 function openLibrary() {
   for (const library of LIBRARIES) {
     try {
@@ -46,7 +55,7 @@ function openLibrary() {
   throw new DomainError("config", `None of ${LIBRARIES.join(", ")} is here, so systemd can't be told: use Type=exec`);
 }
 
-/** struct sockaddr_un: the family, then the path, or an abstract name behind a zero byte where it begins with @. */
+/** struct sockaddr_un: the family, then the path, or an abstract name (@) after a zero byte. */
 function addressOf(path: string): Uint8Array {
   const name = path.startsWith("@") ? `\0${path.slice(1)}` : `${path}\0`;
   return Buffer.concat([new Uint8Array(new Uint16Array([AF_UNIX]).buffer), Buffer.from(name)]);

@@ -1,43 +1,34 @@
-// What systemd is told while the server runs, where it was systemd that started it.
+// The watchdog: signs of life while the database can be read.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import { hasUsers } from "../services/users.ts";
-
-export interface Supervisor {
-  ready(): void;
-  stopping(): void;
-}
+import type { Systemd } from "./notify.ts";
 
 /**
- * Makes the way to systemd: it hears when the server is ready and when it stops, and after each read of the database
- * that the server lives. So one that hangs, or can't read any more, is started again.
- * @throws DomainError "config" where there is no such way
+ * Sends a sign of life after each successful read of the database, so that systemd restarts a server that hangs or
+ * can't read.
+ * @returns the function that stops it
  */
-export async function supervise(app: App): Promise<Supervisor> {
-  if (!process.env["NOTIFY_SOCKET"]) return { ready() {}, stopping() {} };
-  const { openNotify, watchdogInterval } = await import("./notify.ts");
-  const notify = openNotify(process.env["NOTIFY_SOCKET"]);
+export function startWatchdog(app: App, systemd: Systemd): () => void {
   const interval = watchdogInterval(process.env);
-  let timer: ReturnType<typeof setInterval> | undefined;
-  async function feed(): Promise<void> {
+  if (interval === null) return () => {};
+  const timer = setInterval(async () => {
     try {
       await hasUsers(app);
-      notify("WATCHDOG=1");
+      systemd.alive();
     } catch (error) {
       app.log.error(
         { reason: messageOf(error) },
         "the database can't be read, so systemd is not told that all is well",
       );
     }
-  }
-  return {
-    ready() {
-      notify("READY=1");
-      if (interval) timer = setInterval(feed, interval / 2);
-    },
-    stopping() {
-      clearInterval(timer);
-      notify("STOPPING=1");
-    },
-  };
+  }, interval / 2);
+  return () => clearInterval(timer);
+}
+
+/** Milliseconds without a sign of life after which systemd restarts this process; null if it does not watch. */
+function watchdogInterval(env: Record<string, string | undefined>): number | null {
+  const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = env;
+  if (!microseconds || (pid && pid !== String(process.pid))) return null;
+  return Number(microseconds) / 1000;
 }

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Logger } from "pino";
 import { type App, openApp } from "../../src/app.ts";
 import type { Ids } from "../../src/clock.ts";
 import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { createHttp, type Http } from "../../src/http/server.ts";
+import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";

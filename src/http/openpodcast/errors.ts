@@ -3,9 +3,9 @@
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { Logger } from "pino";
 import type { ZodError } from "zod";
 import { DomainError, type ErrorCode, messageOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
 import type { HttpEnv } from "../env.ts";
 import type { ErrorBody } from "./schemas/common.ts";
 

@@ -1,0 +1,146 @@
+// The server process: start, welcome, signals, shutdown.
+import { constants } from "node:os";
+import { resolve } from "node:path";
+import type { Server } from "bun";
+import { type App, openApp } from "../app.ts";
+import { scheduleBackups } from "../backups/schedule.ts";
+import type { Config } from "../config/settings.ts";
+import { parseListen } from "../config/values.ts";
+import type { MetricsEndpoint } from "../http/metrics.ts";
+import { createHttp, type Http } from "../http/server.ts";
+import type { Logger } from "../log.ts";
+import { hasUsers } from "../services/users.ts";
+import { connectSystemd } from "../systemd/notify.ts";
+import { startWatchdog } from "../systemd/watchdog.ts";
+import { VERSION } from "../version.ts";
+import { listen } from "./listen.ts";
+import { createLog, type Log } from "./log.ts";
+
+export interface RunOptions {
+  /** Whether a person reads the output: lines for people instead of JSON. */
+  forPeople: boolean;
+  /** The arguments that start this program, for its child processes. */
+  program: string[];
+  /** The command lines that create the first user and token of the server at this port. */
+  firstSteps(port: number): string[];
+}
+
+/**
+ * Runs the server until SIGTERM or SIGINT.
+ * @throws DomainError "config" if the settings don't let it start, "conflict" if another process uses the data
+ */
+export async function runServer(config: Config, options: RunOptions): Promise<void> {
+  const output = createLog(config.log_level, options.forPeople);
+  const { signal, stop } = await start(config, options, output);
+  await signal;
+  await stop();
+  output.log.info("stopped");
+  await output.end();
+}
+
+async function start(config: Config, options: RunOptions, { log, show }: Log) {
+  const metrics = config.metrics_listen ? (await import("../http/metrics.ts")).createMetricsEndpoint() : undefined;
+  const opened = Promise.withResolvers<Opened>();
+  const servers: Server<undefined>[] = [];
+  try {
+    // Ports before files: if a port is taken, nothing is created. Early requests wait.
+    const server = listenForApps(config, opened.promise);
+    servers.push(server);
+    if (metrics) servers.push(listenForMetrics(config, metrics, opened.promise));
+    const app = await openApp(config, { log, use: "server", metrics: metrics?.metrics });
+    const systemd = connectSystemd();
+    const signal = receiveSignal(log);
+    opened.resolve({ app, http: createHttp(app) });
+    app.worker.start();
+    const endBackups = scheduleBackups(config, options.program, log);
+    await welcome(app, servers, options, show);
+    systemd.ready();
+    const stopWatchdog = startWatchdog(app, systemd);
+    const stop = async () => {
+      stopWatchdog();
+      systemd.stopping();
+      endBackups();
+      await drain(servers, app);
+    };
+    return { signal, stop };
+  } catch (error) {
+    for (const server of servers) await server.stop(true);
+    throw error;
+  }
+}
+
+interface Opened {
+  app: App;
+  http: Http;
+}
+
+function listenForApps({ host, port }: Config, opened: Promise<Opened>): Server<undefined> {
+  let http: Http | undefined;
+  opened.then((one) => {
+    http = one.http;
+  });
+  return listen({ host, port, flag: "--port" }, (request, server) => {
+    // Few requests need the address, and it costs as much as a read from the database.
+    const peer = {
+      get address() {
+        return server.requestIP(request)?.address;
+      },
+    };
+    return http ? http.fetch(request, peer) : opened.then((one) => one.http.fetch(request, peer));
+  });
+}
+
+function listenForMetrics(
+  { metrics_listen = "" }: Config,
+  metrics: MetricsEndpoint,
+  opened: Promise<Opened>,
+): Server<undefined> {
+  const address = parseListen(metrics_listen);
+  return listen({ ...address, flag: "--metrics-listen" }, async (request) =>
+    metrics.fetch((await opened).app, request),
+  );
+}
+
+async function welcome(
+  app: App,
+  [server, metrics]: Server<undefined>[],
+  { forPeople, firstSteps }: RunOptions,
+  show: Log["show"],
+): Promise<void> {
+  const { config } = app;
+  const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config)}`;
+  const steps = (await hasUsers(app)) ? [] : firstSteps(server?.port ?? config.port);
+  const wanting = "There is no user yet. This makes one and its first token:";
+  if (forPeople) {
+    const lines = steps.length > 0 ? `\n${wanting}\n\n${steps.map((step) => `    ${step}\n`).join("")}\n` : "";
+    show(`${listening}\n${lines}`);
+  } else {
+    app.log.info(listening);
+    if (steps.length > 0) app.log.info(`${wanting} ${steps.join(" && ")}`);
+  }
+  if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
+}
+
+const describeLocation = ({ location, data_dir }: Config) =>
+  "file" in location ? resolve(data_dir) : `PostgreSQL at ${new URL(location.url).host}`;
+
+/** Resolves at the first signal; the second one ends the process at once. */
+function receiveSignal(log: Logger): Promise<void> {
+  return new Promise((first) => {
+    let count = 0;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.on(signal, () => {
+        if (++count > 1) process.exit(128 + constants.signals[signal]);
+        log.info(`${signal}: finishing what is under way`);
+        first();
+      });
+    }
+  });
+}
+
+// New connections are refused first, then running requests end, then the worker, then the database closes.
+async function drain(servers: Server<undefined>[], app: App): Promise<void> {
+  await Promise.race([Promise.all(servers.map((server) => server.stop())), Bun.sleep(app.config.drain_timeout)]);
+  for (const server of servers) await server.stop(true);
+  await app.close();
+}
