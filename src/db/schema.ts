@@ -61,8 +61,8 @@ export interface DeletionTable {
   id: number;
   subscription: number;
   status: "SUCCESS" | "PENDING" | "FAILURE";
-  /** 1 where the listener wanted the podcast again before the deletion ran. */
-  called_off: number;
+  /** 1 if the subscription was added again before the deletion ran. */
+  cancelled: number;
   /** What went wrong last, for the admin; never a feed address. */
   message: string | null;
   attempts: number;

@@ -27,7 +27,7 @@ export interface DeletionRecord extends Deletion {
 }
 
 function describe(row: DeletionTable): Deletion {
-  const reason = row.called_off === 1 ? CALLED_OFF : row.message;
+  const reason = row.cancelled === 1 ? CALLED_OFF : row.message;
   const detail = row.status === "FAILURE" && reason !== null ? `: ${reason}` : "";
   return { deletion_id: row.id, status: row.status, message: MESSAGES[row.status] + detail };
 }
@@ -53,7 +53,7 @@ export async function listDeletions(
       ...describe(row),
       user: row.user,
       guid: row.guid,
-      called_off: row.called_off === 1,
+      called_off: row.cancelled === 1,
       attempts: row.attempts,
       error: row.message,
       requested_at: row.requested_at,
@@ -80,7 +80,7 @@ export async function retryDeletion(context: Context, user: string, id: number):
     const [row] = await findDeletion(tx, { user_id, id });
     if (!row) throw new DomainError("not_found", `${user} has no deletion ${id}`);
     if (row.status !== "FAILURE") throw new DomainError("conflict", `Deletion ${id} is ${row.status}, not FAILURE`);
-    if (row.called_off === 1) throw new DomainError("conflict", `Deletion ${id} was ${CALLED_OFF}`);
+    if (row.cancelled === 1) throw new DomainError("conflict", `Deletion ${id} was ${CALLED_OFF}`);
     const [pending] = await findPending(tx, { user_id }, [{ subscription: row.subscription }]);
     if (pending)
       throw new DomainError("conflict", `The subscription is being deleted already, by deletion ${pending.id}`);

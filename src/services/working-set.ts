@@ -1,7 +1,7 @@
 // A listener's subscriptions in memory for one transaction: reading what a request can touch, writing what it changed.
 
 import type { SubscriptionTable } from "../db/schema.ts";
-import { callOffDeletions, findPending } from "../store/deletions.ts";
+import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
 import { deleteSubscriptions, findSubscriptions, saveSubscriptions } from "../store/subscriptions.ts";
@@ -110,7 +110,7 @@ export async function saveLibrary(library: Library, now: number): Promise<void> 
     { user_id },
     [...library.merged.keys()].map((id) => ({ id })),
   );
-  await callOffDeletions(
+  await cancelDeletions(
     tx,
     { user_id, finished_at: now },
     library.calledOff.map((id) => ({ id })),

@@ -13,7 +13,7 @@ export const insertDeletion = statement((db, p: Owner & { id: number; subscripti
     id: p.id,
     subscription: p.subscription,
     status: PENDING,
-    called_off: 0,
+    cancelled: 0,
     message: null,
     attempts: 0,
     requested_at: p.requested_at,
@@ -45,10 +45,10 @@ export const findPending = bulkStatement((db, p: Owner, rows: { subscription: nu
     ),
 );
 
-export const callOffDeletions = bulkStatement((db, p: Owner & { finished_at: number }, rows: { id: number }[]) =>
+export const cancelDeletions = bulkStatement((db, p: Owner & { finished_at: number }, rows: { id: number }[]) =>
   db
     .updateTable("deletions")
-    .set({ status: "FAILURE", called_off: 1, finished_at: p.finished_at })
+    .set({ status: "FAILURE", cancelled: 1, finished_at: p.finished_at })
     .where("user_id", "=", p.user_id)
     .where("status", "=", PENDING)
     .where(

@@ -84,7 +84,7 @@ export const tables: Copyable[] = [
     id: true,
     subscription: true,
     status: true,
-    called_off: true,
+    cancelled: true,
     message: true,
     attempts: true,
     requested_at: true,

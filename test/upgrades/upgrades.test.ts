@@ -1,20 +1,29 @@
-// A database of every released schema version is opened by today's program and answers as it did.
+// Databases of every released schema version, opened by today's program.
 import { Database as Sqlite } from "bun:sqlite";
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { Kysely, Migrator } from "kysely";
+import { PostgresJSDialect } from "kysely-postgres-js";
 import { z } from "zod";
 import { openApp } from "../../src/app.ts";
 import { verifyBackup } from "../../src/backups/backups.ts";
+import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
+import { DIALECT } from "../../src/db/postgres/database.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
-import { databaseFile } from "../support/database.ts";
+import { databaseFile, sharedPostgres } from "../support/database.ts";
 import { ask } from "./story.ts";
+
+setDefaultTimeout(30_000);
 
 const Recorded = z.object({ token: z.string(), answers: z.record(z.string(), z.looseObject({})) });
 const recorded = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith(".db.gz"))
   .map((name) => name.slice(0, -6));
+
+const unpack = async (version: string) =>
+  Bun.gunzipSync(await Bun.file(join(import.meta.dirname, `${version}.db.gz`)).bytes());
 
 test("the present schema version has a recorded database; `npm run record-schema` writes it", () => {
   expect(recorded).toContain(SCHEMA_VERSION);
@@ -26,52 +35,60 @@ const remove = async () => {
   rmSync(podkeep.folder, { recursive: true, force: true });
 };
 
-/** A test's app on what this schema version left. */
-async function openRecorded(version: string): Promise<void> {
+/** Puts a recorded database into the data directory of a closed app. */
+async function placeRecorded(version: string): Promise<void> {
   podkeep = await openTestApp();
   await podkeep.app.close();
-  const packed = await Bun.file(join(import.meta.dirname, `${version}.db.gz`)).bytes();
-  await Bun.write(databaseFile(podkeep.app.config), Bun.gunzipSync(packed));
+  await Bun.write(databaseFile(podkeep.app.config), await unpack(version));
+}
+
+async function openRecorded(version: string): Promise<void> {
+  await placeRecorded(version);
   await podkeep.open();
+}
+
+/** Expects the recorded responses, and then one subscription more and the pending deletion done. */
+async function expectUnchanged(app: TestApp, version: string): Promise<void> {
+  const { token, answers } = Recorded.parse(await Bun.file(join(import.meta.dirname, `${version}.json`)).json());
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const get = (path: string) => app.send("GET", path, { headers });
+  expect(Object.keys(answers).length).toBeGreaterThan(10);
+  expect(await ask(get)).toMatchObject(answers);
+  const before = (await get("/subscriptions")).body.total;
+  const body = JSON.stringify({ subscriptions: [{ feed_url: "https://new.example/rss" }] });
+  expect((await app.send("POST", "/subscriptions", { headers, body })).status).toBe(200);
+  app.clock.advance(86_400_000);
+  await app.drain();
+  const { total, subscriptions } = (await get("/subscriptions")).body;
+  expect(total).toBe(before + 1);
+  expect(subscriptions.at(-1)).toMatchObject({
+    feed_url: "https://pending.example/rss?key=s3cret",
+    is_subscribed: false,
+  });
 }
 
 describe.each(recorded)("a database of %s", (version) => {
   afterEach(remove);
 
-  test("answers as it did, and goes on", async () => {
+  test("answers as it did, and takes changes", async () => {
     await openRecorded(version);
-    const { token, answers } = Recorded.parse(await Bun.file(join(import.meta.dirname, `${version}.json`)).json());
-    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-    const get = (path: string) => podkeep.send("GET", path, { headers });
-    expect(Object.keys(answers).length).toBeGreaterThan(10);
-    expect(await ask(get)).toMatchObject(answers);
-    const before = (await get("/subscriptions")).body.total;
-    const body = JSON.stringify({ subscriptions: [{ feed_url: "https://new.example/rss" }] });
-    expect((await podkeep.send("POST", "/subscriptions", { headers, body })).status).toBe(200);
-    podkeep.clock.advance(86_400_000);
-    await podkeep.drain();
-    const { total, subscriptions } = (await get("/subscriptions")).body;
-    expect(total).toBe(before + 1);
-    expect(subscriptions.at(-1)).toMatchObject({
-      feed_url: "https://pending.example/rss?key=s3cret",
-      is_subscribed: false,
-    });
+    await expectUnchanged(podkeep, version);
   });
 });
 
 describe("a database that needs a migration", () => {
   afterEach(remove);
 
-  // Today's database, less the note that the last migration was made: making it fails, for its tables are there.
+  // Today's database without the record of its migrations: the first one fails, because its tables are there.
   async function openOutdated(): Promise<void> {
     await openRecorded(SCHEMA_VERSION);
     await podkeep.app.close();
     const sqlite = new Sqlite(databaseFile(podkeep.app.config));
-    sqlite.run(`delete from ${MIGRATION_TABLE} where name = ?`, [SCHEMA_VERSION]);
+    sqlite.run(`delete from ${MIGRATION_TABLE}`);
     sqlite.close();
   }
 
-  test("is backed up first, and is as it was where the migration fails", async () => {
+  test("is backed up first, and stays as it was if the migration fails", async () => {
     await openOutdated();
     const before = await Bun.file(databaseFile(podkeep.app.config)).bytes();
     await expect(openApp(podkeep.app.config)).rejects.toThrow("could not be migrated");
@@ -80,7 +97,7 @@ describe("a database that needs a migration", () => {
     expect(await Bun.file(databaseFile(podkeep.app.config)).bytes()).toEqual(before);
   });
 
-  test("is left alone where no backup can be made", async () => {
+  test("is left alone if no backup can be made", async () => {
     await openOutdated();
     await Bun.write(join(podkeep.folder, "backups"), "in the way");
     await expect(openApp(podkeep.app.config)).rejects.toThrow("No migration without a backup");
@@ -94,5 +111,97 @@ describe("a database that needs a migration", () => {
     const config = { ...podkeep.app.config, busy_timeout: 50 };
     await expect(openApp(config)).rejects.toThrow("older version is running");
     await server.close();
+  });
+});
+
+describe("0002_relax_checks", () => {
+  const TABLES = ["tokens", "deletions"];
+  type Rows = Record<string, unknown>[];
+
+  describe("on a file", () => {
+    afterEach(remove);
+
+    const indexes = () =>
+      podkeep.sql(`select name, sql from sqlite_schema where type = 'index' and tbl_name in ('tokens', 'deletions')
+        order by name`);
+    const foreignKeys = (table: string) => podkeep.sql(`pragma foreign_key_list(${table})`);
+    const columns = async (table: string) =>
+      (await podkeep.sql(`pragma table_info(${table})`)).map((column) =>
+        column["name"] === "called_off" ? { ...column, name: "cancelled" } : column,
+      );
+    const rows = async (table: string) =>
+      (await podkeep.sql(`select * from ${table}`)).map((row) => Object.values(row));
+    const state = async () => ({
+      indexes: await indexes(),
+      foreignKeys: await Promise.all(TABLES.map(foreignKeys)),
+      columns: await Promise.all(TABLES.map(columns)),
+      rows: await Promise.all(TABLES.map(rows)),
+    });
+
+    test("keeps rows, columns, indexes and foreign keys, and takes scopes and statuses that come later", async () => {
+      await placeRecorded("0001_start");
+      const before = await state();
+      await podkeep.open();
+      expect(await state()).toEqual(before);
+      expect(before.indexes.map(({ name }) => name)).toContain("deletions_pending");
+      await podkeep.sql("update tokens set scope = 'later'");
+      await podkeep.sql("update deletions set status = 'LATER' where id = 1");
+      await expect(podkeep.sql("update deletions set cancelled = 2")).rejects.toThrow("CHECK");
+    });
+  });
+
+  // PostgreSQL databases of the first version are not recorded: its migration and a recorded file's rows make one.
+  async function createOld(name: string): Promise<string> {
+    const server = await sharedPostgres();
+    await server.createDatabase(name);
+    const postgres = server.connect(name);
+    const kysely = new Kysely<Record<string, Record<string, unknown>>>({
+      dialect: new PostgresJSDialect({ postgres }),
+    });
+    const { error } = await new Migrator({
+      db: kysely,
+      provider: { getMigrations: async () => ({ "0001_start": start(DIALECT) }) },
+      migrationTableName: MIGRATION_TABLE,
+      migrationLockTableName: `${MIGRATION_TABLE}_lock`,
+    }).migrateToLatest();
+    expect(error).toBeUndefined();
+    const file = Sqlite.deserialize(await unpack("0001_start"));
+    for (const table of ["users", "tokens", "subscriptions", "guids", "feeds", "deletions"]) {
+      const all = file.query<Record<string, unknown>, []>(`select * from ${table}`).all() as Rows;
+      await kysely.insertInto(table).values(all).execute();
+    }
+    file.close();
+    await kysely.destroy();
+    return server.url(name);
+  }
+
+  const sqlOn = async (name: string, text: string): Promise<Rows> => {
+    const connection = (await sharedPostgres()).connect(name);
+    try {
+      return await connection.unsafe(text).simple();
+    } finally {
+      await connection.close();
+    }
+  };
+
+  test("on PostgreSQL answers as it did, and takes scopes and statuses that come later", async () => {
+    const app = await openTestApp({ database_url: await createOld("old") });
+    await expectUnchanged(app, "0001_start");
+    await app.close();
+    await sqlOn("old", "update tokens set scope = 'later'; update deletions set status = 'LATER' where id = 1");
+    await expect(sqlOn("old", "update deletions set cancelled = 2")).rejects.toThrow("deletions_cancelled_check");
+  });
+
+  test("on a database that was spread over Citus before answers as it did", async () => {
+    const url = await createOld("old_citus");
+    await sqlOn(
+      "old_citus",
+      `create function create_distributed_table(regclass, text, colocate_with text default 'default')
+        returns void language sql as ''`,
+    );
+    await sqlOn("old_citus", await Bun.file(join(import.meta.dirname, "../../docs/operators/scale/citus.sql")).text());
+    const app = await openTestApp({ database_url: url });
+    await expectUnchanged(app, "0001_start");
+    await app.close();
   });
 });

@@ -1,9 +1,9 @@
-// The first schema: users, tokens, subscriptions with all their guids and feed addresses, deletions.
+// The first schema: users, tokens, subscriptions with all their guids and feed URLs, deletions.
 import { type Kysely, type Migration, sql } from "kysely";
-import type { Dialect } from "./migrate.ts";
+import { type Dialect, textType } from "./dialect.ts";
 
 export function start(dialect: Dialect): Migration {
-  const text = sql.raw(dialect.text) as ReturnType<typeof sql<string>>;
+  const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
       const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));

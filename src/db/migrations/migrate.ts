@@ -3,23 +3,18 @@ import { type Kysely, type Migration, Migrator } from "kysely";
 import { DomainError, messageOf } from "../../errors.ts";
 import type { Schema } from "../schema.ts";
 import { start } from "./0001_start.ts";
-
-/** What an engine says about its column types and tables; it has no name to compare with. */
-export interface Dialect {
-  /** Type of text that is compared byte by byte. */
-  readonly text: "text" | 'text collate "C"';
-  /** Appended to `create table`. */
-  readonly tableOptions: string;
-}
+import { relaxChecks } from "./0002_relax_checks.ts";
+import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
   return {
     "0001_start": start(dialect),
+    "0002_relax_checks": relaxChecks(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0001_start";
+export const SCHEMA_VERSION = "0002_relax_checks";
 /** Holds the names of the migrations that were applied; a database with tables and without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

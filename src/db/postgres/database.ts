@@ -4,13 +4,14 @@ import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
-import { type Dialect, MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
+import type { Dialect } from "../migrations/dialect.ts";
+import { MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { Queue } from "./keyed-queue.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 
-const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "" };
+export const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "", dropsConstraints: true };
 /** How often a transaction is run before its error counts. */
 const ATTEMPTS = 5;
 /** Milliseconds before the second attempt, at most; each next pause may be twice as long. */

@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { DomainError, messageOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
-import { appliedMigrations, DIALECT, damageIn, firstValue, isOurs } from "./file.ts";
+import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
 import { codeOf } from "./retry-busy.ts";
 
 /** What a database file holds. */
@@ -57,7 +57,7 @@ export function copyDatabase(file: string, to: string): Contents {
     for (const rest of [partial, `${partial}-journal`]) rmSync(rest, { force: true });
     if (error instanceof DomainError && error.code === "config") throw error;
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
-      throw new DomainError("config", `${file} is damaged (${messageOf(error)}): restore a backup`, { cause: error });
+      throw damaged(file, messageOf(error), error);
     }
     throw new DomainError("unavailable", `${to} could not be written: ${messageOf(error)}`, { cause: error });
   }

@@ -8,7 +8,7 @@ import { readAnything, type Tx } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
 import { Handle } from "./connection.ts";
 import { lockFolder } from "./directory-lock.ts";
-import { identityOf, prepareFile, sizeOf } from "./file.ts";
+import { damaged, identityOf, prepareFile, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group-commit.ts";
 import { Line } from "./line.ts";
 import { begin, codeOf } from "./retry-busy.ts";
@@ -46,6 +46,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     for (const { handle } of opened) handle.close();
     unlock();
     if (error instanceof DomainError) throw error;
+    if (codeOf(error).startsWith("SQLITE_CORRUPT")) throw damaged(file, messageOf(error), error);
     throw new DomainError("config", `${file} can't be opened as a database: ${messageOf(error)}`, { cause: error });
   }
 }

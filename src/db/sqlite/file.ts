@@ -3,7 +3,8 @@ import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, messageOf } from "../../errors.ts";
-import { type Dialect, MIGRATION_TABLE } from "../migrations/migrate.ts";
+import type { Dialect } from "../migrations/dialect.ts";
+import { MIGRATION_TABLE } from "../migrations/migrate.ts";
 
 /** Where a restored database is made ready, beside the one whose place it will take. */
 export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");
@@ -38,7 +39,7 @@ export const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false }
 /** "podk": tells our files from those of other programs. */
 export const APPLICATION_ID = 0x706f646b;
 
-export const DIALECT: Dialect = { text: "text", tableOptions: "without rowid" };
+export const DIALECT: Dialect = { text: "text", tableOptions: "without rowid", dropsConstraints: false };
 
 /** The first column of the first row; null where there is none. */
 export function firstValue(sqlite: Sqlite, sql: string): unknown {
@@ -73,3 +74,7 @@ export function findDamage(file: string): string | null {
     sqlite.close();
   }
 }
+
+/** The error for a database that can't be read whole. */
+export const damaged = (file: string, what: string, cause?: unknown) =>
+  new DomainError("config", `${file} is damaged (${what}): restore a backup`, { cause });

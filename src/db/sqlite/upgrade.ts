@@ -8,7 +8,7 @@ import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../m
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
 import { type FolderUse, lockFolder } from "./directory-lock.ts";
-import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, sizeOf } from "./file.ts";
+import { APPLICATION_ID, appliedMigrations, DIALECT, damaged, firstValue, isOurs, sizeOf } from "./file.ts";
 import { begin } from "./retry-busy.ts";
 
 /** Bytes up to which a file is checked whole at every start. */
@@ -37,7 +37,7 @@ export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeO
   }
   if (sizeOf(file) <= CHECKED_AT_START) {
     const found = firstValue(sqlite, "pragma quick_check(1)");
-    if (found !== "ok") throw new DomainError("config", `${file} is damaged (${found}): restore a backup`);
+    if (found !== "ok") throw damaged(file, String(found));
   }
   return lacks(appliedMigrations(sqlite));
 }

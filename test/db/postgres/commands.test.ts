@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
+import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { addSubscriptions } from "../../../src/services/subscriptions.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
@@ -42,7 +43,7 @@ test("migrate makes the schema that serve refuses to make where that is left to 
   const commands = await Promise.all([podkeep(["migrate", "--json"], env), podkeep(["migrate", "--json"], env)]);
   for (const { code, out } of commands) {
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toEqual({ schema: "0001_start" });
+    expect(JSON.parse(out)).toEqual({ schema: SCHEMA_VERSION });
   }
   const { config } = readConfig({}, env);
   await (await openApp(config)).close();
