@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import {
   defaultOf,
+  type Flags,
   flagOf,
   type LoadedSettings,
   readConfig,
@@ -30,9 +31,9 @@ export function addSettings(command: Command, names: SettingName[]): void {
 }
 
 /** The settings that a command was given as flags. */
-export function flagsOf(command: Command): Partial<Record<SettingName, string>> {
+export function flagsOf(command: Command): Flags {
   const given: Record<string, unknown> = command.optsWithGlobals();
-  const flags: Partial<Record<SettingName, string>> = {};
+  const flags: Flags = {};
   for (const name of settingNames) {
     const value = given[optionOf(name).attributeName()];
     if (typeof value === "string") flags[name] = value;

@@ -1,21 +1,10 @@
 // `podkeep config`: what the settings are and where they come from, and what is wrong with them.
 import type { Command } from "commander";
-import { closest, distance } from "fastest-levenshtein";
-import {
-  envNameOf,
-  isSecret,
-  type LoadedSettings,
-  type SettingName,
-  settingNames,
-  strayVariables,
-  variableNames,
-} from "../../src/config/settings.ts";
+import { findProblems } from "../../src/config/problems.ts";
+import { envNameOf, isSecret, type LoadedSettings, type SettingName, settingNames } from "../../src/config/settings.ts";
 import { DomainError } from "../../src/errors.ts";
-import { addSettings, SERVE_SETTINGS, settingsOf } from "../flags.ts";
+import { addSettings, flagsOf, SERVE_SETTINGS, settingsOf } from "../flags.ts";
 import { layTable, printResult } from "../terminal/output.ts";
-
-/** Most letters that may be wrong in a name for the right one to be told. */
-const FARTHEST = 4;
 
 export function addConfigCommands(program: Command): void {
   const config = program.command("config").description("Show and check the settings");
@@ -64,26 +53,7 @@ function mask(text: string): string {
 }
 
 async function checkSettings(command: Command): Promise<void> {
-  const { problems } = findProblems(command);
+  const { problems } = findProblems(flagsOf(command));
   if (problems.length > 0) throw new DomainError("config", problems.join("; "));
   await printResult(command, { ok: true }, () => "The settings are in order");
-}
-
-/** What is wrong with the settings of a command, one line each; `settings` is null where they can't be used at all. */
-export function findProblems(command: Command): { settings: LoadedSettings | null; problems: string[] } {
-  const problems = strayVariables().map(describeStray);
-  try {
-    return { settings: settingsOf(command), problems };
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    return { settings: null, problems: [...problems, error.message] };
-  }
-}
-
-function describeStray(name: string): string {
-  const whole = name.replace(/_FILE$/, "");
-  if (variableNames.includes(whole)) return `${name} is not a setting: only secrets are read from files; set ${whole}`;
-  const nearest = closest(name.toUpperCase(), variableNames);
-  const meant = distance(name.toUpperCase(), nearest) <= FARTHEST ? `; did you mean ${nearest}?` : "";
-  return `${name} is not a setting${meant}`;
 }

@@ -1,22 +1,12 @@
-// `podkeep doctor`: what goes wrong in practice, and what to do about it.
+// `podkeep doctor`: checks what often goes wrong, with advice.
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { localAddress } from "../../src/config/local-url.ts";
-import { checkFolder } from "../../src/doctor/data-directory.ts";
-import { checkData } from "../../src/doctor/database.ts";
-import { type Finding, problem } from "../../src/doctor/finding.ts";
-import { checkAddress, checkPort } from "../../src/doctor/public-url.ts";
+import type { Outside } from "../../src/doctor/doctor.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
-import { lendToken } from "../../src/services/tokens.ts";
-import { addSettings, SERVE_SETTINGS } from "../flags.ts";
+import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
 import { colorsOf, printResult } from "../terminal/output.ts";
-import { findProblems } from "./config.ts";
-
-interface DoctorOptions {
-  url?: string;
-  token?: string;
-}
 
 export function addDoctorCommand(program: Command): void {
   const command = program
@@ -25,7 +15,7 @@ export function addDoctorCommand(program: Command): void {
     .option("--url <address>", "look at the server from outside too, at this address", readAddress)
     .option("--token <token>", "a token of the server there; without it one is made for a minute")
     .addHelpText("after", "\nExample: podkeep doctor --url https://podcasts.example.org")
-    .action((options: DoctorOptions) => examine(command, options));
+    .action((outside: Outside) => printFindings(command, outside));
   addSettings(command, SERVE_SETTINGS);
 }
 
@@ -35,25 +25,9 @@ function readAddress(text: string): string {
   return address.data.replace(/\/+$/, "");
 }
 
-async function examine(command: Command, options: DoctorOptions): Promise<void> {
-  const { settings, problems } = findProblems(command);
-  const findings = problems.map((detail) =>
-    problem("settings", detail, "podkeep config show tells where each is from"),
-  );
-  if (settings) {
-    const { config } = settings;
-    if ("file" in config.location) findings.push(...checkFolder(config, config.location.file, Date.now()));
-    findings.push(
-      ...(await checkData(config, async (app) => {
-        if (options.url === undefined) return [];
-        const { url, token } = options;
-        return app && token === undefined
-          ? lendToken(app, (lent) => checkAddress(url, lent))
-          : checkAddress(url, token ?? null);
-      })),
-      await checkPort(config, localAddress(config)),
-    );
-  }
+async function printFindings(command: Command, outside: Outside): Promise<void> {
+  const { examine } = await import("../../src/doctor/doctor.ts");
+  const findings = await examine(flagsOf(command), outside);
   await printResult(command, findings, () => findings.map(describe).join("\n"));
   const count = findings.filter(({ state }) => state === "problem").length;
   if (count > 0) throw new DomainError("conflict", `${count} ${count === 1 ? "problem" : "problems"} found`);

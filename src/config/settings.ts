@@ -71,6 +71,8 @@ export function defaultOf(name: SettingName): string | undefined {
 }
 export const isSecret = (name: SettingName) => Settings.shape[name].meta()?.["secret"] === true;
 
+/** Settings given on the command line. */
+export type Flags = Partial<Record<SettingName, string>>;
 type Environment = Record<string, string | undefined>;
 
 /** Where a setting's value came from. */
@@ -102,10 +104,7 @@ const locationOf = ({ data_dir, database_url }: z.infer<typeof Settings>): Locat
  * Reads the settings from flags, the environment and *_FILE (secrets alone), in that order.
  * @throws DomainError "config" with one line for each setting that is wrong
  */
-export function readConfig(
-  flags: Partial<Record<SettingName, string>>,
-  env: Environment = process.env,
-): LoadedSettings {
+export function readConfig(flags: Flags, env: Environment = process.env): LoadedSettings {
   const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
   const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, Source>;
   if (env["STATE_DIRECTORY"]) sources.data_dir = "environment";
@@ -127,11 +126,7 @@ export function readConfig(
   throw new DomainError("config", details.join("; "));
 }
 
-function lookUp(
-  name: SettingName,
-  flags: Partial<Record<SettingName, string>>,
-  env: Environment,
-): [string | undefined, Source] {
+function lookUp(name: SettingName, flags: Flags, env: Environment): [string | undefined, Source] {
   if (flags[name] !== undefined) return [flags[name], "flag"];
   const value = env[envNameOf(name)];
   if (value !== undefined && value !== "") return [value, "environment"];

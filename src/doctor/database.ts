@@ -1,18 +1,13 @@
-// The data: whether it can be used, is whole, and is worked on.
+// The database: whether it opens, and whether it is damaged.
 import { existsSync } from "node:fs";
 import { type App, openApp } from "../app.ts";
+import type { Location } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import { findDamage } from "../db/sqlite/file.ts";
 import { DomainError, messageOf } from "../errors.ts";
-import { listDeletions } from "../services/deletions.ts";
-import { latestStamp } from "../services/users.ts";
-import { checkClock } from "./clock.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
-/** Bytes above which somebody must be keeping the log from being written back. */
-const LARGEST_LOG = 64 * 1024 * 1024;
-/** Milliseconds that a deletion may be overdue. */
-const PATIENCE = 60_000;
+const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
   file: "See what it says; a backup that is sound can be restored with podkeep backup restore",
@@ -20,12 +15,11 @@ const ADVICE = {
     "See what it says; check PODKEEP_DATABASE_URL, and that PostgreSQL runs and lets this machine in (pg_hba.conf)",
 };
 
-/** Opens the data without changing its schema, and looks into it; `use` gets the app while it is open. */
-export async function checkData(config: Config, use: (app: App | null) => Promise<Finding[]>): Promise<Finding[]> {
+/** Opens the data without migrating it; the app is null if further reads may fail. The caller closes it. */
+export async function checkDatabase(config: Config): Promise<{ finding: Finding; app: App | null }> {
   const { location } = config;
-  const alone = async (found: Finding) => [found, checkClock(Date.now(), null), ...(await use(null))];
   if ("file" in location && !existsSync(location.file)) {
-    return alone(warning("database", `${location.file} is not there`, "Start the server: it makes one"));
+    return { finding: warning(ABOUT, `${location.file} is not there`, "Start the server: it makes one"), app: null };
   }
   let app: App;
   try {
@@ -33,56 +27,21 @@ export async function checkData(config: Config, use: (app: App | null) => Promis
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const advice = "file" in location ? ADVICE.file : ADVICE.server;
-    return alone(problem("database", error.message, advice));
+    return { finding: problem(ABOUT, error.message, advice), app: null };
   }
-  try {
-    const found =
-      "file" in location ? checkDamage(location.file) : ok("database", "can be used, and its schema is this program's");
-    // Any further read may meet the damage, and fail.
-    if (found.state !== "ok") return await alone(found);
-    return [
-      found,
-      await checkLog(app),
-      checkClock(app.clock.now(), await latestStamp(app)),
-      ...(await checkDeletions(app)),
-      ...(await use(app)),
-    ];
-  } finally {
-    await app.close();
-  }
+  const finding = checkDamage(location);
+  if (finding.state === "ok") return { finding, app };
+  await app.close();
+  return { finding, app: null };
 }
 
-function checkDamage(file: string): Finding {
+function checkDamage(location: Location): Finding {
+  if ("url" in location) return ok(ABOUT, "can be used, and its schema is this program's");
   const advice = "Stop the server and restore a backup; the damaged file is kept aside";
   try {
-    const damage = findDamage(file);
-    return damage ? problem("database", damage, advice) : ok("database", "is whole, and its schema is this program's");
+    const damage = findDamage(location.file);
+    return damage ? problem(ABOUT, damage, advice) : ok(ABOUT, "is whole, and its schema is this program's");
   } catch (error) {
-    return problem("database", messageOf(error), advice);
+    return problem(ABOUT, messageOf(error), advice);
   }
-}
-
-async function checkLog(app: App): Promise<Finding> {
-  const { wal_bytes } = await app.database.status();
-  const size = `${Math.ceil(wal_bytes / 1024)} KiB`;
-  if (wal_bytes <= LARGEST_LOG) return ok("write-ahead log", size);
-  const advice = "Restart the server; if it grows again, find the program that keeps the database open";
-  return warning("write-ahead log", `${size}: nobody gets to write it back`, advice);
-}
-
-async function checkDeletions(app: App): Promise<Finding[]> {
-  const now = app.clock.now();
-  const records = await listDeletions(app);
-  const stuck = records.filter(({ status, run_after }) => status === "PENDING" && run_after < now - PATIENCE);
-  const failed = records.filter(({ status, called_off }) => status === "FAILURE" && !called_off);
-  const [first] = failed;
-  const findings: Finding[] = [];
-  if (stuck.length > 0) {
-    findings.push(problem("deletions", `${stuck.length} are overdue`, "Start the server: it carries them out"));
-  }
-  if (first) {
-    const advice = `podkeep deletion show ${first.user} ${first.deletion_id} tells why; podkeep deletion retry tries again`;
-    findings.push(warning("deletions", `${failed.length} failed for good`, advice));
-  }
-  return findings.length > 0 ? findings : [ok("deletions", "none is overdue")];
 }

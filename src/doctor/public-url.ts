@@ -1,58 +1,20 @@
-// What answers at an address: on this machine's port, and where clients reach the server from outside.
-import { createServer } from "node:net";
+// The public URL: what a client finds there.
 import { z } from "zod";
-import type { Config } from "../config/settings.ts";
 import { messageOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
-
-/** Milliseconds. */
-const PATIENCE = 10_000;
+import { ask, challengeOf, isOurs } from "./request.ts";
 
 const Page = z.looseObject({ previous: z.string() });
-
-/** Asks for a list, with a token or without. @throws where nothing answers over HTTP */
-function ask(address: string, token?: string): Promise<Response> {
-  const headers = token === undefined ? undefined : { Authorization: `Bearer ${token}` };
-  const init: RequestInit = { redirect: "manual", signal: AbortSignal.timeout(PATIENCE), ...(headers && { headers }) };
-  // Of a page that is not the first, the answer bears a link to the one before, whatever there is.
-  return fetch(`${address}/v1/subscriptions?page=2&per_page=1`, init);
-}
-
-const challengeOf = (answer: Response) => answer.headers.get("www-authenticate") ?? "";
-const isOurs = (answer: Response) => answer.status === 401 && challengeOf(answer).includes('realm="podkeep"');
 
 const isThrottled = (answer: Response) => answer.status === 429;
 const describeThrottle = (address: string) =>
   warning("address", `${address} refuses this machine for now: too many failed logins`, "Ask again in a minute");
 
-/** @param local the server's address on this machine */
-export async function checkPort({ host, port }: Config, local: string): Promise<Finding> {
-  if (port === 0) return ok("port", "A free one is taken at each start");
-  const other = `Stop what uses it, or choose another one with PODKEEP_PORT`;
-  try {
-    const answer = await ask(local);
-    if (isOurs(answer)) return ok("port", `podkeep answers at ${local}`);
-    return problem("port", `Something else answers at ${local}, with ${answer.status}`, other);
-  } catch {
-    const reason = await whyNotListen(host, port);
-    if (reason) return problem("port", `Nothing answers at ${local}, and it can't be listened on: ${reason}`, other);
-    return warning("port", `Nothing answers at ${local}`, "Start the server");
-  }
-}
-
-function whyNotListen(host: string, port: number): Promise<string | null> {
-  const probe = createServer();
-  return new Promise((resolve) => {
-    probe.once("error", (error) => resolve(messageOf(error)));
-    probe.listen(port, host, () => probe.close(() => resolve(null)));
-  });
-}
-
 /**
- * Looks at the address from outside, as a client does.
- * @param token one that the server there should know; null to leave out what needs one
+ * Looks at the server from outside, as a client does.
+ * @param token a token of the server there; null leaves out the check that needs one
  */
-export async function checkAddress(address: string, token: string | null): Promise<Finding[]> {
+export async function checkPublicUrl(address: string, token: string | null): Promise<Finding[]> {
   const findings = [checkScheme(address)];
   try {
     const answer = await ask(address);

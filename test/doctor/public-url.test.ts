@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Server } from "bun";
 import type { Finding } from "../../src/doctor/finding.ts";
-import { checkAddress, checkPort } from "../../src/doctor/public-url.ts";
+import { checkPublicUrl } from "../../src/doctor/public-url.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 let podkeep: TestApp;
@@ -47,11 +47,11 @@ const worst = (findings: Finding[]) =>
   findings.filter(({ state }) => state !== "ok").map(({ about, state, advice }) => ({ about, state, advice }));
 
 async function judge(address: string, given: string | null = token) {
-  return worst(await checkAddress(address, given));
+  return worst(await checkPublicUrl(address, given));
 }
 
 test("a server that is reached as it should be is fine in every respect", async () => {
-  const findings = await checkAddress(front(forward), token);
+  const findings = await checkPublicUrl(front(forward), token);
   expect(findings.map(({ about, state }) => [about, state])).toEqual(
     ["TLS", "address", "authorization", "links"].map((about) => [about, "ok"]),
   );
@@ -63,7 +63,7 @@ test("a server that falls silent in the midst of it is found, and what was seen 
     if (++requests === 2) void proxies[0]?.stop(true);
     return forward(request);
   });
-  const findings = await checkAddress(address, token);
+  const findings = await checkPublicUrl(address, token);
   expect(findings.map(({ about, state }) => [about, state])).toEqual([
     ["TLS", "ok"],
     ["address", "ok"],
@@ -121,20 +121,4 @@ test("a token of another server is no fault of this one", async () => {
   const other = token.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
   expect(await judge(front(forward), other)).toMatchObject([{ about: "links", state: "warning" }]);
   expect(await judge(front(forward), null)).toMatchObject([{ about: "links", state: "warning" }]);
-});
-
-test("the port tells podkeep from something else, and from nobody", async () => {
-  const at = (server: { port: number | undefined }) => ({ ...podkeep.app.config, port: server.port ?? 0 });
-  expect(await checkPort(at(inner), inner.url.origin)).toMatchObject({ state: "ok" });
-  const other = front(() => new Response("hello"));
-  expect(await checkPort(at({ port: Number(new URL(other).port) }), other)).toMatchObject({ state: "problem" });
-  const silent = Bun.listen({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: { open: (socket) => void socket.end(), data() {} },
-  });
-  const address = `http://127.0.0.1:${silent.port}`;
-  expect(await checkPort(at(silent), address)).toMatchObject({ state: "problem" });
-  silent.stop(true);
-  expect(await checkPort(at(silent), address)).toMatchObject({ state: "warning", advice: "Start the server" });
 });

@@ -1,0 +1,28 @@
+// Free space and free inodes of the data directory's file system.
+import { statfsSync, statSync } from "node:fs";
+import { type Finding, ok, problem } from "./finding.ts";
+
+const MEGABYTE = 1024 * 1024;
+/** Bytes below which the disk counts as full. */
+const LEAST_SPACE = 50 * MEGABYTE;
+/** Free space in sizes of the database: a backup needs one, the write-ahead log another. */
+const LEAST_COPIES = 3;
+const LEAST_INODES = 100;
+
+/** @param file the database file, which may be missing */
+export function checkDiskSpace(directory: string, file: string): Finding[] {
+  const { bavail, bsize, files, ffree } = statfsSync(directory);
+  const free = bavail * bsize;
+  const needed = Math.max(LEAST_SPACE, LEAST_COPIES * (statSync(file, { throwIfNoEntry: false })?.size ?? 0));
+  const room = `${Math.floor(free / MEGABYTE)} MiB free`;
+  const advice = "Make room: old backups, logs, packages";
+  return [
+    free < needed
+      ? problem("disk space", `${room}, ${Math.ceil(needed / MEGABYTE)} needed`, advice)
+      : ok("disk space", room),
+    // File systems without a fixed number of inodes report 0.
+    files > 0 && ffree < LEAST_INODES
+      ? problem("inodes", `${ffree} free: no more files can be made`, "Remove small files; df -i tells where they are")
+      : ok("inodes", files > 0 ? `${ffree} free` : "as many as the disk has room for"),
+  ];
+}

@@ -1,0 +1,31 @@
+// The doctor's check of the server's port.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { checkPort } from "../../src/doctor/port.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+
+let podkeep: TestApp;
+beforeAll(async () => {
+  podkeep = await openTestApp();
+});
+afterAll(() => podkeep.close());
+
+/** Serves on a free port of loopback until the test ends. */
+const serve = (fetch: (request: Request) => Response | Promise<Response>) =>
+  Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+
+const check = (port = 0) => checkPort({ host: "127.0.0.1", port });
+
+test("the doctor distinguishes podkeep, another program and a free port", async () => {
+  await using ours = serve((request) => podkeep.http.fetch(request, {}));
+  expect(await check(ours.port)).toMatchObject({ state: "ok" });
+  await using other = serve(() => new Response("hello"));
+  expect(await check(other.port)).toMatchObject({ state: "problem" });
+  const silent = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { open: (socket) => void socket.end(), data() {} },
+  });
+  expect(await check(silent.port)).toMatchObject({ state: "problem" });
+  silent.stop(true);
+  expect(await check(silent.port)).toMatchObject({ state: "warning", advice: "Start the server" });
+});
