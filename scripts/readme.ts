@@ -1,8 +1,13 @@
-// Writes the table of settings into the README from the schema in config.ts.
+// Tables of settings in the documents, from the schema in src/config/settings.ts.
 import { defaultOf, envNameOf, isSecret, type SettingName, Settings, settingNames } from "../src/config/settings.ts";
 
-const README = new URL("../README.md", import.meta.url).pathname;
 const TABLE = /(<!-- settings: .* -->\n)[\s\S]*(<!-- end of settings -->)/;
+
+/** Documents with a table, and the settings in it. */
+export const TABLES: Record<string, SettingName[]> = {
+  "README.md": ["data_dir", "host", "port", "public_url", "trusted_proxies", "backup_schedule"],
+  "docs/operators/settings.md": settingNames,
+};
 
 /** Defaults that depend on the machine. */
 const VARYING: Partial<Record<SettingName, string>> = {
@@ -14,14 +19,20 @@ function describeDefault(name: SettingName): string {
   return VARYING[name] ?? (value ? `\`${value}\`` : "");
 }
 
-/** The README with the table of settings as it should be. */
-export function withSettings(readme: string): string {
-  const rows = settingNames.map((name) => {
+/** The document with these settings in its table. */
+export function withSettings(document: string, names: SettingName[]): string {
+  const rows = names.map((name) => {
     const secret = isSecret(name) ? ` Or \`${envNameOf(name)}_FILE\`.` : "";
     return `| \`${envNameOf(name)}\` | ${describeDefault(name)} | ${Settings.shape[name].description}.${secret} |`;
   });
   const table = ["| variable | default | meaning |", "|---|---|---|", ...rows, ""].join("\n");
-  return readme.replace(TABLE, (_, start: string, end: string) => start + table + end);
+  return document.replace(TABLE, (_, start: string, end: string) => start + table + end);
 }
 
-if (import.meta.main) await Bun.write(README, withSettings(await Bun.file(README).text()));
+export const pathOf = (document: string) => new URL(`../${document}`, import.meta.url).pathname;
+
+if (import.meta.main) {
+  for (const [document, names] of Object.entries(TABLES)) {
+    await Bun.write(pathOf(document), withSettings(await Bun.file(pathOf(document)).text(), names));
+  }
+}

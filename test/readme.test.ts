@@ -1,12 +1,16 @@
-// The README tells the truth about settings and about how to start.
+// Tables of settings in the documents, and how to start from source.
 import { expect, test } from "bun:test";
-import { withSettings } from "../scripts/readme.ts";
+import { pathOf, TABLES, withSettings } from "../scripts/readme.ts";
 import { VERSION } from "../src/version.ts";
 
-test("the table of settings is the one that config.ts says; `bun scripts/readme.ts` writes it anew", async () => {
-  const readme = await Bun.file(new URL("../README.md", import.meta.url)).text();
-  expect(readme).toBe(withSettings(readme));
-});
+test.each(Object.entries(TABLES))(
+  "the settings in %s are those of the program; `bun scripts/readme.ts` writes them",
+  async (document, names) => {
+    const text = await Bun.file(pathOf(document)).text();
+    expect(text).toContain(`| \`PODKEEP_PORT\` | \`8042\` |`);
+    expect(text).toBe(withSettings(text, names));
+  },
+);
 
 test.each([
   ["npm", ["npm", "run", "podkeep", "--", "--version"]],
