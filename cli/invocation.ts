@@ -24,7 +24,8 @@ function textOf(name: SettingName, config: Config): string {
 
 const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : $.escape(text));
 
-const isCompiled = () => Bun.main.startsWith("/$bunfs/");
+/** Whether this is the compiled executable. */
+export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
 
 /** What starts this program once more. */
 export const programArguments = () => (isCompiled() ? [process.execPath] : [process.execPath, Bun.main]);

@@ -1,9 +1,93 @@
-// What a command does to the machine, as a list that can be told before it is done.
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+// Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { $ } from "bun";
+import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
 import { DomainError, messageOf } from "../errors.ts";
+import { ACCOUNT, describeUnit, placeOf, quoteValue, STATE_FOLDER, UNIT } from "./unit.ts";
 
+/** Directories that the unit hides from the system's service. */
+const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
+
+export interface InstallOptions {
+  /** For the account that asks, not for the whole machine. */
+  user: boolean;
+  /** Settings of the service. */
+  flags: Flags;
+  /** Absolute path of the executable; null if the program runs from its source. */
+  executable: string | null;
+}
+
+/** @throws DomainError "unavailable" without systemd, "unauthorized" without the rights that it takes */
+export function requireSystemd(user: boolean): void {
+  if (!existsSync("/run/systemd/system")) {
+    throw new DomainError("unavailable", "systemd does not run this machine: start `podkeep serve` by other means");
+  }
+  if (!user && process.getuid?.() !== 0) {
+    throw new DomainError("unauthorized", "Only root may do this: use sudo, or --user for your account alone");
+  }
+}
+
+/** @throws DomainError "invalid", "config" or "conflict" if the service could not run like this */
+export function installSteps({ user, flags, executable }: InstallOptions): Step[] {
+  const place = placeOf(user);
+  const settings = settingLines(flags, user);
+  if (settings.length > 0 && existsSync(place.settings)) {
+    throw new DomainError("conflict", `${place.settings} exists already: edit it, and install without settings`);
+  }
+  const unit = describeUnit({ executable: requireVisible(executable, user), settings: place.settings, user });
+  const steps: Step[] = [];
+  if (!user && !succeeds(["id", ACCOUNT])) {
+    const home = ["--home-dir", `/var/lib/${STATE_FOLDER}`, "--no-create-home", "--shell", "/usr/sbin/nologin"];
+    steps.push({ run: ["useradd", "--system", "--user-group", ...home, ACCOUNT] });
+  }
+  if (!existsSync(place.settings)) {
+    const head = "# Settings of podkeep, one PODKEEP_… a line; `podkeep config show` knows them all.\n";
+    steps.push({ write: place.settings, mode: 0o600, text: head + settings.map((line) => `${line}\n`).join("") });
+  }
+  steps.push({ write: place.unit, mode: 0o644, text: unit });
+  const verbs = [["daemon-reload"], ["enable", UNIT], ["restart", UNIT]];
+  steps.push(...verbs.map((verb) => ({ run: [...place.systemctl, ...verb] })));
+  // Keeps it running without a login. Last, because it needs rights that not every account has.
+  if (user) steps.push({ run: ["loginctl", "enable-linger"] });
+  return steps;
+}
+
+/** @throws DomainError "not_found" if no service is installed */
+export function uninstallSteps(user: boolean): Step[] {
+  const { unit, systemctl } = placeOf(user);
+  if (!existsSync(unit)) throw new DomainError("not_found", `There is no service: ${unit} does not exist`);
+  return [
+    { run: [...systemctl, "disable", "--now", UNIT] },
+    { remove: unit },
+    { run: [...systemctl, "daemon-reload"] },
+  ];
+}
+
+function settingLines(flags: Flags, user: boolean): string[] {
+  readConfig(flags, {});
+  if (!user && flags.data_dir !== undefined) {
+    throw new DomainError("invalid", `--data-dir: the system's service keeps its data in /var/lib/${STATE_FOLDER}`);
+  }
+  return settingNames.flatMap((name) => {
+    const text = flags[name];
+    if (!text) return [];
+    // The service runs in another directory than this command.
+    const value = name.endsWith("_dir") ? resolve(text) : text;
+    return [`${envNameOf(name)}=${quoteValue(value)}`];
+  });
+}
+
+function requireVisible(executable: string | null, user: boolean): string {
+  if (executable === null) {
+    throw new DomainError("config", "Services run the executable: build it with `npm run build`, and use that");
+  }
+  if (user || !HIDDEN.test(executable)) return executable;
+  const advice = `sudo install -m 755 ${executable} /usr/local/bin/podkeep`;
+  throw new DomainError("config", `The service can't see ${executable}: ${advice}`);
+}
+
+/** A change to the machine. */
 export type Step = { write: string; mode: number; text: string } | { remove: string } | { run: string[] };
 
 /** The step in a line, and with `whole` the text of a file too. */
@@ -31,8 +115,7 @@ function write({ write: path, text, mode }: Extract<Step, { write: string }>): v
   chmodSync(path, mode);
 }
 
-/** Whether a program ends well. */
-export const succeeds = (words: string[]) => Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
+const succeeds = (words: string[]) => Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
 
 function run(words: string[]): void {
   if (!Bun.which(words[0] ?? "")) throw new Error(`There is no ${words[0]} on this machine`);

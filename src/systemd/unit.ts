@@ -1,4 +1,6 @@
-// The systemd unit that runs the server, for the whole machine or for one user.
+// The systemd unit that runs the server, for the whole machine or for one account.
+import { homedir } from "node:os";
+import { join } from "node:path";
 
 export interface UnitOptions {
   /** Absolute path of the program. */
@@ -6,6 +8,32 @@ export interface UnitOptions {
   /** File of PODKEEP_… lines. */
   settings: string;
   user: boolean;
+}
+
+export const UNIT = "podkeep.service";
+
+/** Paths of a service's files, and the command that controls it. */
+export interface Place {
+  unit: string;
+  settings: string;
+  systemctl: string[];
+}
+
+const SYSTEM_PLACE: Place = {
+  unit: `/etc/systemd/system/${UNIT}`,
+  settings: "/etc/podkeep.env",
+  systemctl: ["systemctl"],
+};
+
+/** @param user for the account that asks, not for the whole machine */
+export function placeOf(user: boolean): Place {
+  if (!user) return SYSTEM_PLACE;
+  const folder = process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
+  return {
+    unit: join(folder, "systemd/user", UNIT),
+    settings: join(folder, "podkeep.env"),
+    systemctl: ["systemctl", "--user"],
+  };
 }
 
 /** The account that the system's service runs as. */

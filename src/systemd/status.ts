@@ -1,0 +1,31 @@
+// The state of the installed service.
+import { DomainError } from "../errors.ts";
+import { requireSystemd } from "./install.ts";
+import { placeOf, UNIT } from "./unit.ts";
+
+export interface ServiceStatus {
+  state: string;
+  detail: string;
+  pid: number;
+  restarts: number;
+  since: string;
+}
+
+const PROPERTIES = ["LoadState", "ActiveState", "SubState", "MainPID", "NRestarts", "ActiveEnterTimestamp"];
+
+/** @throws DomainError "not_found" if it is not installed, "unavailable" without systemd */
+export function readServiceStatus(user: boolean): ServiceStatus {
+  // Reading takes no rights.
+  requireSystemd(true);
+  const command = [...placeOf(user).systemctl, "show", UNIT, `--property=${PROPERTIES.join(",")}`];
+  const shown = Bun.spawnSync(command).stdout.toString();
+  const of = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(shown)?.[1] ?? "";
+  if (of("LoadState") !== "loaded") throw new DomainError("not_found", "The service is not installed");
+  return {
+    state: of("ActiveState"),
+    detail: of("SubState"),
+    pid: Number(of("MainPID")),
+    restarts: Number(of("NRestarts")),
+    since: of("ActiveEnterTimestamp"),
+  };
+}
