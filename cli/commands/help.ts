@@ -55,7 +55,7 @@ function find(program: Command, path: (string | undefined)[]): Command {
   return found;
 }
 
-function listSettings(): Promise<string> {
+async function listSettings(): Promise<string> {
   const rows = settingNames.map((name) => [
     envNameOf(name),
     defaultOf(name) || "-",

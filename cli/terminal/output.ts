@@ -8,12 +8,8 @@ export const colorsOf = (stream: NodeJS.WriteStream) => pc.createColors(stream.i
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 
 /** Prints a command's result: `value` as JSON where that is wanted, else what `text` makes of it. */
-export async function printResult(
-  command: Command,
-  value: unknown,
-  text: () => string | Promise<string>,
-): Promise<void> {
-  const printed = wantsJson(command) ? JSON.stringify(value, null, 2) : await text();
+export async function printResult(command: Command, value: unknown, text: () => string): Promise<void> {
+  const printed = wantsJson(command) ? JSON.stringify(value, null, 2) : text();
   await print(printed);
 }
 
@@ -32,22 +28,19 @@ export function printError(json: boolean, code: string, message: string): Promis
   return print(json ? JSON.stringify({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
 }
 
-const BORDERS =
-  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid middle";
-
-/** Lays rows out under a head. `none` stands for an empty table on a terminal. */
-export async function layTable(head: string[], rows: string[][], none: string): Promise<string> {
+/** Lays rows out in columns under a head. `none` is printed for an empty table on a terminal. */
+export function layTable(head: string[], rows: string[][], none: string): string {
   const cells = rows.map((row) => row.map(printable));
   if (!process.stdout.isTTY) return [head, ...cells].map((row) => row.join("\t")).join("\n");
   if (rows.length === 0) return none;
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({
-    head: head.map(colorsOf(process.stdout).bold),
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 2 },
-    chars: Object.fromEntries(BORDERS.split(" ").map((name) => [name, ""])),
-  });
-  table.push(...cells);
-  return table.toString();
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...cells].map((row) => Bun.stringWidth(row[column] ?? ""))),
+  );
+  const { bold } = colorsOf(process.stdout);
+  const lines = [head.map(bold), ...cells].map((row) =>
+    row.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - Bun.stringWidth(cell) + 2)),
+  );
+  return lines.map((line) => line.join("").trimEnd()).join("\n");
 }
 
 /** Lays names and values out, one pair a line. */

@@ -20,6 +20,14 @@ test("a list is a table with a bold head, and without colour under NO_COLOR", as
   expect(plain.shown).toContain("alice");
 });
 
+test("the columns of a table are aligned, wide characters included", async () => {
+  for (const label of ["電話", "phone"]) await program.run(["token", "issue", "alice", "--label", label]);
+  const { shown } = await program.spawnOnTerminal(["token", "list"], { NO_COLOR: "1" }).ended();
+  const lines = shown.trim().split(/\r?\n/);
+  const columns = lines.map((line) => Bun.stringWidth(line.replace(/(SCOPE|write).*/, "")));
+  expect([lines.length, new Set(columns).size]).toEqual([3, 1]);
+});
+
 test("what destroys asks first, and does it for yes alone", async () => {
   const refused = program.spawnOnTerminal(["user", "delete", "alice"]);
   await refused.screen(/y\/N/);
