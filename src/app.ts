@@ -3,7 +3,7 @@ import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
-import type { FolderUse } from "./db/sqlite/directory-lock.ts";
+import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
@@ -23,7 +23,7 @@ export interface AppOptions {
   log?: Logger;
   metrics?: Metrics | undefined;
   /** Whether this is the folder's one server or one of many commands, which is the default. */
-  use?: FolderUse;
+  use?: DirectoryUse;
 }
 
 /**

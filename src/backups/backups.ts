@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
-import { lockFolder } from "../db/sqlite/directory-lock.ts";
+import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { DomainError, messageOf } from "../errors.ts";
 
 /** Names that sort by age. */
@@ -49,7 +49,7 @@ export function requireFile({ location }: Config): string {
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
   const database = requireFile(config);
   if (!existsSync(database)) throw new DomainError("not_found", `There is no database ${database}`);
-  const unlock = lockFolder(config.data_dir, "command");
+  const unlock = lockDirectory(config.data_dir, "command");
   try {
     const to = resolve(file ?? join(config.backup_dir, nextName(config, clock)));
     return { file: to, ...copyDatabase(database, to), bytes: statSync(to).size };

@@ -6,7 +6,7 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { type Contents, checkCopy, copyDatabase, replaceDatabase, unpackCopy } from "../db/sqlite/backup.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
-import { lockFolder } from "../db/sqlite/directory-lock.ts";
+import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { stagedFile } from "../db/sqlite/file.ts";
 import { messageOf } from "../errors.ts";
 import { countSubscriptions, listRevoked, renewGuids, renewSubscriptions, renewUsers } from "../store/restore.ts";
@@ -37,7 +37,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
   const current = requireFile(config);
   const staged = stagedFile(current);
   checkCopy(file);
-  const unlock = lockFolder(config.data_dir, "restore");
+  const unlock = lockDirectory(config.data_dir, "restore");
   try {
     const known = await readKnown(config);
     unpackCopy(file, staged);

@@ -7,7 +7,7 @@ import type { Database } from "./database.ts";
 import type { Migrating } from "./migrations/migrate.ts";
 import { openPostgres } from "./postgres/database.ts";
 import { openSqlite } from "./sqlite/database.ts";
-import type { FolderUse } from "./sqlite/directory-lock.ts";
+import type { DirectoryUse } from "./sqlite/directory-lock.ts";
 import { sizeOf } from "./sqlite/file.ts";
 
 export interface DatabaseOptions {
@@ -21,7 +21,7 @@ export interface DatabaseOptions {
   create?: boolean;
   metrics?: Metrics | undefined;
   /** How the data folder is used. */
-  use: FolderUse;
+  use: DirectoryUse;
   /** Folder for the backup that is made before a migration of a file. */
   backup_dir: string | null;
 }

@@ -1,4 +1,4 @@
-// Kysely queries compiled once per engine and bound to new values at every execution.
+// Kysely queries, compiled once per engine and bound to new values at every execution.
 import type { Compilable, CompiledQuery, Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
 
@@ -11,17 +11,18 @@ export interface Query {
   readonly parameters: readonly Value[];
 }
 
-/** What statements run on: a transaction or a read snapshot of one engine. */
+/** A transaction or a read snapshot. */
 export interface Tx {
-  /** Builds statements; they are run by `execute`. */
+  /** Builds and compiles statements; it can't execute them. One per engine. */
   readonly kysely: Kysely<Schema>;
-  /** Compiled statements, kept for the life of the engine. */
-  readonly plans: Map<object, CompiledQuery>;
-  /** Runs a compiled statement and gives its rows. */
+  /** Executes a statement and returns its rows. */
   execute(query: Query): Promise<unknown[]>;
 }
 
-/** Stands for a value while a query is compiled: the field of the values, or of the row with this index. */
+/** Compiled statements by query builder, so by engine. */
+type Plans = WeakMap<Kysely<Schema>, CompiledQuery>;
+
+/** Stands for a value while a query is compiled: a field of the values, or of the row with this index. */
 class Marker {
   constructor(
     readonly field: string,
@@ -29,10 +30,10 @@ class Marker {
   ) {}
 }
 
-/** Rows that one statement takes at a time: few sizes, so that few statements stay prepared. */
-const PIECES = [100, 10, 1];
+/** Rows per statement. Up to 16 rows take at most two statements, and no more than 13 sizes stay prepared. */
+const SIZES = [256, 128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
 
-// A marker poses as the value it stands for: Kysely passes parameters through unseen.
+// A marker poses as the value it stands for: Kysely passes parameters through unread.
 function markers<T extends Values>(row?: number): T {
   return new Proxy({} as T, { get: (_, field) => new Marker(String(field), row) });
 }
@@ -46,42 +47,42 @@ function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): Que
   return { sql: plan.sql, parameters };
 }
 
-async function run<R>(tx: Tx, key: object, build: () => Compilable<R>, values: Values, rows: readonly Values[]) {
-  let plan = tx.plans.get(key);
+async function run<R>(tx: Tx, plans: Plans, build: () => Compilable<R>, values: Values, rows: readonly Values[]) {
+  let plan = plans.get(tx.kysely);
   if (!plan) {
     plan = build().compile();
-    tx.plans.set(key, plan);
+    plans.set(tx.kysely, plan);
   }
   return (await tx.execute(bind(plan, values, rows))) as R[];
 }
 
-/** Makes a function that runs one query. `build` is called once; its `p` gives a marker for each value. */
+/** Makes a function that runs one query. `build` is called once per engine; its `p` gives a marker for each value. */
 export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P) => Compilable<R>) {
-  const key = {};
-  return (tx: Tx, values: P): Promise<R[]> => run(tx, key, () => build(tx.kysely, markers<P>()), values, []);
+  const plans: Plans = new WeakMap();
+  return (tx: Tx, values: P): Promise<R[]> => run(tx, plans, () => build(tx.kysely, markers<P>()), values, []);
 }
 
 /**
- * Makes a function that runs one query over many rows, in pieces of 100, 10 and 1: the rows of an insert, or the
- * members of an IN list.
+ * Makes a function that runs one query over many rows: the rows of an insert, or the members of an IN list. It takes as
+ * few statements as SIZES allow, one after the other.
  */
 export function bulkStatement<P extends Values, Row extends Values, R>(
   build: (db: Kysely<Schema>, p: P, rows: Row[]) => Compilable<R>,
 ) {
-  const keys = new Map(PIECES.map((size) => [size, {}]));
+  const plans = new Map(SIZES.map((size): [number, Plans] => [size, new WeakMap()]));
   return async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
     const results: R[] = [];
     let start = 0;
-    for (const [size, key] of keys) {
+    for (const [size, ofSize] of plans) {
       for (; rows.length - start >= size; start += size) {
         const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
         const piece = rows.slice(start, start + size);
-        results.push(...(await run(tx, key, () => build(tx.kysely, markers<P>(), list()), values, piece)));
+        results.push(...(await run(tx, ofSize, () => build(tx.kysely, markers<P>(), list()), values, piece)));
       }
     }
     return results;
   };
 }
 
-/** A read of our tables, whatever they hold. */
+/** Reads from a table of ours. */
 export const readAnything = statement((db) => db.selectFrom("users").select("id").limit(1));

@@ -17,7 +17,7 @@ import { openApp } from "../../src/app.ts";
 import { createBackup, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
-import { lockFolder } from "../../src/db/sqlite/directory-lock.ts";
+import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -294,7 +294,7 @@ describe("restoring one", () => {
 
   test("while one is restored nobody opens the folder", async () => {
     await podkeep.app.close();
-    const unlock = lockFolder(podkeep.folder, "restore");
+    const unlock = lockDirectory(podkeep.folder, "restore");
     await expect(openApp(podkeep.app.config)).rejects.toThrow("A backup is being restored");
     unlock();
     await podkeep.open();

@@ -1,14 +1,15 @@
 // The engine for many processes: one PostgreSQL database, plain transactions, the user's row as the lock.
-import { type CompiledQuery, Kysely } from "kysely";
+import { Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
+import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
-import { Queue } from "./keyed-queue.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 
 export const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "", dropsConstraints: true };
@@ -38,7 +39,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return new PostgresDatabase(options);
 }
 
-const kyselyOn = (pool: Pool) => new Kysely<Schema>({ dialect: new PostgresJSDialect({ postgres: pool.sql }) });
+const dialectOf = (pool: Pool) => new PostgresJSDialect({ postgres: pool.sql });
 
 // Without a time limit, for another process may be migrating, and that takes as long as it takes.
 async function prepare(pool: Pool, { url, migrate: migrating }: PostgresOptions): Promise<void> {
@@ -51,7 +52,9 @@ async function prepare(pool: Pool, { url, migrate: migrating }: PostgresOptions)
   }
   const rows = ours ? await pool.run({ sql: `select name from ${MIGRATION_TABLE}`, parameters: [] }) : [];
   const applied = rows.map((row) => String(row["name"]));
-  if (pendingMigrations(applied, DIALECT, migrating).length > 0) await migrate(kyselyOn(pool), DIALECT, false);
+  if (pendingMigrations(applied, DIALECT, migrating).length > 0) {
+    await migrate(new Kysely<Schema>({ dialect: dialectOf(pool) }), DIALECT, false);
+  }
 }
 
 function refusal(error: unknown, url: string): DomainError {
@@ -76,15 +79,14 @@ type Work<T> = (tx: Tx) => Promise<T>;
 class SnapshotNeeded extends Error {}
 
 class PostgresDatabase implements Database {
-  readonly #plans = new Map<object, CompiledQuery>();
-  readonly #writers = new Queue();
+  readonly #writers = new KeyedQueue();
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #kysely: Kysely<Schema>;
   #pool: Pool;
-  #kysely: Kysely<Schema>;
 
   constructor(private readonly options: PostgresOptions) {
     this.#pool = new Pool(options);
-    this.#kysely = kyselyOn(this.#pool);
+    this.#kysely = createQueryBuilder(dialectOf(this.#pool));
   }
 
   read<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
@@ -137,10 +139,11 @@ class PostgresDatabase implements Database {
   async #readOnce<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
     const pool = this.#live();
     let sent = 0;
-    const tx = this.#connection((query) => {
+    const execute = async (query: Query) => {
       if (++sent > 1 && !isCurrent) throw new SnapshotNeeded();
       return pool.run(query);
-    });
+    };
+    const tx: Tx = { kysely: this.#kysely, execute };
     try {
       const result = await work(tx);
       if (sent <= 1 || (await isCurrent?.(tx, result))) return result;
@@ -155,12 +158,12 @@ class PostgresDatabase implements Database {
     const reserved = await pool.reserve();
     const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);
     let failed: { error: unknown } | undefined;
-    const tx = this.#connection((query) =>
+    const execute = (query: Query) =>
       pool.run(query, reserved).catch((error) => {
         failed = { error };
         throw error;
-      }),
-    );
+      });
+    const tx: Tx = { kysely: this.#kysely, execute };
     try {
       await control(begin);
       const result = await work(tx);
@@ -181,15 +184,8 @@ class PostgresDatabase implements Database {
     }
   }
 
-  #connection(execute: (query: Query) => Promise<unknown[]>): Tx {
-    return { kysely: this.#kysely, plans: this.#plans, execute };
-  }
-
   #live(): Pool {
-    if (this.#pool.closed) {
-      this.#pool = new Pool(this.options);
-      this.#kysely = kyselyOn(this.#pool);
-    }
+    if (this.#pool.closed) this.#pool = new Pool(this.options);
     return this.#pool;
   }
 }

@@ -1,11 +1,11 @@
-// Waiting lines: what bears the same key runs one after the other, everything else at once.
+// A queue that runs jobs with the same key one at a time.
 
-/** One line for each key; a failure does not hold up those behind it. */
-export class Queue {
+/** Jobs with different keys run at once. A job that fails doesn't stop those behind it. */
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
   #waiting = 0;
 
-  /** Runs `act` after all that was given the same key before. */
+  /** Runs `act` after all jobs that were given the same key before. */
   run<T>(key: string, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const mine = before ? this.#after(before, act) : act();
@@ -17,7 +17,7 @@ export class Queue {
     return mine;
   }
 
-  /** How many have not begun yet. */
+  /** Number of jobs that have not begun. */
   get waiting(): number {
     return this.#waiting;
   }

@@ -1,6 +1,6 @@
 // When the write-ahead log is moved into the database file. A thread does it: it takes two fsyncs or more, and nobody
 // would be answered meanwhile.
-import type { Handle } from "./connection.ts";
+import type { SqliteConnection } from "./connection.ts";
 
 /** Pages in the log from which they are moved, as SQLite has it by default. */
 const LARGE_LOG = 1000;
@@ -34,7 +34,7 @@ export class Checkpointer {
   constructor(private readonly file: string) {}
 
   /** Has the log moved where it is large; to be called after each commit. Never throws. */
-  check(writer: Handle): void {
+  check(writer: SqliteConnection): void {
     if (this.#running || unmoved(writer) < LARGE_LOG) return;
     // Where there is no thread to be had, the log waits for the next commit.
     const done = () => {
@@ -75,9 +75,9 @@ function startThread(): Worker {
 }
 
 // Where that can't be read, the disk is failing: the next commit meets it, and says so.
-function unmoved(writer: Handle): number {
+function unmoved(writer: SqliteConnection): number {
   try {
-    const [state] = writer.control("pragma wal_checkpoint(noop)") as Moved[];
+    const [state] = writer.run("pragma wal_checkpoint(noop)") as Moved[];
     return state ? state.log - state.checkpointed : 0;
   } catch {
     return 0;

@@ -1,91 +1,89 @@
-// A connection to the database file, with the statements that were prepared on it.
+// A connection to the database file that is reopened after an I/O error.
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
-import { type CompiledQuery, type DatabaseConnection, type Driver, Kysely, SqliteAdapter } from "kysely";
-import { BunSqliteDialect } from "kysely-bun-sqlite";
-import type { Schema } from "../schema.ts";
-import type { Query, Tx } from "../statement.ts";
+import { DomainError, messageOf } from "../../errors.ts";
+import type { Query } from "../statement.ts";
+import { codeOf } from "./retry-busy.ts";
 
-/** Opens the file, which is made where it is missing; what waits for other processes is up to the caller. */
-export class Handle {
-  readonly sqlite: Sqlite;
-  readonly connection: Tx;
+export class SqliteConnection {
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
+  #sqlite: Sqlite;
+  #broken = false;
 
-  constructor(file: string, plans: Map<object, CompiledQuery>, pragmas: string[]) {
-    this.sqlite = new ClosableSqlite(file, { readwrite: true, create: true, strict: true });
+  /** Opens the file and creates it if it is missing. It never waits for other processes: `busy_timeout` is 0. */
+  constructor(
+    private readonly file: string,
+    private readonly pragmas: string[],
+  ) {
+    this.#sqlite = this.#open();
+  }
+
+  #open(): Sqlite {
+    const sqlite = new Sqlite(this.file, { readwrite: true, create: true, strict: true });
     try {
-      for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...pragmas]) this.sqlite.run(`pragma ${pragma}`);
+      for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...this.pragmas]) sqlite.run(`pragma ${pragma}`);
     } catch (error) {
-      this.sqlite.close();
+      sqlite.close();
       throw error;
     }
-    const kysely = new Kysely<Schema>({ dialect: new SharedDialect({ database: this.sqlite }) });
-    this.connection = { kysely, plans, execute: async (query) => this.#execute(query) };
+    return sqlite;
+  }
+
+  /** The present connection, for use before the first transaction: a later one may be another. */
+  get sqlite(): Sqlite {
+    return this.#sqlite;
+  }
+
+  get inTransaction(): boolean {
+    return this.#sqlite.inTransaction;
+  }
+
+  /** Begins a transaction, on a new connection after an I/O error. */
+  begin(sql: "begin" | "begin immediate"): void {
+    if (this.#broken) {
+      const fresh = this.#open();
+      this.close();
+      this.#sqlite = fresh;
+      this.#broken = false;
+    }
+    this.run(sql);
   }
 
   // Not by Kysely, which takes twice as long and prepares at every execution.
-  #execute({ sql, parameters }: Query): unknown[] {
+  execute({ sql, parameters }: Query): unknown[] {
     let statement = this.#statements.get(sql);
     if (!statement) {
-      statement = this.sqlite.prepare<unknown, SQLQueryBindings[]>(sql);
+      statement = this.#sqlite.prepare<unknown, SQLQueryBindings[]>(sql);
       this.#statements.set(sql, statement);
     }
     return statement.all(...parameters);
   }
 
-  /** Runs one statement that has no parameters. */
-  control(sql: string): unknown[] {
-    return this.#execute({ sql, parameters: [] });
+  /** Executes a statement without parameters. */
+  run(sql: string): unknown[] {
+    return this.execute({ sql, parameters: [] });
   }
 
+  /** Makes the next transaction open a new connection: after an I/O error the page cache may hold anything. */
+  markBroken(): void {
+    this.#broken = true;
+  }
+
+  /** Gives the error that callers get: "unavailable" if the disk is full, locked, read-only or failing. */
+  translate(error: unknown): unknown {
+    const code = codeOf(error);
+    // A page that can't be read shows as corrupt.
+    if (/^SQLITE_(IOERR|CORRUPT)/.test(code)) this.markBroken();
+    if (!/^SQLITE_(BUSY|FULL|IOERR|CORRUPT|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
+    return new DomainError("unavailable", `The database can't be used now: ${messageOf(error)}`, {
+      retry_after: 5,
+      cause: error,
+    });
+  }
+
+  // SQLite keeps a connection with open statements open, and moves the write-ahead log when the last one closes.
   close(): void {
+    for (const statement of this.#statements.values()) statement.finalize();
     this.#statements.clear();
-    this.sqlite.close();
+    this.#sqlite.close();
   }
-}
-
-// A statement that is not finalized, as Kysely leaves them, keeps a connection open, and SQLite writes its log back when
-// the last one closes.
-class ClosableSqlite extends Sqlite {
-  readonly #statements = new Set<Statement>();
-
-  override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
-    const statement = super.prepare<Row, Values>(sql);
-    this.#statements.add(statement);
-    return statement;
-  }
-
-  override close(): void {
-    for (const statement of this.#statements) statement.finalize();
-    super.close();
-  }
-}
-
-// For migrations. The dialect's driver guards its one connection with a mutex and begins with a plain BEGIN. Here
-// transactions are begun by the group writer and the snapshot, and everything in between may use the connection.
-class SharedDialect extends BunSqliteDialect {
-  override createDriver(): Driver {
-    const inner = super.createDriver();
-    let connection: Promise<DatabaseConnection> | undefined;
-    return {
-      init: () => inner.init(),
-      acquireConnection() {
-        connection ??= inner.acquireConnection();
-        return connection;
-      },
-      releaseConnection: async () => {},
-      beginTransaction: () => inTransactionAlready(),
-      commitTransaction: () => inTransactionAlready(),
-      rollbackTransaction: () => inTransactionAlready(),
-      destroy: () => inner.destroy(),
-    };
-  }
-
-  override createAdapter() {
-    return new SqliteAdapter();
-  }
-}
-
-function inTransactionAlready(): never {
-  throw new Error("Transactions are begun by Database.read and Database.write");
 }

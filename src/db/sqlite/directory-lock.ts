@@ -1,42 +1,47 @@
-// Who uses a data folder: SQLite's own locks on an empty file, which end with the process however it ends.
+// Locks of a data directory: SQLite's locks on an empty file, which the system releases when a process ends.
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError, messageOf } from "../../errors.ts";
+import { codeOf } from "./retry-busy.ts";
 
-/** Many commands go together with each other and with one server; a restore goes with nobody. */
+/** Many commands and one server share a directory; a restore needs it alone. */
 const BEGIN = { command: "begin", server: "begin immediate", restore: "begin exclusive" } as const;
 
 const REFUSED = {
-  command: (folder: string) => `A backup is being restored into ${folder}: wait until it is done`,
-  server: (folder: string) => `Another podkeep server, or a restore, uses ${folder}: stop it first`,
-  restore: (folder: string) => `A podkeep server or another command uses ${folder}: stop it first`,
+  command: (directory: string) => `A backup is being restored into ${directory}: wait until it is done`,
+  server: (directory: string) => `Another podkeep server, or a restore, uses ${directory}: stop it first`,
+  restore: (directory: string) => `A podkeep server or another command uses ${directory}: stop it first`,
 };
 
-export type FolderUse = keyof typeof BEGIN;
+/** What a process does with a data directory. */
+export type DirectoryUse = keyof typeof BEGIN;
 
 /**
- * Takes the folder, which is made where it is missing, and gives the function that gives it back.
- * @throws DomainError "conflict" where another use stands against it, "config" where the folder can't be used
+ * Locks the directory, which is created if it is missing. Returns the function that unlocks it.
+ * @throws DomainError "conflict" if another process uses it in a way that excludes this one, "config" if the directory
+ * can't be used
  */
-export function lockFolder(folder: string, use: FolderUse): () => void {
+export function lockDirectory(directory: string, use: DirectoryUse): () => void {
   let lock: Sqlite | undefined;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = join(folder, "podkeep.lock");
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const file = join(directory, "podkeep.lock");
     closeSync(openSync(file, "a", 0o600));
     lock = new Sqlite(file, { readwrite: true });
-    // A journal in a file would be left behind by a process that is killed.
+    // A journal file would be left behind by a process that is killed.
     lock.run("pragma journal_mode = memory");
     lock.run(BEGIN[use]);
     // A plain BEGIN locks nothing before the first read.
     lock.query("select count(*) from sqlite_schema").get();
   } catch (error) {
     lock?.close();
-    if (error instanceof Error && "code" in error && error.code === "SQLITE_BUSY") {
-      throw new DomainError("conflict", REFUSED[use](folder), { cause: error });
+    if (codeOf(error) === "SQLITE_BUSY") {
+      throw new DomainError("conflict", REFUSED[use](directory), { cause: error });
     }
-    throw new DomainError("config", `The data folder ${folder} can't be used: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("config", `The data directory ${directory} can't be used: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
   return () => lock.close();
 }

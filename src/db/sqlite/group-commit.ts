@@ -1,21 +1,14 @@
-// Group commit: the transactions that are waiting share one commit, and so one fsync (P7).
+// Group commit: write transactions that wait share one commit, and so one fsync (P7).
+import type { SqliteConnection } from "./connection.ts";
+import { retryWhileBusy } from "./retry-busy.ts";
 
-/** What the writer needs of an engine with one writing connection. */
-export interface GroupEngine {
-  /** Begins a transaction; waits for other processes for a bounded time. */
-  begin(): Promise<void>;
-  /** Runs one statement of transaction control. */
-  control(sql: string): void;
-  inTransaction(): boolean;
-  /** Called after each group, whether it was committed or not. */
+export interface GroupOptions {
+  /** Milliseconds to wait for another process that writes. */
+  busy_timeout: number;
+  /** Called after each commit with its number of jobs and its duration in milliseconds. */
+  committed(jobs: number, duration: number): void;
+  /** Called after each group, committed or not. */
   ended(): void;
-  /** Called after each commit with the number of jobs in it and the milliseconds that it took. */
-  committed?(jobs: number, duration: number): void;
-  /**
-   * Gives the error that the caller of a job gets, and has the next begin() use a new connection where this one can't be
-   * trusted any more. Never throws.
-   */
-  failed(error: unknown): unknown;
 }
 
 interface Job {
@@ -27,19 +20,22 @@ interface Job {
 type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown };
 
 const LARGEST_GROUP = 256;
-/** Milliseconds after which a group takes no further job, so that a large one does not hold up the others. */
+/** Milliseconds after which a group takes no more jobs, so that long jobs don't delay the others. */
 const LONGEST_GROUP = 50;
-/** Milliseconds of work after which a group lets the event loop turn, so that readers are answered meanwhile. */
+/** Milliseconds of work after which the event loop gets a turn, so that reads are answered. */
 const LONGEST_TURN = 5;
 
-/** Takes jobs and runs them in groups, each job in a savepoint of its own. */
+/** Runs jobs in groups, each job in its own savepoint. */
 export class GroupWriter {
   #queue: Job[] = [];
   #loop: Promise<void> | null = null;
 
-  constructor(private readonly engine: GroupEngine) {}
+  constructor(
+    private readonly connection: SqliteConnection,
+    private readonly options: GroupOptions,
+  ) {}
 
-  /** Resolves with the job's result once the commit that holds it is done. */
+  /** Resolves with the job's result after the commit that holds it. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run: work, resolve: (value) => resolve(value as T), reject });
@@ -47,7 +43,7 @@ export class GroupWriter {
     });
   }
 
-  /** Resolves when nothing is waiting any more. */
+  /** Resolves when no job is queued or running. */
   async idle(): Promise<void> {
     while (this.#loop) await this.#loop;
   }
@@ -67,9 +63,9 @@ export class GroupWriter {
   async #runGroup(): Promise<void> {
     const outcomes: Outcome[] = [];
     try {
-      await this.engine.begin();
+      await retryWhileBusy(this.options.busy_timeout, () => this.connection.begin("begin immediate"));
     } catch (error) {
-      const failure = this.engine.failed(error);
+      const failure = this.connection.translate(error);
       for (const job of this.#queue.splice(0)) job.reject(failure);
       return;
     }
@@ -81,10 +77,10 @@ export class GroupWriter {
         turn = performance.now();
       }
       const job = this.#queue.shift();
-      // A whole turn has brought nothing more: whoever else is about to write has got no answer yet.
+      // No new job arrived in this event-loop turn: commit now.
       if (!job) break;
       outcomes.push(await this.#runJob(job));
-      if (!this.engine.inTransaction()) {
+      if (!this.connection.inTransaction) {
         this.#groupLost(outcomes);
         return;
       }
@@ -94,9 +90,9 @@ export class GroupWriter {
 
   async #runJob(job: Job): Promise<Outcome> {
     try {
-      this.engine.control("savepoint job");
+      this.connection.run("savepoint job");
       const value = await job.run();
-      this.engine.control("release job");
+      this.connection.run("release job");
       return { job, value };
     } catch (error) {
       this.#undoJob();
@@ -104,12 +100,12 @@ export class GroupWriter {
     }
   }
 
-  // Where not even that works, the whole transaction goes, and #runGroup sees that it is gone.
+  // If even this fails, the whole transaction is rolled back, and #runGroup sees that.
   #undoJob(): void {
-    if (!this.engine.inTransaction()) return;
+    if (!this.connection.inTransaction) return;
     try {
-      this.engine.control("rollback to job");
-      this.engine.control("release job");
+      this.connection.run("rollback to job");
+      this.connection.run("release job");
     } catch {
       this.#rollback();
     }
@@ -117,9 +113,9 @@ export class GroupWriter {
 
   #rollback(): void {
     try {
-      if (this.engine.inTransaction()) this.engine.control("rollback");
-    } catch (error) {
-      this.engine.failed(error);
+      if (this.connection.inTransaction) this.connection.run("rollback");
+    } catch {
+      this.connection.markBroken();
     }
   }
 
@@ -127,26 +123,26 @@ export class GroupWriter {
     const start = performance.now();
     let refused: { error: unknown } | null = null;
     try {
-      this.engine.control("commit");
+      this.connection.run("commit");
     } catch (error) {
       this.#rollback();
       refused = { error };
     }
-    if (!refused) this.engine.committed?.(outcomes.length, performance.now() - start);
-    this.engine.ended();
+    if (!refused) this.options.committed(outcomes.length, performance.now() - start);
+    this.options.ended();
     for (const outcome of outcomes) {
       const failure = "error" in outcome ? outcome : refused;
-      if (failure) outcome.job.reject(this.engine.failed(failure.error));
+      if (failure) outcome.job.reject(this.connection.translate(failure.error));
       else if ("value" in outcome) outcome.job.resolve(outcome.value);
     }
   }
 
-  // A full disk inside a job rolls the whole transaction back: the job that met it fails, the others run again.
+  // A full disk inside a job rolls back the whole transaction: that job fails, the others run again.
   #groupLost(outcomes: Outcome[]): void {
     const last = outcomes.pop();
-    if (last && "error" in last) last.job.reject(this.engine.failed(last.error));
+    if (last && "error" in last) last.job.reject(this.connection.translate(last.error));
     this.#queue.unshift(...outcomes.map((outcome) => outcome.job));
-    this.engine.ended();
+    this.options.ended();
   }
 }
 

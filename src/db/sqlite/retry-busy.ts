@@ -1,15 +1,18 @@
-// Waiting for another process that writes to the same file, without blocking the event loop.
-import { SQLiteError, type Database as Sqlite } from "bun:sqlite";
+// Retries while another process writes to the file, without blocking the event loop.
+import { SQLiteError } from "bun:sqlite";
 import { DomainError } from "../../errors.ts";
 
-/** Runs `act`, again and again while another process writes. @throws DomainError "unavailable" after `timeout` ms */
-export async function begin(sqlite: Sqlite, timeout: number, act: () => void): Promise<void> {
+/** Longest pause between two attempts, in milliseconds. */
+const LONGEST_PAUSE = 20;
+
+/** Runs `act` until the file isn't locked. @throws DomainError "unavailable" after `timeout` milliseconds */
+export async function retryWhileBusy(timeout: number, act: () => void): Promise<void> {
   const end = performance.now() + timeout;
-  for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
+  for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return act();
     } catch (error) {
-      if (!isBusy(error) || sqlite.inTransaction) throw error;
+      if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
       if (performance.now() > end) {
         throw new DomainError("unavailable", "Another process is writing to the database", { retry_after: 5 });
       }
@@ -18,6 +21,5 @@ export async function begin(sqlite: Sqlite, timeout: number, act: () => void): P
   }
 }
 
-/** SQLite's name of an error; empty for others. */
+/** SQLite's name of an error ("SQLITE_BUSY"); empty for other errors. */
 export const codeOf = (error: unknown) => (error instanceof SQLiteError ? (error.code ?? "") : "");
-const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");

@@ -1,20 +1,20 @@
-// Reads of one event-loop turn share one read transaction: taking SQLite's locks costs more than most reads do.
+// Read snapshots. Reads of one event-loop turn share one, because taking SQLite's locks costs more than most reads.
+import type { SqliteConnection } from "./connection.ts";
 
-/** Hands out one snapshot per turn on a connection of its own. */
 export class Snapshot {
   #open = false;
+  /** Set when the snapshot is to end and reads still use it. */
   #stale = false;
   #readers = 0;
-  #end = Promise.withResolvers<void>();
+  #ended = Promise.withResolvers<void>();
 
-  /** `end` never throws. */
-  constructor(private readonly transaction: { begin(): void; end(): void }) {}
+  constructor(private readonly connection: SqliteConnection) {}
 
   /** Runs reads on a snapshot that holds everything committed before the call. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stale) await this.#end.promise;
+    while (this.#stale) await this.#ended.promise;
     if (!this.#open) {
-      this.transaction.begin();
+      this.connection.begin("begin");
       this.#open = true;
       setImmediate(() => this.end());
     }
@@ -27,15 +27,20 @@ export class Snapshot {
     }
   }
 
-  /** Ends the snapshot as soon as nobody reads from it: at the end of the turn, and after each commit. */
+  /** Ends the snapshot when the last read of it ends. Called at the end of the turn and after each commit. */
   end(): void {
     if (!this.#open) return;
     this.#stale = true;
     if (this.#readers > 0) return;
-    this.transaction.end();
+    // The reads have their results: an error concerns the next snapshot only.
+    try {
+      this.connection.run("commit");
+    } catch {
+      this.connection.markBroken();
+    }
     this.#open = false;
     this.#stale = false;
-    this.#end.resolve();
-    this.#end = Promise.withResolvers<void>();
+    this.#ended.resolve();
+    this.#ended = Promise.withResolvers<void>();
   }
 }

@@ -2,14 +2,15 @@
 import type { Database as Sqlite } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Kysely } from "kysely";
+import { Kysely } from "kysely";
+import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf } from "../../errors.ts";
 import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
-import { type FolderUse, lockFolder } from "./directory-lock.ts";
+import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, damaged, firstValue, isOurs, sizeOf } from "./file.ts";
-import { begin } from "./retry-busy.ts";
+import { retryWhileBusy } from "./retry-busy.ts";
 
 /** Bytes up to which a file is checked whole at every start. */
 const CHECKED_AT_START = 32 * 1024 * 1024;
@@ -19,7 +20,7 @@ export interface UpgradeOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
   migrate: Migrating;
-  use: FolderUse;
+  use: DirectoryUse;
   /** Folder for the backup that is made before a migration; null to make none. */
   backup_dir: string | null;
 }
@@ -43,15 +44,15 @@ export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeO
 }
 
 /** Brings the file up to this program's schema, with a backup of what was there. @throws DomainError "config" */
-export async function upgradeFile(sqlite: Sqlite, kysely: Kysely<Schema>, options: UpgradeOptions): Promise<void> {
+export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Promise<void> {
   const { file, busy_timeout, use, backup_dir } = options;
   const unlock = use === "command" ? await waitForFolder(dirname(file), busy_timeout) : null;
   try {
     // Another process may have done it meanwhile.
     if (!isPending(sqlite, options)) return;
     if (isOurs(sqlite) && backup_dir !== null) backUpBefore(file, backup_dir);
-    await begin(sqlite, busy_timeout, () => sqlite.run("begin immediate"));
-    await migrate(kysely, DIALECT, true);
+    await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
+    await migrate(kyselyOn(sqlite), DIALECT, true);
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
     sqlite.run("commit");
   } catch (error) {
@@ -62,11 +63,17 @@ export async function upgradeFile(sqlite: Sqlite, kysely: Kysely<Schema>, option
   }
 }
 
+// Unlike prepare(), query() keeps its statements and finalizes them when the connection closes.
+function kyselyOn(sqlite: Sqlite): Kysely<Schema> {
+  const database = { prepare: (sql: string) => sqlite.query(sql) } as Sqlite;
+  return new Kysely<Schema>({ dialect: new BunSqliteDialect({ database }) });
+}
+
 // No command changes the schema under a running server; two commands at a new folder take turns.
 async function waitForFolder(folder: string, timeout: number): Promise<() => void> {
   for (const end = performance.now() + timeout; ; await Bun.sleep(20)) {
     try {
-      return lockFolder(folder, "server");
+      return lockDirectory(folder, "server");
     } catch (error) {
       if (performance.now() < end) continue;
       throw new DomainError("config", "A server of an older version is running: stop it first", {

@@ -1,7 +1,8 @@
 // The embedded engine at work: first use, snapshots, group commit, other processes on the file.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { sql } from "kysely";
+import type { Tx } from "../../../src/db/statement.ts";
+import { countUsers, insertUser } from "../../../src/store/users.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 
@@ -22,9 +23,10 @@ test("many requests at once are answered from the first moment on", async () => 
 
 test("acknowledged writes are on disk with the settings that keep them there", async () => {
   expect(await server.sql("pragma journal_mode")).toEqual([{ journal_mode: "wal" }]);
-  const pragma = (name: string) => server.app.database.write(({ kysely }) => sql.raw(`pragma ${name}`).execute(kysely));
-  expect((await pragma("synchronous")).rows).toEqual([{ synchronous: 2 }]);
-  expect((await pragma("foreign_keys")).rows).toEqual([{ foreign_keys: 1 }]);
+  const pragma = (name: string) =>
+    server.app.database.write((tx) => tx.execute({ sql: `pragma ${name}`, parameters: [] }));
+  expect(await pragma("synchronous")).toEqual([{ synchronous: 2 }]);
+  expect(await pragma("foreign_keys")).toEqual([{ foreign_keys: 1 }]);
 });
 
 describe("reads", () => {
@@ -40,6 +42,18 @@ describe("reads", () => {
       }
     });
     await Promise.all(work);
+  });
+
+  test("that begin after a commit see it, while an earlier read goes on", async () => {
+    const { database } = server.app;
+    const count = (tx: Tx) => countUsers(tx, {});
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const earlier = database.read(async (tx) => [await count(tx), await promise, await count(tx)]);
+    await database.write((tx) => insertUser(tx, { user_id: "b", name: "bob", created_at: 0 }));
+    const later = database.read(count);
+    resolve();
+    expect(await earlier).toEqual([[{ count: 1 }], undefined, [{ count: 1 }]]);
+    expect(await later).toEqual([{ count: 2 }]);
   });
 
   test("never see half of a write", async () => {

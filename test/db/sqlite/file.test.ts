@@ -136,7 +136,7 @@ describe("is refused and left as it was:", () => {
     writeFileSync(blocked, "mine");
     await expect(open(blocked)).rejects.toMatchObject({
       code: "config",
-      message: expect.stringContaining("data folder"),
+      message: expect.stringContaining("data directory"),
     });
     expect(readFileSync(blocked, "utf8")).toBe("mine");
   });

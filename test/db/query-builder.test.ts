@@ -1,0 +1,42 @@
+// The query builder of transactions, on both engines.
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { Tx } from "../../src/db/statement.ts";
+import { listUsers } from "../../src/services/users.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+import { sharedPostgres } from "../support/database.ts";
+
+setDefaultTimeout(30_000);
+
+let app: TestApp;
+afterEach(() => app.close());
+
+async function openPostgres(): Promise<TestApp> {
+  const server = await sharedPostgres();
+  await server.createDatabase("query_builder", "migrated");
+  return openTestApp({ database_url: server.url("query_builder") });
+}
+
+const user = { id: "a", name: "ann", clock: 0, last_subscription: 0, last_deletion: 0, created_at: 0 };
+const insert = ({ kysely }: Tx) => kysely.insertInto("users").values(user);
+
+test.each([
+  ["a file", () => openTestApp()],
+  ["PostgreSQL", openPostgres],
+])("on %s it can't reach the database past the transaction", async (_, open) => {
+  app = await open();
+  const { database } = app.app;
+  await expect(database.write((tx) => insert(tx).execute())).rejects.toThrow("can't execute");
+  await expect(database.read((tx) => tx.kysely.selectFrom("users").selectAll().execute())).rejects.toThrow(
+    "can't execute",
+  );
+  await expect(database.write(({ kysely }) => kysely.transaction().execute(async () => {}))).rejects.toThrow(
+    "can't execute",
+  );
+  const undone = database.write(async (tx) => {
+    const { sql, parameters } = insert(tx).compile();
+    await tx.execute({ sql, parameters: parameters as (string | number)[] });
+    throw new Error("undo");
+  });
+  await expect(undone).rejects.toThrow("undo");
+  expect(await listUsers(app.app)).toEqual([]);
+});
