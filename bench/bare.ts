@@ -1,5 +1,5 @@
-// The yardstick: the least that serves the same requests from the same tables. No framework, no validation, no rules.
-// Usage: bare PORT FILE [JOBS IN A COMMIT]
+// The baseline: a minimal server for the same requests and tables, without framework, validation or rules.
+// Usage: bare PORT FILE [MAXIMUM JOBS IN A COMMIT]
 import { Database } from "bun:sqlite";
 
 interface Row {
@@ -78,15 +78,15 @@ function add(user: string, feed_url: string) {
   return describe({ id, feed_url, guid, is_subscribed: 1, subscription_changed: clock });
 }
 
-// Group commit: all who wait share one transaction.
+// Group commit: all waiting jobs share one transaction.
 const waiting: (() => () => void)[] = [];
 
 function commitGroup(): void {
   const group = waiting.splice(0, Number(most));
   db.run("begin immediate");
-  const answers = group.map((job) => job());
+  const responses = group.map((job) => job());
   db.run("commit");
-  for (const answer of answers) answer();
+  for (const respond of responses) respond();
   if (waiting.length > 0) setImmediate(commitGroup);
 }
 

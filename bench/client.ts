@@ -1,4 +1,4 @@
-// Single requests, where a load is not what is wanted.
+// Single requests.
 import { z } from "zod";
 import type { Data } from "./data.ts";
 import type { Server } from "./programs.ts";
@@ -8,17 +8,17 @@ const Page = z.object({
   subscriptions: z.array(z.object({ guid: z.string() })),
 });
 
-/** Sends a request with the first user's token. @throws Error where it is refused */
+/** Sends a request with the first user's token. @throws Error if the response is not 2xx */
 export async function send({ url }: Pick<Server, "url">, { tokens }: Data, path: string, body?: unknown) {
-  const answer = await fetch(new URL(path, url), {
+  const response = await fetch(new URL(path, url), {
     headers: { Authorization: `Bearer ${tokens[0]}`, "Content-Type": "application/json" },
     ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
   });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return answer;
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return response;
 }
 
-/** Reads a page of the change feed. @throws Error where it is refused or is none */
+/** Reads a page of the change feed. @throws Error if the response is not 2xx or not a page */
 export async function readPage(server: Server, data: Data, path: string) {
   return Page.parse(await (await send(server, data, path)).json());
 }

@@ -1,4 +1,4 @@
-// Databases to measure on: real users and tokens, and rows put in without the services.
+// Test databases: users and tokens made by the services, other rows inserted directly.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { openApp } from "../src/app.ts";
@@ -7,21 +7,21 @@ import { readFeed } from "../src/domain/feed-url.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
 
-/** The change stamp of every user's newest subscription. */
+/** Timestamp of every user's newest subscription. */
 const NEWEST = Date.parse("2026-01-01T00:00:00Z");
 
 export interface Data {
-  /** The data folder, as podkeep takes it. */
+  /** The data directory. */
   folder: string;
   file: string;
-  /** A file with the users' tokens, one a line. */
+  /** Path of a file with all tokens, one a line. */
   tokenFile: string;
   tokens: string[];
 }
 
 interface Options {
   users: number;
-  /** Subscriptions of each. */
+  /** Subscriptions of each user. */
   subscriptions: number;
   /** How many of them have a pending deletion. */
   deletions?: number;
@@ -43,7 +43,7 @@ export async function fill(folder: string, { users, subscriptions, deletions = 0
 
   const file = join(folder, "podkeep.db");
   const db = new Database(file, { readwrite: true });
-  // Else the first request of each token would write down that it was used.
+  // Otherwise the first request of each token would record its use.
   db.run("update tokens set last_used_at = ?", [Date.now()]);
   for (let start = 0; start < users; start += 100) {
     db.run("begin");
@@ -69,25 +69,25 @@ interface Row {
   feed_url: string;
   feed: string;
   guid: string;
-  stamp: number;
+  timestamp: number;
 }
 
-/** `count` subscriptions of a user; their ids come after `from`, the stamp of number `count` is NEWEST. */
+/** `count` subscriptions of a user, with ids after `from`. The last one has the timestamp NEWEST if `from` is 0. */
 export function makeRows(count: number, name = "bench", from = 0): Row[] {
   return Array.from({ length: count }, (_, index) => {
-    const feed_url = feedAddress(name, index);
+    const feed_url = feedUrl(name, index);
     const feed = readFeed(feed_url);
     if ("message" in feed) throw new Error(feed.message);
     const id = from + index + 1;
-    return { id, feed_url, feed: feed.feed, guid: feed.computed_guid, stamp: NEWEST - count + id };
+    return { id, feed_url, feed: feed.feed, guid: feed.computed_guid, timestamp: NEWEST - count + id };
   });
 }
 
-export const feedAddress = (name: string, index: number) => `https://feeds.example.com/${name}/${index}/podcast.xml`;
+export const feedUrl = (name: string, index: number) => `https://feeds.example.com/${name}/${index}/podcast.xml`;
 
 const LARGEST_INSERT = 100;
 
-/** Inserts a user's rows, 100 a statement; the caller holds the transaction. */
+/** Inserts a user's rows, 100 a statement. Runs in the caller's transaction. */
 export function insertRows(db: Database, user: string, rows: Row[]): void {
   for (let start = 0; start < rows.length; start += LARGEST_INSERT) {
     const piece = rows.slice(start, start + LARGEST_INSERT);
@@ -95,13 +95,13 @@ export function insertRows(db: Database, user: string, rows: Row[]): void {
       db
         .query(`insert into ${table} values ${piece.map(() => values).join(", ")}`)
         .run(...piece.flatMap((row) => parameters(row)));
-    insert("subscriptions", "(?, ?, ?, ?, 1, ?, null, null, ?)", ({ id, feed_url, guid, stamp }) => [
+    insert("subscriptions", "(?, ?, ?, ?, 1, ?, null, null, ?)", ({ id, feed_url, guid, timestamp }) => [
       user,
       id,
       feed_url,
       guid,
-      stamp,
-      stamp,
+      timestamp,
+      timestamp,
     ]);
     insert("guids", "(?, ?, ?, null)", ({ guid, id }) => [user, guid, id]);
     insert("feeds", "(?, ?, ?)", ({ feed, id }) => [user, feed, id]);
@@ -113,7 +113,7 @@ function insertDeletions(db: Database, user: string, count: number): void {
   for (let id = 1; id <= count; id++) insert.run(user, id, id, NEWEST, NEWEST);
 }
 
-/** Waits until no deletion is pending any more. */
+/** Waits until no deletion is pending. */
 export async function settle({ file }: Data): Promise<void> {
   const db = new Database(file, { readonly: true });
   const pending = db.query("select 1 from deletions where status = 'PENDING' limit 1");

@@ -1,4 +1,4 @@
-// `npm run bench:engines -- [seconds] [rounds]`: one server on a file, one and three on PostgreSQL, side by side.
+// `npm run bench:engines -- [seconds] [rounds]`: one server on a file, one and three servers on PostgreSQL.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -92,7 +92,7 @@ interface Result {
   postgres: number;
 }
 
-/** Shares the connections out evenly, as a load balancer would. */
+/** Distributes the connections evenly, like a load balancer. */
 async function loadAll(processes: Process[], path: string, send: Send, { tokenFile: tokens }: Data): Promise<Result> {
   const usage = () => [cpuOf(processes.map(({ pid }) => pid)), cpuOf(childrenOf(postgres.pid()))] as const;
   const before = usage();
@@ -118,7 +118,7 @@ function statOf(pid: number): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Seconds of processor time that these processes have used; Linux counts in hundredths. */
+/** Processor time of these processes in seconds; Linux counts in hundredths. */
 function cpuOf(pids: number[]): number {
   return pids.map(statOf).reduce((sum, stat) => sum + (Number(stat[11]) + Number(stat[12])) / 100, 0);
 }

@@ -1,8 +1,8 @@
-// What the figures were measured on.
+// The machine and program that were measured.
 import { cpus, release, totalmem } from "node:os";
 import { VERSION } from "../src/version.ts";
 
-/** The program, the processor, the memory and the system, in one line. */
+/** Program, processor, memory and system in one line. */
 export function describeMachine(): string {
   const [{ model } = { model: "unknown" }] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);

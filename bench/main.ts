@@ -22,11 +22,11 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
 };
 
 const USAGE = `npm run bench -- [options]
-  --only NAMES   run some measures alone, with commas between: ${Object.keys(MEASURES).join(", ")}
-  --rounds N     how often each side is measured, in turn (5)
-  --seconds N    how long each load lasts (3); the memory figure is taken after 20 times that
+  --only NAMES   run only these, separated by commas: ${Object.keys(MEASURES).join(", ")}
+  --rounds N     rounds (default: 5)
+  --seconds N    duration of each load (default: 3); memory is measured after 20 times that
   --json FILE    also write the table as JSON
-A quick look: npm run bench -- --only reads --rounds 1 --seconds 1`;
+Example: npm run bench -- --only reads --rounds 1 --seconds 1`;
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ if (values.help) {
 
 function measureCalled(name: string) {
   const measure = MEASURES[name];
-  if (!measure) throw new Error(`There is no measure ${name}\n${USAGE}`);
+  if (!measure) throw new Error(`--only ${name}: no such benchmark\n${USAGE}`);
   return measure;
 }
 

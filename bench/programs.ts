@@ -1,4 +1,4 @@
-// The two executables: built the same way, started on a database, measured from outside.
+// podkeep and the bare server: build and start.
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Data } from "./data.ts";
@@ -8,11 +8,11 @@ const ROOT = join(import.meta.dir, "..");
 export interface Programs {
   podkeep: string;
   bare: string;
-  /** The library that makes fsync slow. */
+  /** Path of the library that slows fsync down. */
   slowsync: string;
 }
 
-/** Builds both executables and the slow disk. @throws Error where a tool is missing */
+/** Builds both executables and the library. @throws Error if a tool is missing */
 export function build(folder: string): Programs {
   for (const [tool, debian] of [
     ["wrk", "wrk"],
@@ -39,7 +39,7 @@ function run(...command: string[]): void {
 
 export interface Server {
   url: string;
-  /** Milliseconds from the start of the process to its first answer. */
+  /** Milliseconds from the start of the process to its first response. */
   started: number;
   /** Resident memory in MB. */
   memory(): number;
@@ -51,11 +51,11 @@ export type Side = "podkeep" | "bare";
 interface Options {
   /** Slows every fsync down by 10 ms. */
   slow?: boolean;
-  /** How many writes the bare server puts into one commit. */
+  /** Maximum writes that the bare server puts into one commit. */
   group?: number;
 }
 
-/** Starts one of the two on a database and waits for its first answer. */
+/** Starts a server and waits for its first response. */
 export async function start(
   programs: Programs,
   side: Side,
@@ -75,7 +75,7 @@ export async function start(
     env: { ...process.env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
   });
   const url = `http://127.0.0.1:${port}`;
-  await firstAnswer(url, tokens[0] ?? "", begin, () => child.exitCode !== null);
+  await firstResponse(url, tokens[0] ?? "", begin, () => child.exitCode !== null);
   return {
     url,
     started: performance.now() - begin,
@@ -87,16 +87,16 @@ export async function start(
   };
 }
 
-async function firstAnswer(url: string, token: string, begin: number, exited: () => boolean): Promise<void> {
+async function firstResponse(url: string, token: string, begin: number, exited: () => boolean): Promise<void> {
   while (performance.now() < begin + 30_000) {
-    if (exited()) throw new Error(`${url} ended before it answered; see the log beside its database`);
+    if (exited()) throw new Error(`${url} exited before its first response; see the log in its data directory`);
     const headers = { Authorization: `Bearer ${token}` };
-    const answer = await fetch(`${url}/subscriptions?per_page=1`, { headers }).catch(() => null);
-    if (answer?.ok) return;
-    if (answer) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+    const response = await fetch(`${url}/subscriptions?per_page=1`, { headers }).catch(() => null);
+    if (response?.ok) return;
+    if (response) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
     await Bun.sleep(1);
   }
-  throw new Error(`${url} gave no answer`);
+  throw new Error(`${url} did not respond within 30 s`);
 }
 
 function freePort(): number {

@@ -1,6 +1,6 @@
--- What wrk sends, and how it tells what came back.
--- Arguments: a file with one token a line; "get" or "add"; for "get" an If-None-Match or "", for "add" a prefix that
--- makes the feed addresses of this run its own.
+-- Requests for wrk, and its result as JSON.
+-- Arguments: a file with one token a line; "get" or "add"; for "get" an If-None-Match or "", for "add" a prefix that no
+-- other run uses in its feed URLs.
 
 local tokens, count, kind, extra = {}, 0, nil, nil
 
@@ -25,7 +25,7 @@ function request()
   return wrk.format("GET", nil, headers)
 end
 
--- Latencies are in microseconds.
+-- wrk has latencies in microseconds.
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(

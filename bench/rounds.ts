@@ -1,15 +1,15 @@
-// Fair turns: every side is measured once a round, and the medians of all rounds count.
+// Rounds: every side is measured once a round; the median of all rounds counts.
 import type { Programs } from "./programs.ts";
 
 export interface Bench {
   programs: Programs;
-  /** Where databases are made. */
+  /** Directory for the databases. */
   folder: string;
   rounds: number;
   seconds: number;
 }
 
-/** Runs all sides in turn, as often as there are rounds, and gives each side's median. */
+/** Runs all sides in turn, `rounds` times. Returns each side's median. */
 export async function inTurn<Side extends string>(
   rounds: number,
   sides: Record<Side, () => Promise<number>>,

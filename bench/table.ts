@@ -1,18 +1,18 @@
-// The table of results: what was measured, the goal, and whether it was met.
+// The table of results.
 
 export interface Line {
   what: string;
   /** podkeep's median. */
   podkeep: number;
-  /** The yardstick's median; null where the goal stands by itself. */
-  yardstick: number | null;
-  /** Of both medians. */
+  /** The baseline's median; null if the goal is absolute. */
+  baseline: number | null;
+  /** Unit of both medians. */
   unit: "requests/s" | "ms" | "s" | "MB";
   goal: { least: number } | { most: number };
 }
 
-/** What the goal is compared with: the ratio to the yardstick, or podkeep's own figure where there is none. */
-export const figureOf = ({ podkeep, yardstick }: Line) => (yardstick === null ? podkeep : podkeep / yardstick);
+/** The figure that is compared with the goal: the ratio to the baseline, or podkeep's median. */
+export const figureOf = ({ podkeep, baseline }: Line) => (baseline === null ? podkeep : podkeep / baseline);
 
 export function isMet(line: Line): boolean {
   return "least" in line.goal ? figureOf(line) >= line.goal.least : figureOf(line) <= line.goal.most;
@@ -20,16 +20,16 @@ export function isMet(line: Line): boolean {
 
 /** The lines as a Markdown table. */
 export function formatTable(lines: Line[]): string {
-  const head = ["what", "podkeep", "yardstick", "ratio", "goal", "met"];
+  const head = ["what", "podkeep", "baseline", "ratio", "goal", "met"];
   const rows = lines.map((line) => {
-    const { what, podkeep, yardstick, unit, goal } = line;
+    const { what, podkeep, baseline, unit, goal } = line;
     const limit = "least" in goal ? `at least ${goal.least}` : `at most ${goal.most}`;
     return [
       what,
       `${round(podkeep)} ${unit}`,
-      yardstick === null ? "" : `${round(yardstick)} ${unit}`,
-      yardstick === null ? "" : round(figureOf(line)),
-      yardstick === null ? `${limit} ${unit}` : limit,
+      baseline === null ? "" : `${round(baseline)} ${unit}`,
+      baseline === null ? "" : round(figureOf(line)),
+      baseline === null ? `${limit} ${unit}` : limit,
       isMet(line) ? "yes" : "**no**",
     ];
   });

@@ -6,9 +6,9 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
-  /** A file with one token a line; requests take them in turn. */
+  /** Path of a file with one token a line; requests use them in turn. */
   tokens: string;
-  /** What is sent: GETs, with an If-None-Match or without, or POSTs of one new item each. */
+  /** GETs, with this If-None-Match unless empty, or POSTs of one new feed each, whose URL has this prefix. */
   send?: { get: string } | { add: string };
 }
 
@@ -17,7 +17,7 @@ const Result = z.object({ rate: z.number(), p50: z.number(), p99: z.number(), fa
 /** Requests a second, latencies in milliseconds. */
 export type Result = z.infer<typeof Result>;
 
-/** Runs a load to its end. @throws Error where any request failed */
+/** Runs a load. @throws Error if a request failed */
 export async function runLoad({ url, connections, seconds, tokens, send = { get: "" } }: Load): Promise<Result> {
   const kind = "add" in send ? ["add", send.add] : ["get", send.get];
   const script = join(import.meta.dir, "requests.lua");

@@ -1,4 +1,4 @@
-// How quickly a pile of deletions is worked off, and what others notice of it.
+// Time for 10,000 pending deletions, and latency of polls during them.
 import { join } from "node:path";
 import { send } from "../client.ts";
 import { fill, settle } from "../data.ts";
@@ -34,12 +34,12 @@ export async function measureDeletions(bench: Bench): Promise<Line[]> {
   }
   return [
     {
-      what: "10,000 pending deletions, from the start to the last",
+      what: "10,000 pending deletions, from start to last one",
       podkeep: median(seconds),
-      yardstick: null,
+      baseline: null,
       unit: "s",
       goal: { most: 5 },
     },
-    { what: "polls meanwhile, p99", podkeep: median(p99), yardstick: null, unit: "ms", goal: { most: 20 } },
+    { what: "polls during these deletions, p99", podkeep: median(p99), baseline: null, unit: "ms", goal: { most: 20 } },
   ];
 }

@@ -1,4 +1,4 @@
-// What the executable costs before and after it does anything: time to start, memory.
+// Start time and memory of the executable.
 import { join } from "node:path";
 import { type Data, fill } from "../data.ts";
 import { type Side, start } from "../programs.ts";
@@ -21,7 +21,7 @@ async function measureStart(bench: Bench, data: Data): Promise<Line> {
     podkeep: () => startOnce("podkeep"),
     bare: () => startOnce("bare"),
   });
-  return { what: "start to first answer", podkeep, yardstick: bare, unit: "ms", goal: { most: 3 } };
+  return { what: "start to first response", podkeep, baseline: bare, unit: "ms", goal: { most: 3 } };
 }
 
 async function measureIdle(bench: Bench, data: Data): Promise<Line> {
@@ -33,7 +33,7 @@ async function measureIdle(bench: Bench, data: Data): Promise<Line> {
     return memory;
   };
   const { podkeep, bare } = await inTurn(bench.rounds, { podkeep: () => idle("podkeep"), bare: () => idle("bare") });
-  return { what: "memory, idle", podkeep, yardstick: bare, unit: "MB", goal: { most: 1.7 } };
+  return { what: "memory, idle", podkeep, baseline: bare, unit: "MB", goal: { most: 1.7 } };
 }
 
 async function measureLoaded(bench: Bench, data: Data): Promise<Line> {
@@ -50,7 +50,7 @@ async function measureLoaded(bench: Bench, data: Data): Promise<Line> {
   return {
     what: `memory after ${seconds} s of load`,
     podkeep: memory,
-    yardstick: null,
+    baseline: null,
     unit: "MB",
     goal: { most: 150 },
   };

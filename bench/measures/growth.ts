@@ -1,4 +1,4 @@
-// Whether answers get slower as the data grows.
+// Response times with much data, compared with little.
 import { join } from "node:path";
 import { readPage } from "../client.ts";
 import { type Data, fill } from "../data.ts";
@@ -29,11 +29,11 @@ async function measureUsers(bench: Bench): Promise<Line[]> {
       large: () => typicalTime(bench, large, many, path),
       small: () => typicalTime(bench, small, few, path),
     });
-    return { what, podkeep: times.large, yardstick: times.small, unit: "ms", goal };
+    return { what, podkeep: times.large, baseline: times.small, unit: "ms", goal };
   };
   const lines = [
-    await compare("poll p50, 10,000 users; 10", `/subscriptions?since=${new Date().toISOString()}`),
-    await compare("page p50, 10,000 users; 10", "/subscriptions?per_page=50"),
+    await compare("poll p50, 10,000 users; baseline: 10 users", `/subscriptions?since=${new Date().toISOString()}`),
+    await compare("page p50, 10,000 users; baseline: 10 users", "/subscriptions?per_page=50"),
   ];
   await small.stop();
   await large.stop();
@@ -51,6 +51,6 @@ async function measureDepth(bench: Bench): Promise<Line> {
     first: () => typicalTime(bench, server, data, first),
   });
   await server.stop();
-  const what = "last page of 50,000 by next, p50; first";
-  return { what, podkeep: times.last, yardstick: times.first, unit: "ms", goal };
+  const what = "last page of 50,000 items, p50; baseline: first page";
+  return { what, podkeep: times.last, baseline: times.first, unit: "ms", goal };
 }

@@ -1,4 +1,4 @@
-// Requests that only read, at 32 connections, against the bare server on the same database.
+// Reads at 32 connections, against the bare server on the same database.
 import { join } from "node:path";
 import { readPage, send } from "../client.ts";
 import { fill, settle } from "../data.ts";
@@ -20,7 +20,7 @@ export async function measureReads(bench: Bench): Promise<Line[]> {
   const lines = [
     await compare("poll with since, nothing new", `/subscriptions?since=${new Date().toISOString()}`, 0.6),
     await compare("poll with If-None-Match, 304", "/subscriptions", 0.6, true),
-    await compare("page of 50 out of 200", "/subscriptions?per_page=50", 0.7),
+    await compare("page of 50 of 200", "/subscriptions?per_page=50", 0.7),
     await compare("GET one subscription", `/subscriptions/${item?.guid}`, 0.6),
     await compare("GET one deletion", "/deletions/1", 0.6),
   ];
@@ -39,6 +39,6 @@ export async function measureReads(bench: Bench): Promise<Line[]> {
       podkeep: () => rate(servers.podkeep),
       bare: () => rate(servers.bare),
     });
-    return { what, podkeep, yardstick: bare, unit: "requests/s", goal: { least } };
+    return { what, podkeep, baseline: bare, unit: "requests/s", goal: { least } };
   }
 }
