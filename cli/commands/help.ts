@@ -3,20 +3,28 @@ import { Argument, type Command } from "commander";
 import { defaultOf, envNameOf, Settings, settingNames } from "../../src/config/settings.ts";
 import { layTable, printResult } from "../terminal/output.ts";
 
-/** The guides, which are the project's own documents. */
+/** Guides, from docs/. */
 const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
   settings: { about: "every setting, its default and meaning", read: listSettings },
   sync: {
-    about: "for client authors: how to sync",
+    about: "the API, for app authors",
     read: async () => (await import("../../docs/api.md", { with: { type: "text" } })).default,
   },
   backups: {
-    about: "backups and restoring",
+    about: "backups and restore",
     read: async () => (await import("../../docs/operators/backup.md", { with: { type: "text" } })).default,
   },
   install: {
-    about: "installing, TLS, Docker",
+    about: "install, systemd, Docker, TLS",
     read: async () => (await import("../../docs/operators/install.md", { with: { type: "text" } })).default,
+  },
+  upgrades: {
+    about: "upgrade, and go back",
+    read: async () => (await import("../../docs/operators/upgrade.md", { with: { type: "text" } })).default,
+  },
+  troubleshooting: {
+    about: "symptoms and fixes",
+    read: async () => (await import("../../docs/operators/troubleshooting.md", { with: { type: "text" } })).default,
   },
   metrics: {
     about: "Prometheus and Grafana",
@@ -27,7 +35,7 @@ const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
 /** Comes last, for it knows the commands that are there. */
 export function addHelpCommand(program: Command): void {
   const names = [...program.commands.map((command) => command.name()), "help"];
-  const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
+  const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(17)}${about}`);
   const guides = Object.keys(TOPICS);
   program.helpCommand(false);
   const help = program

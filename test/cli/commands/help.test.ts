@@ -17,6 +17,8 @@ test("the guides are printed as they were written", async () => {
     ["sync", "api"],
     ["backups", "operators/backup"],
     ["install", "operators/install"],
+    ["upgrades", "operators/upgrade"],
+    ["troubleshooting", "operators/troubleshooting"],
     ["metrics", "operators/metrics"],
   ] as const) {
     const text = await Bun.file(new URL(`../../../docs/${file}.md`, import.meta.url)).text();
