@@ -1,4 +1,4 @@
-# docker build -t podkeep . ; for other machines: docker buildx build --platform linux/amd64,linux/arm64 -t podkeep .
+# docker build -t podkeep . ; for several platforms: docker buildx build --platform linux/amd64,linux/arm64 -t podkeep .
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 ARG TARGETARCH
 WORKDIR /src
@@ -9,7 +9,7 @@ RUN npm run -s build -- --target "bun-linux-$(echo "$TARGETARCH" | sed s/amd64/x
 
 FROM gcr.io/distroless/base-debian12:nonroot
 COPY --from=build /out/podkeep /usr/local/bin/podkeep
-# A new volume takes its owner from here.
+# A new volume gets its owner from this directory.
 COPY --from=build --chown=nonroot:nonroot /out/data /data
 ENV PODKEEP_DATA_DIR=/data PODKEEP_HOST=0.0.0.0
 VOLUME /data

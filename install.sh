@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs podkeep, or brings it up to date: picks the executable of this machine, verifies and installs it.
+# Installs or upgrades podkeep: downloads the executable for this machine, verifies and installs it.
 #
-#   PODKEEP_BASE_URL  where podkeep-*.gz and SHA256SUMS are: an http(s) address or a folder; default: beside this file
-#   PODKEEP_BIN       folder to install to; default: /usr/local/bin
+#   PODKEEP_BASE_URL  http(s) URL or directory with podkeep-*.gz and SHA256SUMS; default: the directory of this file
+#   PODKEEP_BIN       directory to install to; default: /usr/local/bin
 set -eu
 
 fail() {
@@ -19,12 +19,12 @@ platform() {
   case "$(uname -m)" in
     x86_64 | amd64) machine=x64 ;;
     aarch64 | arm64) machine=arm64 ;;
-    armv* | arm) fail "podkeep needs a 64-bit system, and this one is 32-bit ARM: install the 64-bit edition of your OS" ;;
+    armv* | arm) fail "podkeep needs a 64-bit system; this is 32-bit ARM: install the 64-bit edition of your OS" ;;
     *) fail "there is no podkeep for $(uname -m)" ;;
   esac
-  # A 64-bit kernel may run a 32-bit system: older Raspberry Pi OS does.
+  # Older Raspberry Pi OS runs a 32-bit system on a 64-bit kernel.
   if [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 32 ]; then
-    fail "podkeep needs a 64-bit system, and this one is 32-bit: install the 64-bit edition of your OS"
+    fail "podkeep needs a 64-bit system; this one is 32-bit: install the 64-bit edition of your OS"
   fi
   libc=
   if [ "$system" = linux ] && ldd --version 2>&1 | grep -qi musl; then libc=-musl; fi
@@ -35,14 +35,14 @@ fetch() { # NAME FILE
   case "$source" in
     http://* | https://*)
       if command -v curl >/dev/null; then
-        curl -fsSL -o "$2" "$source/$1" || fail "$source/$1 can't be fetched"
+        curl -fsSL -o "$2" "$source/$1" || fail "can't download $source/$1"
       elif command -v wget >/dev/null; then
-        wget -qO "$2" "$source/$1" || fail "$source/$1 can't be fetched"
+        wget -qO "$2" "$source/$1" || fail "can't download $source/$1"
       else
-        fail "neither curl nor wget is here"
+        fail "curl or wget is needed: install one of them"
       fi
       ;;
-    *) cp "$source/$1" "$2" 2>/dev/null || fail "there is no $source/$1" ;;
+    *) cp "$source/$1" "$2" 2>/dev/null || fail "$source/$1 not found" ;;
   esac
 }
 
@@ -57,9 +57,9 @@ main() {
   name=podkeep-$(platform).gz
 
   mkdir -p "$bin" 2>/dev/null || true
-  [ -w "$bin" ] || fail "$bin can't be written: run this with sudo, or set PODKEEP_BIN to a folder of yours"
+  [ -w "$bin" ] || fail "can't write to $bin: run this with sudo, or set PODKEEP_BIN to a directory of yours"
 
-  # In the folder itself, so that the last step replaces the program in one move, even while it runs.
+  # In the same directory, so that mv replaces the program in one step, even while it runs.
   work=$(mktemp -d "$bin/.podkeep.XXXXXX")
   trap 'rm -rf "$work"' EXIT
 
@@ -67,7 +67,7 @@ main() {
   fetch "$name" "$work/$name"
   wanted=$(awk -v name="$name" '$2 == name { print $1 }' "$work/SHA256SUMS")
   [ -n "$wanted" ] || fail "SHA256SUMS does not name $name"
-  [ "$(sum "$work/$name")" = "$wanted" ] || fail "$name is damaged: its checksum is not the one in SHA256SUMS"
+  [ "$(sum "$work/$name")" = "$wanted" ] || fail "$name is damaged: its checksum differs from SHA256SUMS"
 
   gzip -dc "$work/$name" > "$work/podkeep"
   chmod 755 "$work/podkeep"
@@ -83,5 +83,5 @@ On Alpine Linux it needs: apk add libstdc++"
   echo "Next: sudo $bin/podkeep service install, or $bin/podkeep serve to try it"
 }
 
-# Called last, so that a script which came in half does nothing.
+# Called last, so that a partly downloaded script does nothing.
 main

@@ -1,4 +1,4 @@
-// install.sh on machines of several kinds, with a local folder as its source.
+// install.sh on several platforms, from a local directory.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,14 +18,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Publishes a program that says which one it is. */
+/** Publishes a program that prints its name. */
 function publish(name: string, says = name): void {
   const packed = Bun.gzipSync(Buffer.from(`#!/bin/sh\necho "${says}"\n`));
   writeFileSync(join(source, `${name}.gz`), packed);
   writeFileSync(join(source, "SHA256SUMS"), `${Bun.SHA256.hash(packed, "hex")}  ${name}.gz\n`, { flag: "a" });
 }
 
-/** Puts a program into the PATH that answers with this text, whatever it is asked. */
+/** Puts a program with this shell script into the PATH. */
 function pose(name: string, script: string): void {
   const tools = join(folder, "tools");
   mkdirSync(tools, { recursive: true });
@@ -67,7 +67,7 @@ test.each([
   expect(readdirSync(bin)).toEqual(["podkeep"]);
 });
 
-test("it replaces an older one", () => {
+test("it replaces an older version", () => {
   machine("Linux", "x86_64");
   publish("podkeep-linux-x64", "1.0.0");
   install();
@@ -77,7 +77,7 @@ test("it replaces an older one", () => {
   expect(runs()).toBe("1.1.0");
 });
 
-test("a download that was damaged or exchanged is refused, and what was installed stays", () => {
+test("a damaged download is refused, and the installed version stays", () => {
   machine("Linux", "x86_64");
   publish("podkeep-linux-x64", "1.0.0");
   install();
@@ -87,7 +87,7 @@ test("a download that was damaged or exchanged is refused, and what was installe
   expect(readdirSync(bin)).toEqual(["podkeep"]);
 });
 
-test("a file that SHA256SUMS does not name is refused", () => {
+test("a file without a checksum is refused", () => {
   machine("Linux", "x86_64");
   publish("podkeep-linux-x64");
   writeFileSync(join(source, "SHA256SUMS"), "");
@@ -112,7 +112,7 @@ test.each([
   expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining(reason) });
 });
 
-test("a source that is not there is named", () => {
+test("a missing source is an error with its path", () => {
   machine("Linux", "x86_64");
   expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining(`${source}/SHA256SUMS`) });
 });
