@@ -12,7 +12,7 @@ import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, damaged, firstValue, isOurs, sizeOf } from "./file.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
-/** Bytes up to which a file is checked whole at every start. */
+/** Bytes up to which a server checks the whole file when it starts. */
 const CHECKED_AT_START = 32 * 1024 * 1024;
 
 export interface UpgradeOptions {
@@ -29,14 +29,15 @@ export interface UpgradeOptions {
  * Tells whether the file lacks migrations, or is new; reads alone, so that a file that is not ours stays as it was.
  * @throws DomainError "config" where it is not ours, damaged, or of a newer program
  */
-export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeOptions): boolean {
+export function isPending(sqlite: Sqlite, { file, use, migrate: migrating }: UpgradeOptions): boolean {
   const lacks = (applied: string[]) => pendingMigrations(applied, DIALECT, migrating).length > 0;
   if (sizeOf(file) === 0) return lacks([]);
   if (!isOurs(sqlite)) {
     if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return lacks([]);
     throw new DomainError("config", `${file} is not a database of podkeep`);
   }
-  if (sizeOf(file) <= CHECKED_AT_START) {
+  // Commands and completion start quickly; `podkeep doctor` checks the whole file.
+  if (use !== "command" && sizeOf(file) <= CHECKED_AT_START) {
     const found = firstValue(sqlite, "pragma quick_check(1)");
     if (found !== "ok") throw damaged(file, String(found));
   }

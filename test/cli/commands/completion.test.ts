@@ -1,6 +1,7 @@
 // Completion as it is in the shells themselves: each one runs the script that podkeep prints for it.
+import { Database as Sqlite } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
@@ -70,6 +71,23 @@ for (const shell of Object.keys(SHELLS)) {
   if (!there) console.warn(`SKIPPED: completion in ${shell} needs that shell (apt-get install ${shell})`);
   describe.skipIf(!there)(`in ${shell}`, () => testShell(shell));
 }
+
+test("completion reads only what it suggests: a damaged table elsewhere doesn't matter", async () => {
+  const copy = join(podkeep.folder, "damaged");
+  cpSync(podkeep.data, copy, { recursive: true });
+  const file = join(copy, "podkeep.db");
+  const sqlite = new Sqlite(file);
+  sqlite.run("insert into deletions select id, 1, 1, 'SUCCESS', 0, null, 0, 1, 1, 1 from users limit 1");
+  const row = sqlite
+    .query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'deletions'")
+    .get();
+  sqlite.run("pragma wal_checkpoint(truncate)");
+  sqlite.close();
+  const start = ((row?.page ?? 0) - 1) * 4096;
+  writeFileSync(file, readFileSync(file).fill(0xa5, start, start + 4096));
+  const { out } = await podkeep.run(["__complete", "token", "list", "--data-dir", copy, ""]);
+  expect(out).toBe("alice\tuser\nbob\tuser\n");
+});
 
 function testShell(shell: string): void {
   const complete = (...words: string[]) => SHELLS[shell]?.(words) ?? [];
