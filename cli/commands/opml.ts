@@ -4,7 +4,7 @@ import { open, readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
-import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { exportFeeds, type ImportedFeed, importFeeds } from "../../src/services/imports.ts";
 import { requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { printResult } from "../terminal/output.ts";
@@ -46,12 +46,16 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
   await printResult(command, { dry_run, ...result }, () =>
     [
       `${result.added.length} ${added}, ${result.present.length} there already, ${result.failed.length} ${failed}`,
-      ...(dry_run ? result.added.map((feed) => `${added}: ${printable(`${feed.title ?? ""} (${feed.host})`)}`) : []),
-      ...result.failed.map((feed) => `${failed}: ${printable(`${feed.title ?? ""} (${feed.host})`)}: ${feed.reason}`),
+      ...(dry_run ? result.added.map((feed) => `${added}: ${nameOf(feed)}`) : []),
+      ...result.failed.map((feed) => `${failed}: ${nameOf(feed)}: ${feed.reason}`),
     ].join("\n"),
   );
   if (result.failed.length > 0) process.exitCode = 1;
 }
+
+// The feed URL itself may hold a secret.
+const nameOf = ({ title, host }: ImportedFeed) =>
+  printable([title, host && `(${host})`].filter(Boolean).join(" ") || "(no title)");
 
 async function readInput(file: string): Promise<Uint8Array> {
   if (file === "-") return Bun.stdin.bytes();

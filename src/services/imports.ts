@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 import { addSubscriptions } from "./subscriptions.ts";
 
 /** A feed of an import as people may see it: without its address, which may hold a secret. */
-interface ImportedFeed {
+export interface ImportedFeed {
   title: string | null;
   host: string | null;
 }

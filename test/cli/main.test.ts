@@ -107,6 +107,20 @@ test("an import tells what it added, what was there and what failed, and no addr
   expect(JSON.parse(dry.out).added).toEqual([{ title: "A & B", host: "a.example" }]);
 });
 
+test("an import shows each feed by its title and its host, and one that is no URL by its title alone", async () => {
+  await program.run(["user", "create", "alice"]);
+  const opml = OPML.replace("</outline>", '<outline text="Typo" xmlUrl="secret"/><outline xmlUrl="key"/></outline>');
+  const { out } = await program.run(["opml", "import", "alice", "-", "--dry-run"], opml);
+  const [, ...feeds] = out.trim().split("\n");
+  expect(feeds.map((line) => line.split(": ").slice(0, 2).join(": "))).toEqual([
+    "would be added: A & B (a.example)",
+    "would fail: Bad (b.example)",
+    "would fail: Typo",
+    "would fail: (no title)",
+  ]);
+  expect(out).not.toMatch(/secret|key/);
+});
+
 test.each([
   ["HTML", "<html></html>"],
   ["JSON", '{"subscriptions": []}'],
