@@ -1,6 +1,6 @@
-// The one vocabulary of errors that services throw and every face (HTTP, CLI) translates.
+// The errors that services throw; HTTP and the commands translate them.
 
-/** Why something was refused. A new code does not compile until http/errors.ts and cli/main.ts map it. */
+/** Why something was refused. A new code does not compile until every protocol and cli/main.ts map it. */
 export type ErrorCode =
   | "unauthorized"
   | "not_found"
@@ -14,13 +14,13 @@ export type ErrorCode =
   | "config";
 
 export interface ErrorExtras {
-  /** Where and why, one line each; sent to clients, so never a secret. */
+  /** Where and why, one line each; sent to clients, so without secrets. */
   details?: string[];
-  /** Seconds after which trying again makes sense. */
+  /** Seconds after which a retry makes sense. */
   retry_after?: number;
   /** RFC 6750 error code of a refused credential. */
   challenge?: "invalid_request" | "invalid_token" | "insufficient_scope";
-  /** Methods that the path does answer. */
+  /** Methods that the path has. */
   allow?: string[];
   cause?: unknown;
 }
@@ -36,6 +36,27 @@ export class DomainError extends Error {
   ) {
     super(message, { cause: extras.cause });
   }
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: "permission denied",
+  EADDRNOTAVAIL: "this machine does not have that address",
+  ECONNREFUSED: "connection refused",
+  EISDIR: "it is a directory",
+  ENOENT: "no such file or directory",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of the path is not a directory",
+  EPERM: "not permitted",
+  EROFS: "the file system is read-only",
+  ConnectionRefused: "connection refused",
+  TimeoutError: "no response in time",
+};
+
+/** Why a system call or a request failed, in words. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
+  return REASONS[code] ?? error.message;
 }
 
 /** The message of anything that was thrown. */

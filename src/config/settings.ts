@@ -1,62 +1,66 @@
-// Every setting: its name, default and meaning in one schema. Nothing else reads the environment.
+// Settings: their schema, and loading them from flags, the environment and files.
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, reasonOf } from "../errors.ts";
 import type { Location } from "./location.ts";
-import { duration, listen, ranges, schedule, url, whole } from "./values.ts";
+import { choice, duration, listen, ranges, schedule, url, whole } from "./values.ts";
 
-/** The settings as texts, read into what the program works with. Each has a description, which is its documentation. */
+const text = z.string().min(1, "is empty");
+
+/** Every setting: its text form, its default and its description. */
 export const Settings = z.object({
-  data_dir: z.string().min(1).describe("Folder that holds the database; made with mode 0700"),
+  data_dir: text.describe("Directory of the database file; created with mode 0700"),
   database_url: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, "not a postgres:// address")
+    .regex(/^postgres(ql)?:\/\//, "is not a postgres:// URL")
     .optional()
-    .describe("postgres://… keeps the data on PostgreSQL instead of in the folder")
+    .describe("PostgreSQL URL (postgres://…), to keep the data there instead of in a file")
     .meta({ secret: true }),
-  database_pool: whole(1, 1000).prefault("10").describe("Most connections to PostgreSQL at a time"),
+  database_pool: whole(1, 1000).prefault("10").describe("Maximum PostgreSQL connections"),
   database_timeout: duration
-    .refine((milliseconds) => milliseconds > 0, "no time at all")
+    .refine((milliseconds) => milliseconds > 0, "is not longer than 0")
     .prefault("10s")
-    .describe("How long PostgreSQL may take to connect and for a statement, before a 503"),
-  migrate: z
-    .enum(["start", "command"])
+    .describe("Maximum time to connect to PostgreSQL or to run a statement; then requests get 503"),
+  migrate: choice("start", "command")
     .default("start")
-    .describe("When the schema is brought up to date: at every start, or by the migrate command alone"),
-  host: z.string().min(1).default("127.0.0.1").describe("Address to listen on; 0.0.0.0 for all of IPv4, :: for all"),
-  port: whole(0, 65535).prefault("8042").describe("Port to listen on; 0 takes a free one"),
-  public_url: url.optional().describe("Address that links in answers bear; without it they follow the request"),
+    .describe("When to upgrade the schema: start (at every start) or command (only by podkeep migrate)"),
+  host: text
+    .default("127.0.0.1")
+    .describe("Address to listen on; 0.0.0.0 for all IPv4 addresses, :: for all addresses"),
+  port: whole(0, 65535).prefault("8042").describe("Port to listen on; 0 picks a free port"),
+  public_url: url.optional().describe("Public base URL for links in responses (default: from the request)"),
   trusted_proxies: ranges
     .prefault("")
-    .describe("Addresses or CIDR ranges whose X-Forwarded-For, -Proto and -Host are believed"),
-  max_per_page: whole(1, 5000).prefault("500").describe("Largest per_page; a larger one is cut"),
-  max_items: whole(1, 100_000).prefault("5000").describe("Most items in one POST"),
-  max_body: whole(1024, 1_000_000_000).prefault("5242880").describe("Largest request body, in bytes"),
+    .describe("IP addresses or CIDR ranges of proxies whose X-Forwarded-For, -Proto and -Host are trusted"),
+  max_per_page: whole(1, 5000).prefault("500").describe("Maximum per_page; larger values are reduced to it"),
+  max_items: whole(1, 100_000).prefault("5000").describe("Maximum subscriptions in one POST"),
+  max_body: whole(1024, 1_000_000_000, "number of bytes").prefault("5242880").describe("Maximum request body in bytes"),
   failed_logins: whole(1, 1_000_000)
     .prefault("100")
-    .describe("Failed logins a minute from one address; loopback is exempt"),
-  busy_timeout: duration.prefault("5s").describe("How long to wait for another process that writes, before a 503"),
-  deletion_attempts: whole(1, 100).prefault("8").describe("How often a deletion is tried before it is FAILURE"),
+    .describe("Maximum failed logins per minute from one IP address; loopback is exempt"),
+  busy_timeout: duration
+    .prefault("5s")
+    .describe("How long a write waits for another process that writes; then requests get 503"),
+  deletion_attempts: whole(1, 100)
+    .prefault("8")
+    .describe("Maximum attempts of a deletion before its status is FAILURE"),
   deletion_pause: duration
     .prefault("1s")
-    .describe("Pause after the first failed attempt; each next one is four times as long"),
-  deletion_pause_max: duration.prefault("1h").describe("Longest pause between attempts"),
-  deletion_poll: duration.prefault("5s").describe("How often to look for deletions that other processes asked for"),
-  drain_timeout: duration.prefault("10s").describe("How long a shutdown waits for requests under way"),
+    .describe("Pause after a deletion's first failed attempt; each further pause is four times as long"),
+  deletion_pause_max: duration.prefault("1h").describe("Maximum pause between attempts of a deletion"),
+  deletion_poll: duration.prefault("5s").describe("How often to look for deletions requested by other processes"),
+  drain_timeout: duration.prefault("10s").describe("How long a shutdown waits for running requests"),
   backup_schedule: schedule
     .optional()
-    .describe("When the server makes backups, as a cron expression in local time: 30 3 * * *"),
-  backup_keep: whole(1, 10_000).prefault("7").describe("How many of the backups in the folder are kept"),
-  backup_dir: z.string().min(1).optional().describe("Folder for backups; without it, backups in the data folder"),
+    .describe("Cron expression in local time for scheduled backups (example: 30 3 * * *)"),
+  backup_keep: whole(1, 10_000).prefault("7").describe("How many backups to keep in the backup directory"),
+  backup_dir: text.optional().describe("Directory of backups (default: backups in the data directory)"),
   metrics_listen: listen
     .optional()
-    .describe("Address and port for Prometheus, such as 127.0.0.1:9042; none without it"),
-  log_level: z
-    .enum(["debug", "info", "warn", "error", "silent"])
-    .default("info")
-    .describe("Least level that is logged"),
+    .describe("Address and port of the Prometheus endpoint, off by default (example: 127.0.0.1:9042)"),
+  log_level: choice("debug", "info", "warn", "error", "silent").default("info").describe("Minimum log level"),
 });
 
 export type SettingName = keyof typeof Settings.shape;
@@ -64,7 +68,7 @@ export type SettingName = keyof typeof Settings.shape;
 export const settingNames = Object.keys(Settings.shape) as SettingName[];
 export const envNameOf = (name: SettingName) => `PODKEEP_${name.toUpperCase()}`;
 export const flagOf = (name: SettingName) => `--${name.replaceAll("_", "-")}`;
-/** A setting's default as one would write it; undefined where it has none. */
+/** A setting's default as text; undefined if it has none. */
 export function defaultOf(name: SettingName): string | undefined {
   const { def } = Settings.shape[name];
   return "defaultValue" in def ? String(def.defaultValue) : undefined;
@@ -81,7 +85,7 @@ type Source = "flag" | "environment" | "file" | "default";
 export interface LoadedSettings {
   config: Config;
   sources: Record<SettingName, Source>;
-  /** The values as they were given, defaults included. */
+  /** The values as text, defaults included. */
   texts: Partial<Record<SettingName, string>>;
 }
 
@@ -91,18 +95,18 @@ const Loaded = Settings.transform((settings) => ({
   location: locationOf(settings),
 })).refine(({ location, backup_schedule }) => "file" in location || backup_schedule === undefined, {
   path: ["backup_schedule"],
-  error: "the data is on PostgreSQL; back it up with pg_dump",
+  error: "needs data in a file: back up PostgreSQL with pg_dump",
 });
 
-/** The settings as the program uses them, and what follows from them. */
+/** The settings as the program uses them, with the location of the data. */
 export type Config = z.infer<typeof Loaded>;
 
 const locationOf = ({ data_dir, database_url }: z.infer<typeof Settings>): Location =>
   database_url === undefined ? { file: join(data_dir, "podkeep.db") } : { url: database_url };
 
 /**
- * Reads the settings from flags, the environment and *_FILE (secrets alone), in that order.
- * @throws DomainError "config" with one line for each setting that is wrong
+ * Reads each setting from its flag, its variable or, if it is a secret, its *_FILE variable, in that order.
+ * @throws DomainError "config" that names every wrong setting and its value
  */
 export function readConfig(flags: Flags, env: Environment = process.env): LoadedSettings {
   const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
@@ -121,7 +125,10 @@ export function readConfig(flags: Flags, env: Environment = process.env): Loaded
   }
   const details = parsed.error.issues.map(({ path, message }) => {
     const name = path[0] as SettingName;
-    return `${sources[name] === "flag" ? flagOf(name) : envNameOf(name)}: ${message}`;
+    const label = sources[name] === "flag" ? flagOf(name) : envNameOf(name);
+    const value = isSecret(name) ? "" : `="${given[name]}"`;
+    const example = defaultOf(name) ? ` (example: ${defaultOf(name)})` : "";
+    return `${label}${value} ${message}${example}`;
   });
   throw new DomainError("config", details.join("; "));
 }
@@ -135,20 +142,20 @@ function lookUp(name: SettingName, flags: Flags, env: Environment): [string | un
   try {
     return [readFileSync(file, "utf8").trim(), "file"];
   } catch (error) {
-    throw new DomainError("config", `${envNameOf(name)}_FILE: ${messageOf(error)}`);
+    throw new DomainError("config", `${envNameOf(name)}_FILE="${file}" can't be read: ${reasonOf(error)}`);
   }
 }
 
 const ownVariables = (name: SettingName) =>
   isSecret(name) ? [envNameOf(name), `${envNameOf(name)}_FILE`] : [envNameOf(name)];
 
-/** The names of all variables that are read. */
+/** The names of all variables that podkeep reads. */
 export const variableNames = settingNames.flatMap(ownVariables);
 
-/** What install.sh reads: whoever installs may still have it in the shell. */
+/** Variables of install.sh, which may still be set in the shell. */
 const INSTALLER_VARIABLES = ["PODKEEP_BASE_URL", "PODKEEP_BIN"];
 
-/** Variables that look like settings and are none. */
+/** PODKEEP_ variables that are not settings. */
 export function strayVariables(env: Environment = process.env): string[] {
   const known = [...variableNames, ...INSTALLER_VARIABLES];
   return Object.keys(env)

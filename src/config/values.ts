@@ -1,4 +1,4 @@
-// What a setting's text may be: a duration, a number, an address, a schedule.
+// The text forms of settings: durations, numbers, addresses, schedules. Messages continue "NAME=value …".
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { Cron } from "croner";
 import { z } from "zod";
@@ -6,41 +6,45 @@ import { messageOf } from "../errors.ts";
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Reads 250ms, 30s, 15m, 12h or 90d into milliseconds; null where the text is none of these. */
+/** Reads 250ms, 30s, 15m, 12h or 90d into milliseconds; null if the text is none of these. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
   return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : null;
 }
 
-/** Timers count milliseconds in 32 bits; one that is set for longer goes off at once. */
+/** A timer set for more than 2^31-1 ms fires at once. */
 const LONGEST_DURATION = 24 * UNITS.d;
 
-/** A span of time, in milliseconds. */
+/** A duration, in milliseconds. */
 export const duration = z.string().transform((text, context) => {
   const milliseconds = parseDuration(text);
   if (milliseconds !== null && milliseconds <= LONGEST_DURATION) return milliseconds;
-  const message = milliseconds === null ? "not a duration such as 30s, 15m or 12h" : "longer than 24d";
+  const message = milliseconds === null ? "is not a duration in ms, s, m, h or d" : "is longer than 24d";
   context.addIssue({ code: "custom", message });
   return z.NEVER;
 });
 
-/** A whole number between the two, both included. */
-export const whole = (least: number, most: number) =>
+/** One of these words. */
+export const choice = <const Words extends readonly string[]>(...words: Words) =>
+  z.enum(words, { error: `is not one of ${words.join(", ")}` });
+
+/** A whole number from `least` to `most`. */
+export const whole = (least: number, most: number, what = "whole number") =>
   z
     .string()
-    .regex(/^\d{1,12}$/, "not a whole number")
+    .regex(/^\d{1,12}$/, `is not a ${what}`)
     .transform(Number)
-    .refine((value) => value >= least && value <= most, `not between ${least} and ${most}`);
+    .refine((value) => value >= least && value <= most, `is not between ${least} and ${most}`);
 
-/** Reads host:port or [address]:port. @throws Error where the text is neither */
+/** Reads host:port or [address]:port. @throws Error if the text is neither */
 export function parseListen(text: string): { host: string; port: number } {
   const match = /^(?:\[([\da-f:.]+)\]|([^:\s]+)):(\d{1,5})$/i.exec(text);
   const [host, port] = [match?.[1] ?? match?.[2], Number(match?.[3])];
-  if (!host || port > 65535) throw new Error("not an address and port such as 127.0.0.1:9042");
+  if (!host || port > 65535) throw new Error("is not an address and port (example: 127.0.0.1:9042)");
   return { host, port };
 }
 
-/** An address and a port to listen on, as parseListen reads them; kept as the text that it is. */
+/** An address and port to listen on, kept as text. */
 export const listen = z.string().superRefine((text, context) => {
   try {
     parseListen(text);
@@ -49,12 +53,12 @@ export const listen = z.string().superRefine((text, context) => {
   }
 });
 
-/** A web address, without slashes at its end. */
+/** An http or https URL, without slashes at its end. */
 export const url = z
-  .url({ protocol: /^https?$/, error: "not an http or https address" })
+  .url({ protocol: /^https?$/, error: "is not an http or https URL (example: https://podcasts.example.org)" })
   .transform((text) => text.replace(/\/+$/, ""));
 
-/** Adds an address or a CIDR range to a list. @throws Error where the text is neither */
+/** Adds an IP address or a CIDR range to a list. @throws Error if the text is neither */
 export function addRange(list: BlockList, text: string): void {
   const [, address = "", prefix] = /^([^/]+)(?:\/(\d+))?$/.exec(text) ?? [];
   const family = isIPv6(address) ? "ipv6" : "ipv4";
@@ -63,11 +67,11 @@ export function addRange(list: BlockList, text: string): void {
     if (prefix === undefined) list.addAddress(address, family);
     else list.addSubnet(address, Number(prefix), family);
   } catch {
-    throw new Error(`${text} is not an address or a CIDR range`);
+    throw new Error(`contains ${text}, which is not an IP address or a CIDR range`);
   }
 }
 
-/** Addresses and CIDR ranges as addRange reads them, with spaces or commas between. */
+/** IP addresses and CIDR ranges, separated by spaces or commas. */
 export const ranges = z.string().transform((text, context) => {
   const list = text.split(/[\s,]+/).filter(Boolean);
   try {
@@ -79,13 +83,13 @@ export const ranges = z.string().transform((text, context) => {
   }
 });
 
-/** A cron expression that comes true some day; kept as the text that it is. */
+/** A cron expression that has a next time, kept as text. */
 export const schedule = z.string().transform((text, context) => {
   try {
     if (new Cron(text, { paused: true, mode: "5-part" }).nextRun() !== null) return text;
-    context.addIssue({ code: "custom", message: "a schedule that never comes" });
+    context.addIssue({ code: "custom", message: "is a schedule that never comes" });
   } catch {
-    context.addIssue({ code: "custom", message: "not a cron expression of five fields such as 30 3 * * *" });
+    context.addIssue({ code: "custom", message: "is not a cron expression of five fields (example: 30 3 * * *)" });
   }
   return z.NEVER;
 });

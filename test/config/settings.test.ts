@@ -1,4 +1,4 @@
-// Settings: where they come from, which one wins, and what a wrong one is told.
+// Settings: their sources, their order, and the errors for wrong ones.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("without any the defaults hold", () => {
+test("settings have defaults", () => {
   const { config, sources } = readConfig({}, { HOME: "/home/ann" });
   expect(config).toMatchObject({
     data_dir: "/home/ann/.local/share/podkeep",
@@ -30,18 +30,18 @@ test("without any the defaults hold", () => {
   expect(new Set(Object.values(sources))).toEqual(new Set(["default"]));
 });
 
-test("a flag wins over the environment, the environment over the default", () => {
+test("a flag takes precedence over the environment, the environment over the default", () => {
   const env = { PODKEEP_PORT: "1", PODKEEP_HOST: "::" };
   const { config, sources } = readConfig({ port: "2" }, env);
   expect([config.port, config.host]).toEqual([2, "::"]);
   expect([sources.port, sources.host, sources.max_items]).toEqual(["flag", "environment", "default"]);
 });
 
-test("an empty variable counts as none", () => {
+test("an empty variable counts as unset", () => {
   expect(readConfig({}, { PODKEEP_PORT: "" }).config.port).toBe(8042);
 });
 
-test("a secret may come from a file, and its variable wins over that", () => {
+test("a secret can come from a file; its variable takes precedence", () => {
   const file = join(folder, "url");
   writeFileSync(file, `${URL_OF_DATABASE}\n`);
   const env = { PODKEEP_DATABASE_URL_FILE: file };
@@ -51,17 +51,18 @@ test("a secret may come from a file, and its variable wins over that", () => {
   });
   const both = { ...env, PODKEEP_DATABASE_URL: "postgresql://other.example/" };
   expect(readConfig({}, both).config.location).toEqual({ url: "postgresql://other.example/" });
-  expect(() => readConfig({}, { PODKEEP_DATABASE_URL_FILE: join(folder, "none") })).toThrow(
-    "PODKEEP_DATABASE_URL_FILE:",
-  );
 });
 
-describe("the data folder is", () => {
+describe("the data directory is", () => {
   const cases: [string, Record<string, string>, string][] = [
-    ["the setting's", { PODKEEP_DATA_DIR: "/d", STATE_DIRECTORY: "/s", XDG_DATA_HOME: "/x", HOME: "/h" }, "/d"],
-    ["else systemd's, the first of them", { STATE_DIRECTORY: "/s:/t", XDG_DATA_HOME: "/x", HOME: "/h" }, "/s"],
+    ["the setting", { PODKEEP_DATA_DIR: "/d", STATE_DIRECTORY: "/s", XDG_DATA_HOME: "/x", HOME: "/h" }, "/d"],
+    [
+      "else the first of systemd's state directories",
+      { STATE_DIRECTORY: "/s:/t", XDG_DATA_HOME: "/x", HOME: "/h" },
+      "/s",
+    ],
     ["else in XDG_DATA_HOME", { XDG_DATA_HOME: "/x", HOME: "/h" }, "/x/podkeep"],
-    ["else in the home folder", { HOME: "/h" }, "/h/.local/share/podkeep"],
+    ["else in the home directory", { HOME: "/h" }, "/h/.local/share/podkeep"],
   ];
   for (const [name, env, expected] of cases) {
     test(name, () => {
@@ -72,36 +73,45 @@ describe("the data folder is", () => {
   }
 });
 
-describe("is refused by the name under which it was given:", () => {
+describe("a wrong setting is refused with its name, its value and an example:", () => {
   const cases: [Record<string, string>, string][] = [
-    [{ PODKEEP_PORT: "x" }, "PODKEEP_PORT: not a whole number"],
-    [{ PODKEEP_PORT: "-1" }, "PODKEEP_PORT: not a whole number"],
-    [{ PODKEEP_PORT: "65536" }, "PODKEEP_PORT: not between 0 and 65535"],
-    [{ PODKEEP_PORT: "80.5" }, "PODKEEP_PORT: not a whole number"],
-    [{ PODKEEP_BUSY_TIMEOUT: "5" }, "PODKEEP_BUSY_TIMEOUT: not a duration such as 30s, 15m or 12h"],
-    // A timer that is set for longer goes off at once, again and again.
-    [{ PODKEEP_DELETION_POLL: "25d" }, "PODKEEP_DELETION_POLL: longer than 24d"],
-    [{ PODKEEP_DATABASE_TIMEOUT: "0s" }, "PODKEEP_DATABASE_TIMEOUT: no time at all"],
-    [{ PODKEEP_LOG_LEVEL: "loud" }, "PODKEEP_LOG_LEVEL: "],
-    [{ PODKEEP_PUBLIC_URL: "pods.example" }, "PODKEEP_PUBLIC_URL: not an http or https address"],
-    [{ PODKEEP_PUBLIC_URL: "javascript:alert(1)" }, "PODKEEP_PUBLIC_URL: not an http or https address"],
-    [{ PODKEEP_MAX_PER_PAGE: "0" }, "PODKEEP_MAX_PER_PAGE: not between 1 and 5000"],
-    [{ PODKEEP_PORT: "x", PODKEEP_MAX_ITEMS: "x" }, "PODKEEP_PORT: not a whole number; PODKEEP_MAX_ITEMS: "],
+    [{ PODKEEP_PORT: "x" }, 'PODKEEP_PORT="x" is not a whole number (example: 8042)'],
+    [{ PODKEEP_PORT: "-1" }, 'PODKEEP_PORT="-1" is not a whole number'],
+    [{ PODKEEP_PORT: "65536" }, 'PODKEEP_PORT="65536" is not between 0 and 65535'],
+    [{ PODKEEP_PORT: "80.5" }, 'PODKEEP_PORT="80.5" is not a whole number'],
+    [{ PODKEEP_MAX_BODY: "5MB" }, 'PODKEEP_MAX_BODY="5MB" is not a number of bytes (example: 5242880)'],
+    [{ PODKEEP_BUSY_TIMEOUT: "5" }, 'PODKEEP_BUSY_TIMEOUT="5" is not a duration in ms, s, m, h or d (example: 5s)'],
+    // A timer set for longer fires at once, again and again.
+    [{ PODKEEP_DELETION_POLL: "25d" }, 'PODKEEP_DELETION_POLL="25d" is longer than 24d'],
+    [{ PODKEEP_DATABASE_TIMEOUT: "0s" }, 'PODKEEP_DATABASE_TIMEOUT="0s" is not longer than 0'],
+    [{ PODKEEP_LOG_LEVEL: "loud" }, 'PODKEEP_LOG_LEVEL="loud" is not one of debug, info, warn, error, silent'],
+    [{ PODKEEP_PUBLIC_URL: "pods.example" }, 'PODKEEP_PUBLIC_URL="pods.example" is not an http or https URL'],
+    [{ PODKEEP_PUBLIC_URL: "javascript:alert(1)" }, "is not an http or https URL"],
+    [{ PODKEEP_METRICS_LISTEN: "9042" }, 'PODKEEP_METRICS_LISTEN="9042" is not an address and port'],
+    [{ PODKEEP_BACKUP_SCHEDULE: "daily" }, 'PODKEEP_BACKUP_SCHEDULE="daily" is not a cron expression of five fields'],
+    [{ PODKEEP_MAX_PER_PAGE: "0" }, 'PODKEEP_MAX_PER_PAGE="0" is not between 1 and 5000'],
+    [{ PODKEEP_PORT: "x", PODKEEP_MAX_ITEMS: "y" }, '(example: 8042); PODKEEP_MAX_ITEMS="y" is not a whole number'],
   ];
   for (const range of ["proxy.example", "10.0.0.0/99", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0/8"]) {
-    const message = `PODKEEP_TRUSTED_PROXIES: ${range} is not an address or a CIDR range`;
+    const message = `contains ${range}, which is not an IP address or a CIDR range`;
     cases.push([{ PODKEEP_TRUSTED_PROXIES: `127.0.0.1, ${range}` }, message]);
   }
   for (const [env, message] of cases) {
     test(JSON.stringify(env), () => expect(() => readConfig({}, env)).toThrow(message));
   }
   test("a flag", () => {
-    expect(() => readConfig({ max_per_page: "0" }, {})).toThrow("--max-per-page: not between 1 and 5000");
+    expect(() => readConfig({ max_per_page: "0" }, {})).toThrow('--max-per-page="0" is not between 1 and 5000');
+    expect(() => readConfig({ host: "" }, {})).toThrow('--host="" is empty');
   });
-  test("a secret, without showing it", () => {
+  test("a secret, without its value", () => {
     const read = () => readConfig({}, { PODKEEP_DATABASE_URL: "mysql://ann:s3cr3t@db.example/" });
-    expect(read).toThrow("PODKEEP_DATABASE_URL: not a postgres:// address");
+    expect(read).toThrow("PODKEEP_DATABASE_URL is not a postgres:// URL");
     expect(read).not.toThrow("s3cr3t");
+  });
+  test("a secret's file that can't be read", () => {
+    const file = join(folder, "none");
+    const message = `PODKEEP_DATABASE_URL_FILE="${file}" can't be read: no such file or directory`;
+    expect(() => readConfig({}, { PODKEEP_DATABASE_URL_FILE: file })).toThrow(message);
   });
 });
 

@@ -108,7 +108,10 @@ test("a schedule that is no cron expression stops the server in one line", async
     ["0 0 30 2 *", "never comes"],
   ] as const) {
     const { code, err } = await podkeep.run(["serve", "--backup-schedule", schedule]);
-    expect([code, err]).toEqual([3, expect.stringMatching(new RegExp(`^error: --backup-schedule: .*${reason}.*\n$`))]);
+    expect([code, err]).toEqual([
+      3,
+      expect.stringMatching(new RegExp(`^error: --backup-schedule="[^"]*" .*${reason}.*\n$`)),
+    ]);
   }
 });
 

@@ -76,5 +76,5 @@ test("a wrong value and a wrong proxy address fail the check", async () => {
   const wrong = await withVariables("PODKEEP_PORT=eighty").run(["config", "check", "--json"]);
   expect([wrong.code, wrong.json.error.code]).toEqual([3, "config"]);
   const proxy = await withVariables("PODKEEP_TRUSTED_PROXIES=caddy").run(["config", "check"]);
-  expect([proxy.code, proxy.err]).toEqual([3, expect.stringContaining("caddy is not an address")]);
+  expect([proxy.code, proxy.err]).toEqual([3, expect.stringContaining("contains caddy, which is not an IP address")]);
 });

@@ -53,7 +53,7 @@ test("a port that is taken ends it with exit code 3, and no folder is made", asy
 
 test("a wrong proxy address ends it with exit code 3 under the name that it was given, and no folder is made", async () => {
   const ran = await program.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
-  const err = expect.stringContaining("--trusted-proxies: caddy is not an address or a CIDR range");
+  const err = expect.stringContaining('--trusted-proxies="10.0.0.1, caddy" contains caddy, which is not an IP address');
   expect(ran).toMatchObject({ code: 3, err });
   expect(existsSync(program.data)).toBe(false);
 });
