@@ -3,7 +3,8 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { openApp } from "../src/app.ts";
 import { readConfig } from "../src/config/settings.ts";
-import { readFeed } from "../src/domain/feed-url.ts";
+import { readFeedUrl } from "../src/domain/feed-url.ts";
+import { actAsAdmin } from "../src/services/actor.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
 
@@ -35,7 +36,11 @@ export async function fill(folder: string, { users, subscriptions, deletions = 0
     Array.from({ length: users }, async (_, index) => {
       const name = `user${index}`;
       const { id } = await createUser(app, name);
-      const { token } = await issueToken(app, name, { label: "bench", scope: "write", expires_at: null });
+      const { token } = await issueToken(app, await actAsAdmin(app, name, "bench"), {
+        label: "bench",
+        scope: "write",
+        expires_at: null,
+      });
       return { id, token };
     }),
   );
@@ -76,10 +81,10 @@ interface Row {
 export function makeRows(count: number, name = "bench", from = 0): Row[] {
   return Array.from({ length: count }, (_, index) => {
     const feed_url = feedUrl(name, index);
-    const feed = readFeed(feed_url);
+    const feed = readFeedUrl(feed_url);
     if ("message" in feed) throw new Error(feed.message);
     const id = from + index + 1;
-    return { id, feed_url, feed: feed.feed, guid: feed.computed_guid, timestamp: NEWEST - count + id };
+    return { id, feed_url, feed: feed.hash, guid: feed.computed_guid, timestamp: NEWEST - count + id };
   });
 }
 

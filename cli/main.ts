@@ -32,6 +32,7 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   gone: FAILED,
   too_large: FAILED,
   too_many: FAILED,
+  internal: FAILED,
   unavailable: FAILED,
   invalid: USAGE,
   method_not_allowed: USAGE,

@@ -10,6 +10,7 @@ export type ErrorCode =
   | "method_not_allowed"
   | "too_large"
   | "too_many"
+  | "internal"
   | "unavailable"
   | "config";
 

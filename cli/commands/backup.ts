@@ -1,8 +1,8 @@
 // `podkeep backup`: makes, checks, restores and thins out backups.
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
+import { positive } from "../../src/config/values.ts";
 import { DomainError } from "../../src/errors.ts";
-import { positive } from "../../src/http/openpodcast/schemas/common.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { printResult } from "../terminal/output.ts";

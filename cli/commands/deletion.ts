@@ -1,12 +1,19 @@
 // `podkeep deletion`: what became of deletions, and another try for those that failed.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { positive } from "../../src/http/openpodcast/schemas/common.ts";
-import { Deletion } from "../../src/http/openpodcast/schemas/deletions.ts";
-import { type DeletionRecord, listDeletions, retryDeletion, showDeletion } from "../../src/services/deletions.ts";
+import { z } from "zod";
+import { positive } from "../../src/config/values.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import {
+  type DeletionDetails,
+  type DeletionStatus,
+  listDeletions,
+  retryDeletion,
+  showDeletion,
+} from "../../src/services/deletions.ts";
 import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
-const STATUSES = Deletion.shape.status.options;
+const STATUSES: DeletionStatus[] = ["SUCCESS", "PENDING", "FAILURE"];
 
 export function addDeletionCommands(program: Command): void {
   const deletion = program.command("deletion").description("Look into deletions and retry failed ones");
@@ -15,7 +22,7 @@ export function addDeletionCommands(program: Command): void {
     .description("List deletions, oldest first")
     .addOption(new Option("--status <status>", "only these").choices(STATUSES).argParser(readStatus))
     .addHelpText("after", "\nExample: podkeep deletion list alice --status FAILURE")
-    .action((user: string | undefined, { status }: { status?: Deletion["status"] }, command: Command) =>
+    .action((user: string | undefined, { status }: { status?: DeletionStatus }, command: Command) =>
       list(user, status, command),
     );
   deletion
@@ -39,20 +46,21 @@ function readId(text: string): number {
 }
 
 /** In capitals, as the list shows it, or not. */
-function readStatus(text: string): Deletion["status"] {
-  const status = Deletion.shape.status.safeParse(text.toUpperCase());
+function readStatus(text: string): DeletionStatus {
+  const status = z.enum(STATUSES).safeParse(text.toUpperCase());
   if (!status.success) throw new InvalidArgumentError(`Allowed choices are ${STATUSES.join(", ")}.`);
   return status.data;
 }
 
-const withTimes = (record: DeletionRecord) => ({
+const withTimes = ({ id, ...record }: DeletionDetails) => ({
+  deletion_id: id,
   ...record,
   requested_at: formatTime(record.requested_at),
   run_after: formatTime(record.run_after),
   finished_at: formatTime(record.finished_at),
 });
 
-async function list(user: string | undefined, status: Deletion["status"] | undefined, command: Command): Promise<void> {
+async function list(user: string | undefined, status: DeletionStatus | undefined, command: Command): Promise<void> {
   const records = (await withApp(command, (app) => listDeletions(app, { user, status }))).map(withTimes);
   await printResult(command, records, () =>
     layTable(
@@ -64,7 +72,7 @@ async function list(user: string | undefined, status: Deletion["status"] | undef
         String(one.attempts),
         one.requested_at ?? "-",
         one.finished_at ?? "-",
-        one.error ?? one.message ?? "",
+        one.reason ?? "",
       ]),
       "There are no deletions",
     ),
@@ -72,14 +80,18 @@ async function list(user: string | undefined, status: Deletion["status"] | undef
 }
 
 async function show(user: string, id: number, command: Command): Promise<void> {
-  const record = withTimes(await withApp(command, (app) => showDeletion(app, user, id)));
+  const record = withTimes(
+    await withApp(command, async (app) => showDeletion(app, await actAsAdmin(app, user, "deletion show"), id)),
+  );
   await printResult(command, record, () =>
     layPairs(Object.entries(record).map(([name, value]) => [name.replaceAll("_", " "), String(value ?? "-")])),
   );
 }
 
 async function retry(user: string, id: number, command: Command): Promise<void> {
-  const record = withTimes(await withApp(command, (app) => retryDeletion(app, user, id)));
+  const record = withTimes(
+    await withApp(command, async (app) => retryDeletion(app, await actAsAdmin(app, user, "deletion retry"), id)),
+  );
   await printResult(
     command,
     record,

@@ -4,8 +4,8 @@ import { open, readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, type ImportedFeed, importFeeds } from "../../src/services/imports.ts";
-import { requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
@@ -33,10 +33,10 @@ export function addOpmlCommands(program: Command): void {
 async function importFile(user: string, file: string, dry_run: boolean, command: Command): Promise<void> {
   const { decodeOpml, OpmlError, readOpml } = await import("../../src/domain/opml.ts");
   const result = await withApp(command, async (app) => {
-    const { id } = await requireUser(app, user);
+    const actor = await actAsAdmin(app, user, "opml import");
     const bytes = await readInput(file);
     try {
-      return await importFeeds(app, id, readOpml(decodeOpml(bytes)), { dry_run, progress: showProgress });
+      return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), { dry_run, progress: showProgress });
     } catch (error) {
       if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
       throw error;
@@ -75,8 +75,8 @@ function showProgress(done: number, all: number): void {
 async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {
   const { writeOpml } = await import("../../src/domain/opml.ts");
   const { feeds, text } = await withApp(command, async (app) => {
-    const { id } = await requireUser(app, user);
-    const feeds = await exportFeeds(app, id);
+    const actor = await actAsAdmin(app, user, "opml export");
+    const feeds = await exportFeeds(app, actor);
     const date_created = new Date(app.clock.now()).toUTCString();
     return { feeds, text: writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created }) };
   });

@@ -2,9 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { localAddress } from "../../src/config/local-url.ts";
 import { parseDuration } from "../../src/config/values.ts";
+import { parseDateTime } from "../../src/domain/date-time.ts";
 import { DomainError } from "../../src/errors.ts";
-import { parseDateTime } from "../../src/http/openpodcast/schemas/common.ts";
-import { issueToken, listTokens, revokeToken, type Scope } from "../../src/services/tokens.ts";
+import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
+import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
@@ -54,7 +55,11 @@ function readExpiry(text: string): (now: number) => number {
 async function issue(user: string, { label, scope, expires }: IssueOptions, command: Command): Promise<void> {
   await withApp(command, async (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
-    const { id, token } = await issueToken(app, user, { label, scope, expires_at });
+    const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), {
+      label,
+      scope,
+      expires_at,
+    });
     const address = app.config.public_url ?? localAddress(app.config);
     const header = `Authorization: Bearer ${token}`;
     const issued = { id, user, token, label, scope, expires: formatTime(expires_at), address, header };

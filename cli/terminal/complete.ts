@@ -23,8 +23,8 @@ const tokens: Values = async (app) =>
     .map(({ id, user, label }) => ({ value: id, description: `${user} ${label}` }));
 
 const deletions: Values = async (app, [user]) =>
-  (await listDeletions(app, { user })).map(({ deletion_id, status }) => ({
-    value: String(deletion_id),
+  (await listDeletions(app, { user })).map(({ id, status }) => ({
+    value: String(id),
     description: status,
   }));
 

@@ -93,3 +93,12 @@ export const schedule = z.string().transform((text, context) => {
   }
   return z.NEVER;
 });
+
+/** Larger than anything that is counted. */
+const LARGEST = 999_999_999_999_999;
+
+/** A positive integer as text; numbers above LARGEST are read as LARGEST. */
+export const positive = z
+  .string()
+  .regex(/^[1-9][0-9]*$/, "Not a positive integer")
+  .transform((digits) => Math.min(Number(digits), LARGEST));

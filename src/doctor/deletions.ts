@@ -10,14 +10,14 @@ export async function checkDeletions(app: App): Promise<Finding[]> {
   const now = app.clock.now();
   const records = await listDeletions(app);
   const stuck = records.filter(({ status, run_after }) => status === "PENDING" && run_after < now - PATIENCE);
-  const failed = records.filter(({ status, called_off }) => status === "FAILURE" && !called_off);
+  const failed = records.filter(({ status, cancelled }) => status === "FAILURE" && !cancelled);
   const [first] = failed;
   const findings: Finding[] = [];
   if (stuck.length > 0) {
     findings.push(problem("deletions", `${stuck.length} are overdue`, "Start the server: it carries them out"));
   }
   if (first) {
-    const advice = `podkeep deletion show ${first.user} ${first.deletion_id} tells why; podkeep deletion retry tries again`;
+    const advice = `podkeep deletion show ${first.user} ${first.id} tells why; podkeep deletion retry tries again`;
     findings.push(warning("deletions", `${failed.length} failed for good`, advice));
   }
   return findings.length > 0 ? findings : [ok("deletions", "none is overdue")];

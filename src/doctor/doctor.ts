@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import type { App } from "../app.ts";
 import { findProblems } from "../config/problems.ts";
 import type { Config, Flags } from "../config/settings.ts";
-import { lendToken } from "../services/tokens.ts";
-import { latestStamp } from "../services/users.ts";
+import { withTemporaryToken } from "../services/tokens.ts";
+import { latestTimestamp } from "../services/users.ts";
 import { checkBackups } from "./backups.ts";
 import { checkClock } from "./clock.ts";
 import { checkDataDirectory } from "./data-directory.ts";
@@ -37,7 +37,7 @@ export async function examine(flags: Flags, outside: Outside): Promise<Finding[]
   findings.push(finding);
   try {
     if (app) findings.push(await checkWriteAheadLog(app));
-    findings.push(checkClock(Date.now(), app && (await latestStamp(app))));
+    findings.push(checkClock(Date.now(), app && (await latestTimestamp(app))));
     if (app) findings.push(...(await checkDeletions(app)));
     findings.push(...(await checkOutside(app, outside)));
   } finally {
@@ -58,6 +58,6 @@ function checkFiles(config: Config): Finding[] {
 
 async function checkOutside(app: App | null, { url, token }: Outside): Promise<Finding[]> {
   if (url === undefined) return [];
-  if (app && token === undefined) return lendToken(app, (lent) => checkPublicUrl(url, lent));
+  if (app && token === undefined) return withTemporaryToken(app, (lent) => checkPublicUrl(url, lent));
   return checkPublicUrl(url, token ?? null);
 }

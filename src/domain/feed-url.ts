@@ -1,17 +1,17 @@
 // Feed addresses: what is one, which of them are the same, and the guid that follows from one (docs/api.md).
 
 /** A feed address that may be subscribed to. */
-export interface Feed {
+export interface FeedUrl {
   /** As it was sent, to the letter. */
   feed_url: string;
   /** Hash of the feed key: the same for all spellings of one address. */
-  feed: string;
+  hash: string;
   /** The guid that Podcasting 2.0 computes from the address. */
   computed_guid: string;
 }
 
 /** Why an address is refused. */
-export interface FeedRefusal {
+export interface FeedUrlRefusal {
   message: "No protocol present" | "Only http and https are supported" | "Not a valid URL" | "Too long";
 }
 
@@ -21,7 +21,7 @@ const LONGEST_FEED_URL = 8192;
 const PODCAST_NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
 /** Reads a feed address, or tells why it can't be one. */
-export function readFeed(feed_url: string): Feed | FeedRefusal {
+export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
   if (Buffer.byteLength(feed_url) > LONGEST_FEED_URL) return { message: "Too long" };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: URL parsers drop them, so they are refused here
   if (!feed_url.isWellFormed() || /[\u0000-\u001f\u007f]/.test(feed_url)) return { message: "Not a valid URL" };
@@ -32,7 +32,7 @@ export function readFeed(feed_url: string): Feed | FeedRefusal {
   if (key === null) return { message: "Not a valid URL" };
   return {
     feed_url,
-    feed: Bun.SHA256.hash(key, "hex"),
+    hash: Bun.SHA256.hash(key, "hex"),
     computed_guid: Bun.randomUUIDv5(key, PODCAST_NAMESPACE),
   };
 }

@@ -1,158 +1,143 @@
-// The rules by which a listener's subscriptions change (P3 to P5), on those of them that are in memory.
+// The rules by which a user's subscriptions change (P3 to P5).
+import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
+import type { SubscriptionState, WorkingSet } from "./working-set.ts";
 
-import { type Entry, entryByFeed, entryByGuid, type Library } from "../services/working-set.ts";
-import { type Feed, readFeed } from "./feed-url.ts";
-
-/** Adds a feed as POST does; `guid` is the one that was sent, if one was. */
-export function addFeed(library: Library, feed: Feed, guid: string | null): Entry {
-  const onFeed = entryByFeed(library, feed.feed);
-  const named = entryByGuid(library, guid ?? feed.computed_guid);
+/** Adds a feed as POST does. @param guid the guid that was sent; null if none was */
+export function addFeed(set: WorkingSet, feed: FeedUrl, guid: string | null): SubscriptionState {
+  const byFeed = set.byFeed(feed.hash);
+  const byGuid = set.byGuid(guid ?? feed.computed_guid);
   if (guid === null) {
-    const found = onFeed ?? named;
-    if (!found) return createEntry(library, feed, feed.computed_guid);
-    subscribe(library, found, feed);
+    const found = byFeed ?? byGuid;
+    if (!found) return create(set, feed, feed.computed_guid);
+    subscribe(set, found, feed);
     return found;
   }
-  if (named) {
-    if (onFeed && onFeed !== named) mergeEntries(library, onFeed, named);
-    subscribe(library, named, null);
-    if (onFeed !== named) moveEntry(library, named, feed);
-    return named;
+  if (byGuid) {
+    if (byFeed && byFeed !== byGuid) merge(set, byFeed, byGuid);
+    subscribe(set, byGuid, null);
+    if (byFeed !== byGuid) move(set, byGuid, feed);
+    return byGuid;
   }
-  if (!onFeed) return createEntry(library, feed, guid);
-  if (onFeed.deleted !== null || isCurrent(onFeed, feed)) replaceGuid(library, onFeed, guid);
-  else addRetiredGuid(library, onFeed, guid);
-  subscribe(library, onFeed, feed);
-  return onFeed;
+  if (!byFeed) return create(set, feed, guid);
+  if (byFeed.deleted !== null || isCurrent(byFeed, feed)) replaceGuid(set, byFeed, guid);
+  else retireGuid(set, byFeed, guid);
+  subscribe(set, byFeed, feed);
+  return byFeed;
 }
 
-/** Applies PATCH's new_guid and gives the subscription that the path means afterwards. */
-export function changeGuid(library: Library, entry: Entry, path: string, guid: string): Entry {
-  if (guid === entry.guid) return entry;
-  const other = entryByGuid(library, guid);
+/**
+ * Applies PATCH's new_guid.
+ * @param path the guid in the request's path
+ * @returns the subscription that the path means afterwards
+ */
+export function changeGuid(
+  set: WorkingSet,
+  subscription: SubscriptionState,
+  path: string,
+  guid: string,
+): SubscriptionState {
+  if (guid === subscription.guid) return subscription;
+  const other = set.byGuid(guid);
   if (!other) {
-    replaceGuid(library, entry, guid);
-    return entry;
+    replaceGuid(set, subscription, guid);
+    return subscription;
   }
-  if (other !== entry) {
-    mergeEntries(library, entry, other);
+  if (other !== subscription) {
+    merge(set, subscription, other);
     return other;
   }
-  // By an old guid this is a late retry of a change that others have followed.
-  if (path === entry.guid) replaceGuid(library, entry, guid);
-  return entry;
+  // By a retired guid this is a late retry of a change that others have followed.
+  if (path === subscription.guid) replaceGuid(set, subscription, guid);
+  return subscription;
 }
 
 /** Applies PATCH's new_feed_url. */
-export function changeFeed(library: Library, entry: Entry, feed: Feed): void {
-  const other = entryByFeed(library, feed.feed);
-  if (other && other !== entry) mergeEntries(library, other, entry);
-  moveEntry(library, entry, feed);
+export function changeFeed(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl): void {
+  const other = set.byFeed(feed.hash);
+  if (other && other !== subscription) merge(set, other, subscription);
+  move(set, subscription, feed);
 }
 
-/** Applies PATCH's is_subscribed; whoever subscribes again wants the podcast, so its deletion is called off. */
-export function changeSubscribed(library: Library, entry: Entry, is_subscribed: boolean): void {
-  if (entry.is_subscribed === Number(is_subscribed)) return;
-  entry.is_subscribed = Number(is_subscribed);
-  entry.subscription_changed = stamp(library, entry);
-  if (is_subscribed) callOff(library, entry);
+/** Applies PATCH's is_subscribed; subscribing again cancels a pending deletion. */
+export function changeSubscribed(set: WorkingSet, subscription: SubscriptionState, is_subscribed: boolean): void {
+  if (subscription.is_subscribed === is_subscribed) return;
+  subscription.is_subscribed = is_subscribed;
+  subscription.subscription_changed = set.timestamp(subscription);
+  if (is_subscribed) cancelDeletion(set, subscription);
 }
 
-function stamp(library: Library, entry: Entry): number {
-  entry.stamp ??= library.tx.stamp();
-  return entry.stamp;
+/** Carries a deletion out: guids and feed URLs stay and lead to the tombstone (P3). */
+export function deleteSubscription(set: WorkingSet, subscription: SubscriptionState): void {
+  if (subscription.deleted !== null) return;
+  subscription.is_subscribed = false;
+  subscription.deleted = set.timestamp(subscription);
 }
 
-function createEntry(library: Library, feed: Feed, guid: string): Entry {
-  const now = library.tx.stamp();
-  const entry: Entry = {
-    id: library.tx.nextSubscription(),
-    feed_url: feed.feed_url,
-    guid,
-    is_subscribed: 1,
-    subscription_changed: now,
-    guid_changed: null,
-    deleted: null,
-    stamp: now,
-  };
-  library.entries.set(entry.id, entry);
-  library.guids.set(guid, { row: { guid, subscription: entry.id, retired_at: null }, changed: true });
-  leadFeed(library, entry, feed);
-  return entry;
+/** Moves a subscription to the end of the change feed, for clients that have removed it. */
+export function touchSubscription(set: WorkingSet, subscription: SubscriptionState): void {
+  if (subscription.deleted === null) subscription.subscription_changed = set.timestamp(subscription);
 }
 
-function leadFeed(library: Library, entry: Entry, { feed }: Feed): void {
-  if (entryByFeed(library, feed) !== entry) {
-    library.feeds.set(feed, { row: { feed, subscription: entry.id }, changed: true });
+function create(set: WorkingSet, feed: FeedUrl, guid: string): SubscriptionState {
+  const subscription = set.create(feed.feed_url, guid);
+  set.guids.set(guid, { subscription, retired_at: null });
+  set.feeds.set(feed.hash, subscription);
+  return subscription;
+}
+
+function isCurrent(subscription: SubscriptionState, feed: FeedUrl): boolean {
+  const current = readFeedUrl(subscription.feed_url);
+  return "hash" in current && current.hash === feed.hash;
+}
+
+// A deleted subscription comes back with the feed URL that was sent, or with its own if that is null.
+function subscribe(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl | null): void {
+  cancelDeletion(set, subscription);
+  if (subscription.deleted === null && subscription.is_subscribed) return;
+  if (subscription.deleted !== null && feed) {
+    subscription.feed_url = feed.feed_url;
+    set.feeds.set(feed.hash, subscription);
   }
+  subscription.is_subscribed = true;
+  subscription.deleted = null;
+  subscription.subscription_changed = set.timestamp(subscription);
 }
 
-function isCurrent(entry: Entry, feed: Feed): boolean {
-  const current = readFeed(entry.feed_url);
-  return "feed" in current && current.feed === feed.feed;
+function move(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl): void {
+  set.feeds.set(feed.hash, subscription);
+  if (subscription.feed_url === feed.feed_url) return;
+  subscription.feed_url = feed.feed_url;
+  subscription.subscription_changed = set.timestamp(subscription);
 }
 
-// A deleted subscription comes back with the address `feed`, or on its own where that is null.
-function subscribe(library: Library, entry: Entry, feed: Feed | null): void {
-  callOff(library, entry);
-  if (entry.deleted === null && entry.is_subscribed === 1) return;
-  if (entry.deleted !== null && feed) {
-    entry.feed_url = feed.feed_url;
-    leadFeed(library, entry, feed);
-  }
-  entry.is_subscribed = 1;
-  entry.deleted = null;
-  entry.subscription_changed = stamp(library, entry);
+function replaceGuid(set: WorkingSet, subscription: SubscriptionState, guid: string): void {
+  retireGuid(set, subscription, subscription.guid);
+  set.guids.set(guid, { subscription, retired_at: null });
+  subscription.guid = guid;
 }
 
-function moveEntry(library: Library, entry: Entry, feed: Feed): void {
-  leadFeed(library, entry, feed);
-  if (entry.feed_url === feed.feed_url) return;
-  entry.feed_url = feed.feed_url;
-  entry.subscription_changed = stamp(library, entry);
+function retireGuid(set: WorkingSet, subscription: SubscriptionState, guid: string): void {
+  subscription.guid_changed = set.timestamp(subscription);
+  set.guids.set(guid, { subscription, retired_at: subscription.guid_changed });
 }
 
-function replaceGuid(library: Library, entry: Entry, guid: string): void {
-  const now = stamp(library, entry);
-  library.guids.set(entry.guid, { row: { guid: entry.guid, subscription: entry.id, retired_at: now }, changed: true });
-  library.guids.set(guid, { row: { guid, subscription: entry.id, retired_at: null }, changed: true });
-  entry.guid = guid;
-  entry.guid_changed = now;
+function cancelDeletion(set: WorkingSet, subscription: SubscriptionState): void {
+  if (set.cancelDeletion(subscription)) subscription.subscription_changed = set.timestamp(subscription);
 }
 
-function addRetiredGuid(library: Library, entry: Entry, guid: string): void {
-  const now = stamp(library, entry);
-  library.guids.set(guid, { row: { guid, subscription: entry.id, retired_at: now }, changed: true });
-  entry.guid_changed = now;
-}
-
-function callOff(library: Library, entry: Entry): void {
-  if (dropPending(library, entry)) entry.subscription_changed = stamp(library, entry);
-}
-
-function dropPending(library: Library, entry: Entry): boolean {
-  const deletion = library.pending.get(entry.id);
-  if (deletion === undefined) return false;
-  library.calledOff.push(deletion);
-  return library.pending.delete(entry.id);
-}
-
-// `from` is gone afterwards; whatever led to it leads to `into`.
-function mergeEntries(library: Library, from: Entry, into: Entry): void {
-  const now = stamp(library, into);
-  callOff(library, into);
-  if (dropPending(library, from)) into.subscription_changed = now;
+function merge(set: WorkingSet, from: SubscriptionState, into: SubscriptionState): void {
+  const now = set.timestamp(into);
+  cancelDeletion(set, into);
+  if (set.cancelDeletion(from)) into.subscription_changed = now;
   if (from.deleted === null && into.deleted !== null) {
     into.deleted = null;
     into.feed_url = from.feed_url;
     into.is_subscribed = from.is_subscribed;
     into.subscription_changed = now;
-  } else if (from.deleted === null && from.is_subscribed > into.is_subscribed) {
-    into.is_subscribed = 1;
+  } else if (from.deleted === null && from.is_subscribed && !into.is_subscribed) {
+    into.is_subscribed = true;
     into.subscription_changed = now;
   }
-  into.guid_changed = now;
-  library.guids.set(from.guid, { row: { guid: from.guid, subscription: into.id, retired_at: now }, changed: true });
-  library.entries.delete(from.id);
-  library.merged.set(from.id, into.id);
+  set.merge(from, into);
+  retireGuid(set, into, from.guid);
 }

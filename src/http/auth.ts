@@ -1,25 +1,26 @@
-// Bearer authentication (RFC 6750) as a middleware in front of each route.
+// Bearer authentication (RFC 6750).
 import { createMiddleware } from "hono/factory";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
-import { authenticate, type Scope } from "../services/tokens.ts";
+import { requireWrite } from "../services/actor.ts";
+import { authenticate } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
-import type { Origins } from "./forwarded.ts";
-import type { Throttle } from "./throttle.ts";
+import type { Shared } from "./protocol.ts";
 
-/** Lets a request pass that bears a token of this scope; write includes read. */
-export function requireToken(app: App, origins: Origins, throttle: Throttle, scope: Scope) {
+/**
+ * Sets the actor of a request by its token; too many refused tokens from one address are 429.
+ * @param write true to refuse a token that may only read before the body is read; the services refuse it anyway
+ */
+export function requireToken(app: App, { forwarded, throttle }: Shared, write: boolean) {
   return createMiddleware<HttpEnv>(async (c, next) => {
     try {
-      const identity = await authenticate(app, bearerOf(c.req.raw));
-      if (scope === "write" && identity.scope !== "write") {
-        throw new DomainError("unauthorized", "The token may only read", { challenge: "insufficient_scope" });
-      }
-      c.set("identity", identity);
+      const actor = await authenticate(app, bearerOf(c.req.raw));
+      if (write) requireWrite(actor);
+      c.set("actor", actor);
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
       app.metrics?.unauthorized(error.message);
-      const wait = throttle.fail(origins.addressOf(c.req.raw, c.env.address));
+      const wait = throttle.fail(forwarded.addressOf(c.req.raw, c.env.address));
       if (wait > 0) throw new DomainError("too_many", "Too many failed logins", { retry_after: wait });
       throw error;
     }

@@ -1,13 +1,15 @@
-// What travels with a request through middleware and handlers.
-import type { Identity } from "../services/tokens.ts";
+// Values that travel with a request through middleware and handlers.
+import type { Actor } from "../services/actor.ts";
 
 export interface HttpEnv {
   Bindings: {
-    /** The peer's address, as the socket has it. */
+    /** The peer's IP address, as the socket has it. */
     readonly address?: string | undefined;
   };
   Variables: {
     requestId: string;
-    identity: Identity;
+    actor: Actor;
+    /** The user's clock, read before the handler runs. */
+    clock: number;
   };
 }

@@ -2,20 +2,20 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { addRange } from "../config/values.ts";
 
-export interface Origins {
+export interface Forwarded {
   /** The client's own address. */
   addressOf(request: Request, peer: string | undefined): string;
   /** The scheme, host and port that links bear. The peer's address is asked for only where there are trusted proxies. */
-  originOf(request: Request, peer: { readonly address?: string | undefined }): string;
+  baseUrlOf(request: Request, peer: { readonly address?: string | undefined }): string;
 }
 
-export function createOrigins({
+export function createForwarded({
   trusted_proxies,
   public_url,
 }: {
   trusted_proxies: string[];
   public_url?: string | undefined;
-}): Origins {
+}): Forwarded {
   const trusted = new BlockList();
   for (const range of trusted_proxies) addRange(trusted, range);
   const isTrusted = (address: string) => isIP(address) > 0 && trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
@@ -30,7 +30,7 @@ export function createOrigins({
       }
       return address;
     },
-    originOf(request, peer) {
+    baseUrlOf(request, peer) {
       if (public_url) return public_url;
       const url = new URL(request.url);
       if (trusted_proxies.length === 0 || !isTrusted(plainAddress(peer.address ?? ""))) return url.origin;

@@ -1,14 +1,14 @@
-// What is told of each request once it is answered: a line in the log, and a figure for whoever measures.
+// Request logging and metrics.
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
 
-/** The path of middleware that stands before all routes. */
+/** The path of middleware that runs before all routes. */
 const ANY = "/*";
 
-/** Reports every request that passes, refused ones too; the route is the pattern, for a path may bear secrets. */
-export function reportRequests({ log, metrics }: App): MiddlewareHandler<HttpEnv> {
+/** Logs and counts every request by its route's pattern, because paths may hold secrets. */
+export function logRequests({ log, metrics }: App): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const start = performance.now();
     await next();
@@ -20,7 +20,7 @@ export function reportRequests({ log, metrics }: App): MiddlewareHandler<HttpEnv
       route,
       status,
       duration_ms: Math.round(duration * 1000) / 1000,
-      user_id: c.get("identity")?.user_id,
+      user_id: c.get("actor")?.user_id,
       request_id: c.get("requestId"),
     });
     metrics?.answered({ method, route, status, seconds: duration / 1000 });

@@ -1,65 +1,89 @@
-// The change feed: what changed after a stamp, page by page (P2).
-
-import type { SubscriptionTable } from "../db/schema.ts";
+// The change feed: what changed after a timestamp, oldest change first, page by page (P2).
 import type { Tx } from "../db/statement.ts";
-import type {
-  Cursor,
-  Subscription,
-  SubscriptionPage,
-  SubscriptionQuery,
-} from "../http/openpodcast/schemas/subscriptions.ts";
-import { countRetired, listGuidsOf } from "../store/guids.ts";
-import { countChanged, findPlace, listChanged } from "../store/subscriptions.ts";
+import { countChanged, countRetired, findPosition, listChanged } from "../store/change-feed.ts";
+import { listGuidsOf } from "../store/guids.ts";
+import { readClock } from "../store/users.ts";
+import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { type Read, readAt, type Seen } from "./reads.ts";
-import { describe } from "./subscriptions.ts";
 
-const DEFAULT_PER_PAGE = 50;
+/** Where an item stands in the change feed. */
+export interface Position {
+  changed_at: number;
+  guid: string;
+}
 
-/** A page without its links, which only HTTP can make. */
-export interface Changes extends Omit<SubscriptionPage, "next" | "previous"> {
-  /** Where the next page goes on; null on the last one. */
-  next: Cursor | null;
+export interface ChangeQuery {
+  /** Only what changed later; null for everything. */
+  since: number | null;
+  page: number;
+  per_page: number;
+  /** The last item of the page before; without it, the page is found by its number. */
+  after: Position | null;
+}
+
+/** A subscription, under the guid by which an app may know it. */
+export interface ChangedItem {
+  row: ChangedRow;
+  guid: string;
+}
+
+export type ChangedRow = Awaited<ReturnType<typeof listChanged>>[number];
+
+export interface ChangePage {
+  /** Items on all pages. */
+  total: number;
+  items: ChangedItem[];
+  /** The last item, if more follow. */
+  next: Position | null;
   /** Number of the page before; null on the first one. */
   previous: number | null;
 }
 
-interface Item {
-  row: Omit<SubscriptionTable, "user_id">;
-  /** The guid under which the item stands. */
-  guid: string;
+const clockIn = async (tx: Tx, user_id: string) => (await readClock(tx, { user_id }))[0]?.clock ?? 0;
+
+/** The timestamp of a user's latest change: nothing that the user can read changes without it (P1). */
+export function readUserClock({ database }: Context, { user_id }: Actor): Promise<number> {
+  return database.read((tx) => clockIn(tx, user_id));
 }
 
-/** Lists what changed later than `since`, oldest change first, tombstones included. */
-export function listChanges(
-  context: Context,
-  user_id: string,
-  query: SubscriptionQuery,
-  seen: Seen,
-): Promise<Read<Changes>> {
+/**
+ * Lists what changed after a timestamp, deleted subscriptions included.
+ * @param clock the user's clock, read just before
+ */
+export async function listChanges(
+  { database }: Context,
+  { user_id }: Actor,
+  query: ChangeQuery,
+  clock: number,
+): Promise<ChangePage> {
   const since = query.since ?? -1;
-  const page = query.page ?? 1;
-  const per_page = Math.min(query.per_page ?? DEFAULT_PER_PAGE, context.config.max_per_page);
-  return readAt(context, user_id, seen, async (tx, clock) => {
-    if (since >= clock)
-      return { total: 0, page, per_page, next: null, previous: page > 1 ? 1 : null, subscriptions: [] };
-    const offset = query.cursor ? 0 : (page - 1) * per_page;
-    const start = query.cursor ?? (offset === 0 ? null : await placeOf(tx, user_id, since, offset));
-    const found = start === undefined ? [] : await listItems(tx, user_id, since, start, query.cursor ? 1 : 0, per_page);
-    const items = found.slice(0, per_page);
-    const last = found.length > per_page ? items.at(-1) : undefined;
-    const whole = offset === 0 && !query.cursor && !last;
-    const total = whole ? items.length : await countItems(tx, user_id, since);
-    const pages = Math.max(1, Math.ceil(total / per_page));
-    return {
-      total,
-      page,
-      per_page,
-      next: last ? { changed_at: last.row.changed_at, guid: last.guid } : null,
-      previous: page > 1 ? Math.min(page - 1, pages) : null,
-      subscriptions: items.map(({ row, guid }): Subscription => describe(row, guid)),
-    };
-  });
+  if (since >= clock) return { total: 0, items: [], next: null, previous: query.page > 1 ? 1 : null };
+  return database.read(
+    (tx) => readPage(tx, user_id, since, query),
+    async (tx) => clock === (await clockIn(tx, user_id)),
+  );
+}
+
+async function readPage(
+  tx: Tx,
+  user_id: string,
+  since: number,
+  { page, per_page, after }: ChangeQuery,
+): Promise<ChangePage> {
+  const offset = after ? 0 : (page - 1) * per_page;
+  const start = after ?? (offset === 0 ? null : await positionAt(tx, user_id, since, offset));
+  const found = start === undefined ? [] : await listItems(tx, user_id, since, start, after ? 1 : 0, per_page);
+  const items = found.slice(0, per_page);
+  const last = found.length > per_page ? items.at(-1) : undefined;
+  const complete = offset === 0 && !after && !last;
+  const total = complete ? items.length : await countItems(tx, user_id, since);
+  const pages = Math.max(1, Math.ceil(total / per_page));
+  return {
+    total,
+    items,
+    next: last ? { changed_at: last.row.changed_at, guid: last.guid } : null,
+    previous: page > 1 ? Math.min(page - 1, pages) : null,
+  };
 }
 
 async function countItems(tx: Tx, user_id: string, since: number): Promise<number> {
@@ -68,24 +92,24 @@ async function countItems(tx: Tx, user_id: string, since: number): Promise<numbe
   return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
 }
 
-async function placeOf(tx: Tx, user_id: string, since: number, offset: number): Promise<Cursor | undefined> {
-  const [place] = await findPlace(tx, { user_id, since, offset });
-  return place && { changed_at: place.changed_at, guid: place.retired ?? "" };
+async function positionAt(tx: Tx, user_id: string, since: number, offset: number): Promise<Position | undefined> {
+  const [found] = await findPosition(tx, { user_id, since, offset });
+  return found && { changed_at: found.changed_at, guid: found.retired ?? "" };
 }
 
 /**
- * Items from `start` on, more than `per_page` where there are; a subscription stands once for each guid that was retired
- * after `since`.
+ * Reads items from `start` on, more than `per_page` if there are more; a subscription comes once for each guid that was
+ * retired after `since`.
  * @param skip 1 to leave out the item at `start` itself
  */
 async function listItems(
   tx: Tx,
   user_id: string,
   since: number,
-  start: Cursor | null,
+  start: Position | null,
   skip: 0 | 1,
   per_page: number,
-): Promise<Item[]> {
+): Promise<ChangedItem[]> {
   const from = Math.max(since + 1, start?.changed_at ?? 0);
   const rows = await listChanged(tx, { user_id, from, limit: per_page + 1 + skip });
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
@@ -94,7 +118,7 @@ async function listItems(
     guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
     (guid) => guid.subscription,
   );
-  const items: Item[] = [];
+  const items: ChangedItem[] = [];
   for (const row of rows) {
     const known = retired.get(row.id);
     if (!known) items.push({ row, guid: row.guid });

@@ -1,31 +1,36 @@
-// The deletion worker: finds what is due, tries it, waits, and gives up with a reason (P6).
+// The deletion worker: carries out what is due, retries what failed, and gives up with a reason (P6).
 
+import { deleteSubscription, touchSubscription } from "../domain/subscription-rules.ts";
+import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
-import { touchSubscription } from "../store/subscriptions.ts";
+import { actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { cascade } from "./deletion-cascade.ts";
 import { transact } from "./transact.ts";
+import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
-/** Records under way at a time; they share commits. */
+/** Deletions carried out at a time; they share commits. */
 const BATCH = 256;
-const INTERRUPTED = "the server stopped in the middle of the last attempt";
+const INTERRUPTED = "the server stopped during the last attempt";
 
-interface Due {
+interface Key {
   user_id: string;
   id: number;
+}
+
+interface Due extends Key {
   attempts: number;
 }
 
 export interface DeletionWorker {
-  /** Looks for due work now, and from then on by the clock. */
+  /** Carries out what is due now, and later what becomes due. */
   start(): void;
-  /** Looks for due work now. */
+  /** Looks for due deletions now. */
   wake(): void;
-  /** Runs all that is due to its end. @throws DomainError "unavailable" where the database can't be written */
+  /** Carries out all that is due. @throws DomainError "unavailable" if the database can't be written */
   drain(): Promise<void>;
-  /** Finishes the records under way and takes no more. */
+  /** Finishes the deletions in progress and starts no more. */
   stop(): Promise<void>;
 }
 
@@ -34,7 +39,7 @@ export function pauseAfter(attempts: number, { deletion_pause, deletion_pause_ma
   return Math.min(deletion_pause * 4 ** (attempts - 1), deletion_pause_max);
 }
 
-/** Makes the worker, which rests until it is started; what goes wrong is logged, and tried again. */
+/** Creates the worker, which does nothing until it is started. Errors are logged, and the work is tried again. */
 export function createWorker(context: Context, log: Logger): DeletionWorker {
   let timer: ReturnType<typeof setTimeout> | null = null;
   let running: Promise<void> | null = null;
@@ -49,7 +54,7 @@ export function createWorker(context: Context, log: Logger): DeletionWorker {
         const due = await findDue(context);
         if (due.length === 0) break;
         const done = await Promise.all(due.map((one) => attempt(context, log, one)));
-        if (!done.includes(true)) throw new DomainError("unavailable", "Deletions can't be started now");
+        if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
       }
     } while (wanted && !stopped);
   }
@@ -64,7 +69,7 @@ export function createWorker(context: Context, log: Logger): DeletionWorker {
     running = drain()
       .then(() => untilNext(context))
       .catch((error) => {
-        log.error({ reason: messageOf(error) }, "deletions have to wait");
+        log.error({ reason: messageOf(error) }, "deletions are delayed");
         return context.config.deletion_poll;
       })
       .then((pause) => {
@@ -99,8 +104,8 @@ function findDue({ database, clock, config }: Context): Promise<Due[]> {
   return database.read((tx) => listDue(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
 }
 
-// True where the record was taken, by whatever end. Counting the attempt also puts the record off until the next one:
-// whoever counts first has it for that long, and if this process dies it comes up again by itself.
+// True if the deletion was taken, whatever its outcome. Counting the attempt also sets its next time: the first process to
+// count has it until then, and if that process dies, it becomes due again.
 async function attempt(context: Context, log: Logger, { user_id, id, attempts }: Due): Promise<boolean> {
   const { database, config, clock } = context;
   if (attempts >= config.deletion_attempts) return giveUp(context, log, { user_id, id }, INTERRUPTED);
@@ -113,11 +118,7 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts }:
     return false;
   }
   try {
-    await transact(context, user_id, async (tx) => {
-      const done = { user_id, id, status: "SUCCESS", message: null, finished_at: clock.now() } as const;
-      const [claimed] = await finishDeletion(tx.tx, done);
-      if (claimed) await cascade(tx, claimed.subscription);
-    });
+    await finish(context, { user_id, id }, { status: "SUCCESS", message: null }, deleteSubscription);
     log.info({ user_id, deletion: id }, "deletion done");
     return true;
   } catch (error) {
@@ -129,23 +130,33 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts }:
   }
 }
 
-// The subscription moves in the change feed, so that clients which have forgotten it get it back.
-async function giveUp(context: Context, log: Logger, key: Omit<Due, "attempts">, reason: string): Promise<boolean> {
+// The subscription moves in the change feed, so that apps which have removed it get it back.
+async function giveUp(context: Context, log: Logger, key: Key, reason: string): Promise<boolean> {
   const message = `${reason} (attempt ${context.config.deletion_attempts}, the last one)`;
   try {
-    await transact(context, key.user_id, async ({ tx, stamp }) => {
-      const [claimed] = await finishDeletion(tx, {
-        ...key,
-        status: "FAILURE",
-        message,
-        finished_at: context.clock.now(),
-      });
-      if (claimed) await touchSubscription(tx, { user_id: key.user_id, id: claimed.subscription, stamp: stamp() });
-    });
+    await finish(context, key, { status: "FAILURE", message }, touchSubscription);
     log.error({ user_id: key.user_id, deletion: key.id, reason: message }, "deletion given up");
     return true;
   } catch (error) {
     log.error({ user_id: key.user_id, deletion: key.id, reason: messageOf(error) }, "deletion can't be given up");
     return false;
   }
+}
+
+// Claims the deletion by its outcome and changes the subscription, in one transaction.
+function finish(
+  context: Context,
+  { user_id, id }: Key,
+  outcome: { status: "SUCCESS" | "FAILURE"; message: string | null },
+  change: (set: WorkingSet, subscription: SubscriptionState) => void,
+): Promise<void> {
+  return transact(context, actAsWorker(user_id), async (user) => {
+    const finished_at = context.clock.now();
+    const [claimed] = await finishDeletion(user.tx, { user_id, id, ...outcome, finished_at });
+    if (!claimed) return;
+    const set = await loadWorkingSet(user, { ids: [claimed.subscription] });
+    const subscription = set.byId(claimed.subscription);
+    if (subscription) change(set, subscription);
+    await saveWorkingSet(user, set, finished_at);
+  });
 }

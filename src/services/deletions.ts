@@ -1,97 +1,104 @@
-// Deletion records: what a listener may read, and what an admin may do about them.
-
+// Deletions: read, list, retry.
 import type { DeletionTable } from "../db/schema.ts";
 import { DomainError } from "../errors.ts";
-import { type Deletion, MESSAGES } from "../http/openpodcast/schemas/deletions.ts";
-import { findDeletion, findPending, listDeletions as listRows, retryDeletion as retryRow } from "../store/deletions.ts";
+import {
+  findDeletion,
+  findPending,
+  listDeletions as listRows,
+  retryDeletion as retryRow,
+  showDeletion as showRow,
+} from "../store/deletions.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
+import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import type { Read } from "./reads.ts";
 import { transact } from "./transact.ts";
 import { requireUser } from "./users.ts";
 
-const CALLED_OFF = "called off, because the subscription was added again";
+export type DeletionStatus = DeletionTable["status"];
 
-/** A deletion as an admin sees it. */
-export interface DeletionRecord extends Deletion {
-  user: string;
-  /** The subscription's current guid; null where it is gone. */
-  guid: string | null;
-  called_off: boolean;
+/** A deletion; times are Unix milliseconds. */
+export interface Deletion {
+  id: number;
+  status: DeletionStatus;
+  /** True if the subscription was added again before the deletion ran. */
+  cancelled: boolean;
+  /** Why it was cancelled or what went wrong last; null if nothing did. */
+  reason: string | null;
   attempts: number;
-  /** What went wrong last. */
-  error: string | null;
   requested_at: number;
   run_after: number;
   finished_at: number | null;
 }
 
-function describe(row: DeletionTable): Deletion {
-  const reason = row.cancelled === 1 ? CALLED_OFF : row.message;
-  const detail = row.status === "FAILURE" && reason !== null ? `: ${reason}` : "";
-  return { deletion_id: row.id, status: row.status, message: MESSAGES[row.status] + detail };
+/** A deletion as an admin sees it. */
+export interface DeletionDetails extends Deletion {
+  user: string;
+  /** The subscription's current guid; null if it is gone. */
+  guid: string | null;
 }
 
-/** Reads the outcome of a deletion. @throws DomainError "not_found" */
-export async function getDeletion({ database }: Context, user_id: string, id: number): Promise<Read<Deletion>> {
+const CANCELLED = "cancelled, because the subscription was added again";
+
+function readDeletion(row: DeletionTable): Deletion {
+  const { id, status, attempts, requested_at, run_after, finished_at } = row;
+  const cancelled = row.cancelled === 1;
+  const reason = cancelled ? CANCELLED : row.message;
+  return { id, status, cancelled, reason, attempts, requested_at, run_after, finished_at };
+}
+
+const readDetails = (row: DeletionTable & { user: string; guid: string | null }): DeletionDetails => ({
+  ...readDeletion(row),
+  user: row.user,
+  guid: row.guid,
+});
+
+/** Reads a deletion. @throws DomainError "not_found" */
+export async function getDeletion({ database }: Context, { user_id }: Actor, id: number): Promise<Deletion> {
   const [row] = await database.read((tx) => findDeletion(tx, { user_id, id }));
   if (!row) throw new DomainError("not_found", "There is no such deletion");
-  return { clock: row.clock, body: describe(row) };
+  return readDeletion(row);
 }
 
-/** Lists deletions, oldest first. @throws DomainError "not_found" where there is no such user */
+/** Lists all users' deletions, oldest first. @throws DomainError "not_found" if there is no such user */
 export async function listDeletions(
   context: Context,
-  filter: { user?: string | undefined; status?: Deletion["status"] | undefined } = {},
-): Promise<DeletionRecord[]> {
-  if (filter.user !== undefined) await requireUser(context, filter.user);
+  { user, status }: { user?: string | undefined; status?: DeletionStatus | undefined } = {},
+): Promise<DeletionDetails[]> {
+  if (user !== undefined) await requireUser(context, user);
   const rows = await context.database.read((tx) => listRows(tx, {}));
   return rows
-    .filter((row) => filter.user === undefined || row.user === filter.user)
-    .filter((row) => filter.status === undefined || row.status === filter.status)
-    .map((row) => ({
-      ...describe(row),
-      user: row.user,
-      guid: row.guid,
-      called_off: row.cancelled === 1,
-      attempts: row.attempts,
-      error: row.message,
-      requested_at: row.requested_at,
-      run_after: row.run_after,
-      finished_at: row.finished_at,
-    }));
+    .filter((row) => (user === undefined || row.user === user) && (status === undefined || row.status === status))
+    .map(readDetails);
 }
 
-/** Shows one deletion of a user. @throws DomainError "not_found" */
-export async function showDeletion(context: Context, user: string, id: number): Promise<DeletionRecord> {
-  const record = (await listDeletions(context, { user })).find((one) => one.deletion_id === id);
-  if (!record) throw new DomainError("not_found", `${user} has no deletion ${id}`);
-  return record;
+/** Reads a deletion with all its details. @throws DomainError "not_found" */
+export async function showDeletion({ database }: Context, { user_id }: Actor, id: number): Promise<DeletionDetails> {
+  const [row] = await database.read((tx) => showRow(tx, { user_id, id }));
+  if (!row) throw new DomainError("not_found", `There is no deletion ${id}`);
+  return readDetails(row);
 }
 
 /**
- * Has a failed deletion tried again from the first attempt on.
- * @throws DomainError "not_found", or "conflict" where it did not fail, was called off, or its subscription is being
- * deleted by another one or gone
+ * Starts a failed deletion again, from its first attempt.
+ * @throws DomainError "not_found", or "conflict" if it did not fail or was cancelled, or if its subscription is deleted
+ * or another deletion of it is pending
  */
-export async function retryDeletion(context: Context, user: string, id: number): Promise<DeletionRecord> {
-  const { id: user_id } = await requireUser(context, user);
-  await transact(context, user_id, async ({ tx, stamp }) => {
+export async function retryDeletion(context: Context, actor: Actor, id: number): Promise<DeletionDetails> {
+  await transact(context, actor, async ({ tx, user_id, nextTimestamp }) => {
     const [row] = await findDeletion(tx, { user_id, id });
-    if (!row) throw new DomainError("not_found", `${user} has no deletion ${id}`);
+    if (!row) throw new DomainError("not_found", `There is no deletion ${id}`);
     if (row.status !== "FAILURE") throw new DomainError("conflict", `Deletion ${id} is ${row.status}, not FAILURE`);
-    if (row.cancelled === 1) throw new DomainError("conflict", `Deletion ${id} was ${CALLED_OFF}`);
+    if (row.cancelled === 1) throw new DomainError("conflict", `Deletion ${id} was ${CANCELLED}`);
     const [pending] = await findPending(tx, { user_id }, [{ subscription: row.subscription }]);
-    if (pending)
-      throw new DomainError("conflict", `The subscription is being deleted already, by deletion ${pending.id}`);
+    if (pending) throw new DomainError("conflict", `Deletion ${pending.id} of the same subscription is pending`);
     const [subscription] = await findSubscriptions(tx, { user_id }, [{ id: row.subscription }]);
     if (!subscription || subscription.deleted !== null) {
-      throw new DomainError("conflict", "The subscription is gone already");
+      throw new DomainError("conflict", "The subscription is deleted already");
     }
     await retryRow(tx, { user_id, id, run_after: context.clock.now() });
-    // Moves the user's clock, so that no client goes on with the answer that it had of this deletion.
-    stamp();
+    // The user's clock moves, so that no app keeps the response that it has of this deletion.
+    nextTimestamp();
   });
   context.wakeWorker();
-  return showDeletion(context, user, id);
+  return showDeletion(context, actor, id);
 }

@@ -1,4 +1,4 @@
-// Bearer tokens: issued once, recognised by their hash, revoked at once.
+// Bearer tokens: shown once, recognised by their hash, revoked immediately.
 import { DomainError } from "../errors.ts";
 import {
   deleteToken,
@@ -8,17 +8,9 @@ import {
   revokeToken as revokeRow,
   useToken,
 } from "../store/tokens.ts";
+import { type Actor, actAsAdmin, requireWrite, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { listUsers, requireUser } from "./users.ts";
-
-export type Scope = "read" | "write";
-
-/** Who a request comes from. */
-export interface Identity {
-  user_id: string;
-  token_id: string;
-  scope: Scope;
-}
 
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
@@ -31,15 +23,16 @@ const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7,
 const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
 
 /**
- * Issues a token; the only time that it is seen whole.
+ * Issues a token for the actor's user; the only time that it is seen whole.
  * @param expires_at wall time in Unix milliseconds; null for never
- * @throws DomainError "not_found" where there is no such user, "invalid" for a bad label or expiry
+ * @throws DomainError "invalid" for a bad label or expiry
  */
 export async function issueToken(
   context: Context,
-  user: string,
+  actor: Actor,
   { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
 ): Promise<{ id: string; token: string }> {
+  requireWrite(actor);
   const now = context.clock.now();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they would garble the terminal that lists labels
   if (label.length > LONGEST_LABEL || /[\u0000-\u001f\u007f]/.test(label)) {
@@ -48,10 +41,10 @@ export async function issueToken(
   if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
   if (expires_at !== null && expires_at > LATEST_EXPIRY)
     throw new DomainError("invalid", "The expiry is after the year 9999");
-  const { id: user_id } = await requireUser(context, user);
   const id = context.ids.random(10);
   const body = `podkeep_${id}_${context.ids.random(26)}`;
   const token = body + checksum(body);
+  const { user_id } = actor;
   await context.database.write((tx) =>
     insertToken(tx, { id, user_id, label, scope, hash: hashOf(token), created_at: now, expires_at }),
   );
@@ -59,14 +52,15 @@ export async function issueToken(
 }
 
 /**
- * Runs `work` with a token that may read for a minute and leaves no trace; null where there is no user to lend it, or the
- * database can't be written.
+ * Runs `work` with a token that can read for a minute and is deleted after it; null if there is no user, or the database
+ * can't be written.
  */
-export async function lendToken<T>(context: Context, work: (token: string | null) => Promise<T>): Promise<T> {
+export async function withTemporaryToken<T>(context: Context, work: (token: string | null) => Promise<T>): Promise<T> {
   const [user] = await listUsers(context);
   if (!user) return work(null);
+  const actor = await actAsAdmin(context, user.name, "doctor");
   const expires_at = context.clock.now() + 60_000;
-  const issuing = issueToken(context, user.name, { label: "doctor", scope: "read", expires_at });
+  const issuing = issueToken(context, actor, { label: "doctor", scope: "read", expires_at });
   const issued = await issuing.catch((error) => {
     if (error instanceof DomainError && error.code === "unavailable") return null;
     throw error;
@@ -79,14 +73,14 @@ export async function lendToken<T>(context: Context, work: (token: string | null
   }
 }
 
-/** Lists tokens without their secrets. @throws DomainError "not_found" where there is no such user */
+/** Lists tokens without their secrets. @throws DomainError "not_found" if there is no such user */
 export async function listTokens(context: Context, user?: string) {
   if (user !== undefined) await requireUser(context, user);
   const rows = await context.database.read((tx) => listRows(tx, {}));
   return rows.filter((row) => user === undefined || row.user === user);
 }
 
-/** Revokes a token from the next request on. @throws DomainError "not_found" */
+/** Revokes a token immediately. @throws DomainError "not_found" */
 export async function revokeToken(
   { database, clock }: Context,
   id: string,
@@ -97,10 +91,10 @@ export async function revokeToken(
 }
 
 /**
- * Finds out who bears a token.
- * @throws DomainError "unauthorized" where it is mistyped, unknown, expired or revoked
+ * Finds the actor of a token.
+ * @throws DomainError "unauthorized" if it is mistyped, unknown, expired or revoked
  */
-export async function authenticate(context: Context, token: string): Promise<Identity> {
+export async function authenticate(context: Context, token: string): Promise<Actor> {
   const match = TOKEN.exec(token);
   if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
   const hash = hashOf(token);
@@ -110,14 +104,14 @@ export async function authenticate(context: Context, token: string): Promise<Ide
   if (row.revoked_at !== null) throw refuse("The token was revoked");
   if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired");
   if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, hash, now);
-  return { user_id: row.user_id, token_id: row.id, scope: row.scope };
+  return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device: null, scope: row.scope };
 }
 
 function refuse(message: string): DomainError {
   return new DomainError("unauthorized", message, { challenge: "invalid_token" });
 }
 
-// Nobody waits for it, and a full disk must not keep readers out.
+// Not awaited: a full disk must not lock readers out.
 function recordUse({ database, recording }: Context, hash: string, now: number): void {
   if (recording.has(hash)) return;
   recording.add(hash);

@@ -1,4 +1,4 @@
-// Users: who they are, and that they exist.
+// Users.
 import { DomainError } from "../errors.ts";
 import { deleteTokens } from "../store/tokens.ts";
 import {
@@ -13,7 +13,7 @@ import type { Context } from "./context.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+-]{0,63}$/u;
 
-/** Makes a user. @throws DomainError "invalid" where the name can't be one, "conflict" where it is taken */
+/** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken */
 export async function createUser(
   { database, clock, ids }: Context,
   name: string,
@@ -32,7 +32,7 @@ export async function createUser(
   return { id, name };
 }
 
-/** All users by name, with how many subscriptions each has, and tokens that were not revoked. */
+/** Lists users by name, each with the number of subscriptions and of tokens that were not revoked. */
 export function listUsers({ database }: Context) {
   return database.read((tx) => listRows(tx, {}));
 }
@@ -52,13 +52,13 @@ export async function requireUser({ database }: Context, name: string): Promise<
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
   await context.database.write(async (tx) => {
-    // Where users are spread over shards, tokens lie elsewhere, and no foreign key reaches them.
+    // On a sharded PostgreSQL, no foreign key goes from tokens to users.
     await deleteTokens(tx, { user_id: id });
     await deleteRow(tx, { user_id: id });
   }, id);
 }
 
-/** The latest change stamp that was given out, whoever got it; null where there is none. */
-export async function latestStamp({ database }: Context): Promise<number | null> {
+/** The latest timestamp given out to any user; null if there is none. */
+export async function latestTimestamp({ database }: Context): Promise<number | null> {
   return (await database.read((tx) => latestClock(tx, {})))[0]?.clock || null;
 }

@@ -1,8 +1,7 @@
 // Statements on deletion records.
-import { sql } from "kysely";
-import type { Owner } from "../db/schema.ts";
+import { type Kysely, sql } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { clockOf } from "./users.ts";
 
 // Written into the statements as a literal, so that the partial indexes on pending records serve them.
 const PENDING = sql.lit("PENDING" as const);
@@ -22,14 +21,8 @@ export const insertDeletion = statement((db, p: Owner & { id: number; subscripti
   }),
 );
 
-/** A record, and the user's clock. */
 export const findDeletion = statement((db, p: Owner & { id: number }) =>
-  db
-    .selectFrom("deletions")
-    .selectAll()
-    .select(clockOf(db, p.user_id))
-    .where("user_id", "=", p.user_id)
-    .where("id", "=", p.id),
+  db.selectFrom("deletions").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
 export const findPending = bulkStatement((db, p: Owner, rows: { subscription: number }[]) =>
@@ -119,7 +112,7 @@ export const retryDeletion = statement((db, p: Owner & { id: number; run_after: 
     .where("id", "=", p.id),
 );
 
-export const listDeletions = statement((db) =>
+const withDetails = (db: Kysely<Schema>) =>
   db
     .selectFrom("deletions")
     .innerJoin("users", "users.id", "deletions.user_id")
@@ -129,7 +122,12 @@ export const listDeletions = statement((db) =>
         .onRef("subscriptions.id", "=", "deletions.subscription"),
     )
     .selectAll("deletions")
-    .select(["users.name as user", "subscriptions.guid"])
-    .orderBy("users.name")
-    .orderBy("deletions.id"),
+    .select(["users.name as user", "subscriptions.guid"]);
+
+/** A deletion with its user's name and its subscription's guid. */
+export const showDeletion = statement((db, p: Owner & { id: number }) =>
+  withDetails(db).where("deletions.user_id", "=", p.user_id).where("deletions.id", "=", p.id),
 );
+
+/** All users' deletions, oldest first for each user. */
+export const listDeletions = statement((db) => withDetails(db).orderBy("users.name").orderBy("deletions.id"));

@@ -1,6 +1,6 @@
 // Statements on the guids that lead to subscriptions.
 import type { GuidTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement } from "../db/statement.ts";
 
 export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
   db
@@ -45,16 +45,4 @@ export const saveGuids = bulkStatement((db, p: Owner, rows: Omit<GuidTable, "use
         retired_at: row.ref("excluded.retired_at"),
       })),
     ),
-);
-
-/** How many guids were retired after `since`, and how many subscriptions they lead to. */
-export const countRetired = statement((db, p: Owner & { since: number }) =>
-  db
-    .selectFrom("guids")
-    .select((row) => [
-      row.fn.countAll<number>().as("guids"),
-      row.fn.count<number>("subscription").distinct().as("subscriptions"),
-    ])
-    .where("user_id", "=", p.user_id)
-    .where("retired_at", ">", p.since),
 );

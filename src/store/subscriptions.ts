@@ -2,7 +2,6 @@
 import { sql } from "kysely";
 import type { Owner, SubscriptionTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
@@ -16,12 +15,11 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
     ),
 );
 
-/** The subscription that a guid leads to, and the user's clock. */
+/** The subscription that has, or had, a guid. */
 export const findByGuid = statement((db, p: Owner & { guid: string }) =>
   db
     .selectFrom("subscriptions")
     .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted"])
-    .select(clockOf(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", (guids) =>
       guids.selectFrom("guids").select("subscription").where("user_id", "=", p.user_id).where("guid", "=", p.guid),
@@ -69,72 +67,7 @@ export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: numb
     ),
 );
 
-/** Marks a living subscription as deleted. */
-export const markDeleted = statement((db, p: Owner & { id: number; stamp: number }) =>
-  db
-    .updateTable("subscriptions")
-    .set({ is_subscribed: 0, deleted: p.stamp, changed_at: p.stamp })
-    .where("user_id", "=", p.user_id)
-    .where("id", "=", p.id)
-    .where("deleted", "is", null),
-);
-
-/** Moves a living subscription to the end of the change feed. */
-export const touchSubscription = statement((db, p: Owner & { id: number; stamp: number }) =>
-  db
-    .updateTable("subscriptions")
-    .set({ subscription_changed: p.stamp, changed_at: p.stamp })
-    .where("user_id", "=", p.user_id)
-    .where("id", "=", p.id)
-    .where("deleted", "is", null),
-);
-
-/** Subscriptions in the order of the change feed, from the place `from` on. */
-export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
-  db
-    .selectFrom("subscriptions")
-    .select([
-      "id",
-      "feed_url",
-      "guid",
-      "is_subscribed",
-      "subscription_changed",
-      "guid_changed",
-      "deleted",
-      "changed_at",
-    ])
-    .where("user_id", "=", p.user_id)
-    .where("changed_at", ">=", p.from)
-    .orderBy("changed_at")
-    .limit(p.limit),
-);
-
-export const countChanged = statement((db, p: Owner & { since: number }) =>
-  db
-    .selectFrom("subscriptions")
-    .select((row) => row.fn.countAll<number>().as("count"))
-    .where("user_id", "=", p.user_id)
-    .where("changed_at", ">", p.since),
-);
-
-/** The place of the item that `offset` others stand before, in a feed where some subscriptions appear more than once. */
-export const findPlace = statement((db, p: Owner & { since: number; offset: number }) =>
-  db
-    .selectFrom("subscriptions as s")
-    .leftJoin("guids as g", (join) =>
-      join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
-    )
-    .select(["s.changed_at", "g.guid as retired"])
-    // Not `=`: with that in a join, SQLite prepares the statement anew at each execution, which doubles its cost.
-    .where("s.user_id", "in", [p.user_id])
-    .where("s.changed_at", ">", p.since)
-    .orderBy("s.changed_at")
-    .orderBy("g.guid")
-    .limit(sql.lit(1))
-    .offset(p.offset),
-);
-
-/** Feed addresses of the living, subscribed ones. */
+/** Feeds that the user is subscribed to. */
 export const listSubscribed = statement((db, p: Owner) =>
   db
     .selectFrom("subscriptions")

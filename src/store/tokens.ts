@@ -6,7 +6,7 @@ import { statement } from "../db/statement.ts";
 export const findToken = statement((db, p: { hash: string }) =>
   db
     .selectFrom("tokens")
-    .select(["id", "user_id", "scope", "expires_at", "last_used_at", "revoked_at"])
+    .select(["id", "user_id", "label", "scope", "expires_at", "last_used_at", "revoked_at"])
     .where("hash", "=", p.hash),
 );
 

@@ -1,11 +1,5 @@
 // Statements on users.
-import type { Kysely } from "kysely";
-import type { Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
-
-/** The user's clock as a column of a statement on the user's rows: both as of one moment, for the price of one. */
-export const clockOf = (db: Kysely<Schema>, user_id: string) =>
-  db.selectFrom("users").select("clock").where("users.id", "=", user_id).$asScalar().$notNull().as("clock");
 
 export const readClock = statement((db, p: { user_id: string }) =>
   db.selectFrom("users").select("clock").where("id", "=", p.user_id),
@@ -61,4 +55,21 @@ export const insertUser = statement((db, p: { user_id: string; name: string; cre
 /** Deletes the user and, by the foreign keys, all that is the user's. */
 export const deleteUser = statement((db, p: { user_id: string }) =>
   db.deleteFrom("users").where("id", "=", p.user_id).returning("id"),
+);
+
+/** Locks the user's row for the rest of the transaction and reads its counters. */
+export const lockUser = statement((db, p: { user_id: string }) =>
+  db
+    .updateTable("users")
+    .set((row) => ({ clock: row.ref("clock") }))
+    .where("id", "=", p.user_id)
+    .returning(["clock", "last_subscription", "last_deletion"]),
+);
+
+export const saveCounters = statement(
+  (db, p: { user_id: string; clock: number; last_subscription: number; last_deletion: number }) =>
+    db
+      .updateTable("users")
+      .set({ clock: p.clock, last_subscription: p.last_subscription, last_deletion: p.last_deletion })
+      .where("id", "=", p.user_id),
 );

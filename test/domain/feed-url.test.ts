@@ -1,9 +1,9 @@
 // Feed addresses: which are the same, and the guid that follows from one.
 import { describe, expect, test } from "bun:test";
-import { readFeed } from "../../src/domain/feed-url.ts";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
 
 function read(feed_url: string) {
-  const feed = readFeed(feed_url);
+  const feed = readFeedUrl(feed_url);
   if ("message" in feed) throw new Error(`${feed_url}: ${feed.message}`);
   return feed;
 }
@@ -40,7 +40,7 @@ describe("are the same feed:", () => {
   ];
   for (const [one, other] of same) {
     test(`${one} and ${other}`, () => {
-      expect(read(one).feed).toBe(read(other).feed);
+      expect(read(one).hash).toBe(read(other).hash);
       expect(read(one).computed_guid).toBe(read(other).computed_guid);
     });
   }
@@ -63,7 +63,7 @@ describe("are different feeds:", () => {
     ["https://www.a.example/feed", "https://a.example/feed"],
   ];
   for (const [one, other] of different) {
-    test(`${one} and ${other}`, () => expect(read(one).feed).not.toBe(read(other).feed));
+    test(`${one} and ${other}`, () => expect(read(one).hash).not.toBe(read(other).hash));
   }
 });
 
@@ -77,5 +77,5 @@ test("8,192 bytes are taken, one more is not", () => {
   const start = "https://a.example/";
   const longest = start + "x".repeat(8192 - start.length);
   expect(read(longest).feed_url).toBe(longest);
-  expect(readFeed(`${longest}x`)).toEqual({ message: "Too long" });
+  expect(readFeedUrl(`${longest}x`)).toEqual({ message: "Too long" });
 });

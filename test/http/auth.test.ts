@@ -1,5 +1,6 @@
 // Credentials: who gets in, what the others are told, and that nobody sees anybody else's.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -23,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 async function tokenOf(name: string, scope: "read" | "write", expires_at: number | null = null) {
-  return issueToken(server.app, name, { label: "", scope, expires_at });
+  return issueToken(server.app, await actAsAdmin(server.app, name, "test"), { label: "", scope, expires_at });
 }
 
 describe("every route refuses", () => {

@@ -1,7 +1,7 @@
 // Links and client addresses behind proxies: forwarded headers count only from those that are trusted.
 import { afterEach, describe, expect, test } from "bun:test";
 import type { SettingName } from "../../src/config/settings.ts";
-import { createOrigins } from "../../src/http/forwarded.ts";
+import { createForwarded } from "../../src/http/forwarded.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../support/app.ts";
 
 const FORWARDED = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "pods.example" };
@@ -9,7 +9,7 @@ const FORWARDED = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "pods.exam
 let server: TestApp;
 afterEach(() => server?.close());
 
-async function originOfNext(settings: Partial<Record<SettingName, string>>, headers = {}, address?: string) {
+async function baseUrlOfNext(settings: Partial<Record<SettingName, string>>, headers = {}, address?: string) {
   server = await openTestApp(settings);
   const user = await server.user();
   await user.add("https://a.example/");
@@ -22,31 +22,31 @@ async function originOfNext(settings: Partial<Record<SettingName, string>>, head
 describe("links bear", () => {
   const proxied = { trusted_proxies: "192.0.2.7, 2001:db8::/32" };
   test("the address that was asked", async () => {
-    expect(await originOfNext({}, FORWARDED, "192.0.2.7")).toBe(ORIGIN);
+    expect(await baseUrlOfNext({}, FORWARDED, "192.0.2.7")).toBe(ORIGIN);
   });
   test("the proxy's address, if it is trusted", async () => {
-    expect(await originOfNext(proxied, FORWARDED, "192.0.2.7")).toBe("https://pods.example");
+    expect(await baseUrlOfNext(proxied, FORWARDED, "192.0.2.7")).toBe("https://pods.example");
   });
   test("the proxy's address, seen through a dual-stack socket or by a range", async () => {
-    expect(await originOfNext(proxied, FORWARDED, "::ffff:192.0.2.7")).toBe("https://pods.example");
+    expect(await baseUrlOfNext(proxied, FORWARDED, "::ffff:192.0.2.7")).toBe("https://pods.example");
     await server.close();
-    expect(await originOfNext(proxied, FORWARDED, "2001:db8::5")).toBe("https://pods.example");
+    expect(await baseUrlOfNext(proxied, FORWARDED, "2001:db8::5")).toBe("https://pods.example");
   });
   test("the address that was asked, where another forwards it", async () => {
-    expect(await originOfNext(proxied, FORWARDED, "192.0.2.8")).toBe(ORIGIN);
+    expect(await baseUrlOfNext(proxied, FORWARDED, "192.0.2.8")).toBe(ORIGIN);
   });
   test("no nonsense that a trusted proxy lets through", async () => {
     const odd = { "X-Forwarded-Proto": "javascript", "X-Forwarded-Host": 'evil.example/"><' };
-    expect(await originOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
+    expect(await baseUrlOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
   });
   test("the public address from the settings before all else", async () => {
     const settings = { ...proxied, public_url: "https://sync.example/podkeep/" };
-    expect(await originOfNext(settings, FORWARDED, "192.0.2.7")).toBe("https://sync.example/podkeep");
+    expect(await baseUrlOfNext(settings, FORWARDED, "192.0.2.7")).toBe("https://sync.example/podkeep");
   });
 });
 
 describe("the client's address", () => {
-  const { addressOf } = createOrigins({ trusted_proxies: ["10.0.0.0/8", "::1"] });
+  const { addressOf } = createForwarded({ trusted_proxies: ["10.0.0.0/8", "::1"] });
   const seen = (peer: string, forwarded?: string) =>
     addressOf(new Request(ORIGIN, { headers: forwarded === undefined ? {} : { "X-Forwarded-For": forwarded } }), peer);
   const cases: [string, string, string | undefined, string][] = [

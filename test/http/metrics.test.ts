@@ -4,6 +4,7 @@ import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
 
 let metrics: MetricsEndpoint;
 let server: TestApp;
@@ -47,7 +48,7 @@ test("requests are counted by method, route pattern and status, refused ones too
 });
 
 test("refused credentials are counted by reason", async () => {
-  const other = await issueToken(server.app, user.name, { label: "", scope: "read", expires_at: null });
+  const other = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
   await server.as(user, other.token).request("POST", "/subscriptions", { subscriptions: [] });
   await revokeToken(server.app, other.id);
   await server.as(user, other.token).request("GET", "/subscriptions");

@@ -4,6 +4,7 @@ import { openApp } from "../../src/app.ts";
 import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
 
 const A = guidOf(1);
 const MINUTE = 60_000;
@@ -18,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const record = (id = 1) => showDeletion(server.app, "ann", id);
+const record = (id = 1) => showDeletion(server.app, actorOf(user.id), id);
 const statusOf = async (id = 1) => (await user.request("GET", `/deletions/${id}`)).body.status;
 
 test("pauses grow fourfold up to the longest", () => {
@@ -53,7 +54,7 @@ describe("a deletion that fails", () => {
       status: "PENDING",
       message: "Deletion is pending",
     });
-    expect(await record()).toMatchObject({ attempts: 1, error: "the disk is on fire", run_after: START + MINUTE });
+    expect(await record()).toMatchObject({ attempts: 1, reason: "the disk is on fire", run_after: START + MINUTE });
   });
 
   test("succeeds at the next attempt when the cause is gone", async () => {
@@ -125,7 +126,7 @@ describe("a pending deletion", () => {
     await server.sql("update deletions set attempts = 4");
     await server.drain();
     expect((await user.request("GET", "/deletions/1")).body.message).toEndWith(
-      ": the server stopped in the middle of the last attempt (attempt 4, the last one)",
+      ": the server stopped during the last attempt (attempt 4, the last one)",
     );
   });
 

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { listDeletions, retryDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
 
 const [A, B] = [guidOf(1), guidOf(2)];
 const [FEED_A, FEED_B] = ["https://a.example/", "https://b.example/"];
@@ -136,7 +137,7 @@ describe("after a deletion", () => {
 });
 
 describe("an admin's retry", () => {
-  const retry = (id: number) => retryDeletion(server.app, "ann", id);
+  const retry = (id: number) => retryDeletion(server.app, actorOf(user.id), id);
   async function failForGood() {
     const id = await user.remove(A);
     await server.failDeletions("no");
@@ -151,7 +152,7 @@ describe("an admin's retry", () => {
 
   test("of a failed deletion carries it out", async () => {
     const id = await failForGood();
-    expect(await retry(id)).toMatchObject({ status: "PENDING", attempts: 0, error: null });
+    expect(await retry(id)).toMatchObject({ status: "PENDING", attempts: 0, reason: null });
     await server.drain();
     expect(await statusOf(id)).toBe("SUCCESS");
     expect((await get(A)).status).toBe(410);
@@ -166,19 +167,19 @@ describe("an admin's retry", () => {
     await user.add(FEED_A);
     await expect(retry(pending)).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("called off"),
+      message: expect.stringContaining("cancelled"),
     });
     const failed = await failForGood();
     const another = await user.remove(A);
     await expect(retry(failed)).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("by deletion 3"),
+      message: "Deletion 3 of the same subscription is pending",
     });
     await server.drain();
     await expect(retry(another)).rejects.toMatchObject({ message: "Deletion 3 is SUCCESS, not FAILURE" });
-    await expect(retry(failed)).rejects.toMatchObject({ message: "The subscription is gone already" });
+    await expect(retry(failed)).rejects.toMatchObject({ message: "The subscription is deleted already" });
     await expect(retry(99)).rejects.toMatchObject({ code: "not_found" });
-    await expect(retryDeletion(server.app, "nobody", 1)).rejects.toMatchObject({ code: "not_found" });
+    await expect(retryDeletion(server.app, actorOf("gone"), 1)).rejects.toMatchObject({ code: "not_found" });
     expect(await listDeletions(server.app, { user: "ann", status: "PENDING" })).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { createStore, type Store } from "./database.ts";
@@ -106,7 +107,11 @@ export async function openTestApp(
     clock,
     async user(name = `user${++users}`) {
       const { id } = await createUser(test.app, name);
-      const { token } = await issueToken(test.app, name, { label: "test", scope: "write", expires_at: null });
+      const { token } = await issueToken(test.app, await actAsAdmin(test.app, name, "test"), {
+        label: "test",
+        scope: "write",
+        expires_at: null,
+      });
       return client(test, { id, name }, token);
     },
     as: (user, token) => client(test, user, token),

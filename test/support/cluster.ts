@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, openApp } from "../../src/app.ts";
 import { readConfig, type SettingName } from "../../src/config/settings.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { walkPages } from "./pages.ts";
@@ -58,7 +59,11 @@ export async function startCluster(size: number, settings: Settings): Promise<Cl
     processes,
     async client(name) {
       await createUser(app, name);
-      const { id, token } = await issueToken(app, name, { label: "test", scope: "write", expires_at: null });
+      const { id, token } = await issueToken(app, await actAsAdmin(app, name, "test"), {
+        label: "test",
+        scope: "write",
+        expires_at: null,
+      });
       return new Client(processes, token, id);
     },
     async close() {

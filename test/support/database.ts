@@ -47,7 +47,7 @@ async function createSqliteStore(folder: string): Promise<Store> {
   };
 }
 
-const onlyOf = (guid?: string) => (guid ? `when (old.guid = '${guid}')` : "");
+const onlyOf = (guid?: string) => `when (new.deleted is not null${guid ? ` and old.guid = '${guid}'` : ""})`;
 
 let shared: Promise<PostgresServer> | undefined;
 let databases = 0;

@@ -2,30 +2,30 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { getDeletion } from "../../services/deletions.ts";
+import { positive } from "../../config/values.ts";
+import { type Deletion as DeletionRow, getDeletion } from "../../services/deletions.ts";
+import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
-import { answerUnlessSeen } from "./etag.ts";
-import type { Guards } from "./guards.ts";
+import type { Shared } from "../protocol.ts";
+import { conditional } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads } from "./openapi.ts";
-import { positive } from "./schemas/common.ts";
-import { Deletion } from "./schemas/deletions.ts";
+import { Deletion, MESSAGES } from "./schemas/deletions.ts";
 
 const params = z.object({
   id: positive.meta({
     type: "integer",
     minimum: 1,
-    description: "The deletion_id that DELETE answered with",
+    description: "The deletion_id in the response to DELETE",
     example: 1,
   }),
 });
 
-/** Serves deletions on `api`. */
-export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, { read }: Guards): void {
+export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...reads("getDeletion", "Read the outcome of a deletion"),
       path: "/deletions/{id}",
-      middleware: [read],
+      middleware: [requireToken(app, shared, false), conditional(app, shared.forwarded)],
       request: { params },
       responses: {
         200: jsonBody("The deletion", Deletion),
@@ -33,12 +33,11 @@ export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, { read }: Gu
         ...describeErrors("unauthorized", "not_found", "invalid"),
       },
     }),
-    (c) =>
-      answerUnlessSeen(
-        c,
-        "",
-        () => getDeletion(app, c.get("identity").user_id, c.req.valid("param").id),
-        (deletion) => c.json(deletion, 200),
-      ),
+    async (c) => c.json(writeDeletion(await getDeletion(app, c.get("actor"), c.req.valid("param").id)), 200),
   );
+}
+
+function writeDeletion({ id, status, reason }: DeletionRow): Deletion {
+  const detail = status === "FAILURE" && reason !== null ? `: ${reason}` : "";
+  return { deletion_id: id, status, message: MESSAGES[status] + detail };
 }

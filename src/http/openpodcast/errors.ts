@@ -1,17 +1,12 @@
-// The one table from error code to HTTP answer, and the body that all of them share. The texts of 401, 404, 405 and 410 are
-// those that the Open Podcast API publishes.
+// Error responses of the Open Podcast API; the texts of 401, 404, 405 and 410 are the published ones.
 import type { Context } from "hono";
-import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ZodError } from "zod";
-import { DomainError, type ErrorCode, messageOf } from "../../errors.ts";
-import type { Logger } from "../../log.ts";
+import { DomainError, type ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
 import type { ErrorBody } from "./schemas/common.ts";
 
-type Code = ErrorCode | "internal";
-
-export const ANSWERS = {
+export const RESPONSES = {
   unauthorized: [401, "User not authorized"],
   not_found: [404, "Resource not found"],
   invalid: [405, "Input could not be validated"],
@@ -19,70 +14,40 @@ export const ANSWERS = {
   gone: [410, "Subscription has been deleted"],
   too_large: [413, "Request body is too large"],
   too_many: [429, "Too many requests"],
-  internal: [500, "Internal server error"],
   unavailable: [503, "Service is temporarily unavailable"],
-  // Commands alone meet these two.
+  internal: [500, "Internal server error"],
   config: [500, "Internal server error"],
   conflict: [500, "Internal server error"],
-} as const satisfies Record<Code, [ContentfulStatusCode, string]>;
+} as const satisfies Record<ErrorCode, [ContentfulStatusCode, string]>;
 
 const MOST_DETAILS = 20;
-/** As nginx logs it; nobody is left to read this answer. */
-const CLIENT_WENT_AWAY = 499;
 
-/**
- * Turns whatever a handler threw into an answer. What the operator has to mend, and what nobody foresaw, goes to the log
- * with the request's id.
- */
-export function answerError(log: Logger, error: unknown, c: Context<HttpEnv>): Response {
-  if (isAbort(error, c)) return new Response(null, { status: CLIENT_WENT_AWAY });
-  const known = toDomainError(error);
-  const [request_id, reason] = [c.get("requestId"), messageOf(error)];
-  if (!known) {
-    log.error({ request_id, reason, stack: error instanceof Error ? error.stack : undefined });
-    return answer(c, "internal", `Internal server error (request ${request_id})`);
-  }
-  if (known.code === "unavailable") log.error({ request_id, reason });
-  const { details, retry_after, challenge, allow } = known.extras;
+export function respondToError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
+  const { details, retry_after, challenge, allow } = extras;
   if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
   if (allow) c.header("Allow", allow.join(", "));
-  if (known.code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, known.message));
-  return answer(c, known.code, ANSWERS[known.code][1], known.code === "invalid" ? details : undefined);
-}
-
-// A phone that loses its network in the middle of an upload is no error of the server.
-function isAbort(error: unknown, c: Context<HttpEnv>): boolean {
-  return error instanceof DOMException && error.name === "AbortError" && c.req.raw.signal.aborted;
-}
-
-function answer(c: Context<HttpEnv>, code: Code, message: string, details?: string[]): Response {
-  const status = ANSWERS[code][0];
-  const { body: sent, bodyUsed } = c.req.raw;
-  // The rest of a body that nobody reads would keep its connection, and with it the server's end, waiting.
-  if (code === "too_large" || (sent && !bodyUsed)) c.header("Connection", "close");
-  const body: ErrorBody = {
+  if (code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, message));
+  c.header("ETag", undefined);
+  const { body, bodyUsed } = c.req.raw;
+  // The rest of a body that was not read would keep the connection waiting, and with it a shutdown.
+  if (code === "too_large" || (body && !bodyUsed)) c.header("Connection", "close");
+  const [status, published] = RESPONSES[code];
+  const error: ErrorBody = {
     code: String(status),
-    message,
-    ...(details ? { details: details.slice(0, MOST_DETAILS) } : {}),
+    message: code === "internal" ? message : published,
+    ...(code === "invalid" && details && { details: details.slice(0, MOST_DETAILS) }),
   };
-  return c.json(body, status);
+  return c.json(error, status);
 }
 
-// RFC 6750 section 3: without any credential, the challenge bears no error.
+// RFC 6750 section 3: without any credential, the challenge has no error.
 function challengeOf(error: string | undefined, description: string): string {
   if (!error) return 'Bearer realm="podkeep"';
   const scope = error === "insufficient_scope" ? ', scope="write"' : "";
   return `Bearer realm="podkeep", error="${error}", error_description="${description}"${scope}`;
 }
 
-function toDomainError(error: unknown): DomainError | null {
-  if (error instanceof DomainError) return ANSWERS[error.code][0] === 500 ? null : error;
-  if (!(error instanceof HTTPException)) return null;
-  if (error.status === 413) return new DomainError("too_large", error.message);
-  return new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });
-}
-
-/** Where and why input is wrong, one line for each fault: `subscriptions.0.feed_url: required`. */
+/** The error for invalid input, with one line for each fault: `subscriptions.0.feed_url: required`. */
 export function invalidInput(error: ZodError): DomainError {
   const details = error.issues.slice(0, MOST_DETAILS).map(({ path, message }) => {
     const reason = message.endsWith("received undefined") ? "required" : message.replace(/^Invalid input: /, "");

@@ -1,26 +1,29 @@
-// Conditional requests (RFC 9110 section 13): the user's change clock tells whether anything can have changed.
-import type { Context } from "hono";
-import type { Read, Seen } from "../../services/reads.ts";
+// Conditional requests (RFC 9110 section 13): the user's clock says whether anything can have changed.
+import type { MiddlewareHandler } from "hono";
+import type { App } from "../../app.ts";
+import { readUserClock } from "../../services/change-feed.ts";
 import { VERSION } from "../../version.ts";
 import type { HttpEnv } from "../env.ts";
+import type { Forwarded } from "../forwarded.ts";
 
 /**
- * Answers 304 where the client has the state at the user's clock, else what `read` reads.
- * @param origin the address that links bear, for it is part of the answer
+ * Reads the user's clock for the handler, and responds 304 if the client has the response of that clock. The clock is read
+ * before the body: a change between the two is in the body, and the next request with this ETag gets it again.
  */
-export async function answerUnlessSeen<T, R>(
-  c: Context<HttpEnv>,
-  origin: string,
-  read: (seen: Seen) => Promise<Read<T>>,
-  answer: (body: T) => R,
-) {
-  const known = c.req.header("If-None-Match");
-  const url = c.req.url;
-  const tail = Bun.hash(`${VERSION} ${c.get("identity").user_id} ${origin} ${url}`).toString(36);
-  const etagAt = (clock: number) => `"${clock.toString(36)}-${tail}"`;
-  const seen = (clock: number) => known?.includes(etagAt(clock)) ?? false;
-  const { clock, body } = await read(seen);
-  c.header("ETag", etagAt(clock));
-  c.header("Cache-Control", "private, no-cache");
-  return body === null || seen(clock) || known?.trim() === "*" ? c.body(null, 304) : answer(body);
+export function conditional(app: App, forwarded: Forwarded): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const actor = c.get("actor");
+    const clock = await readUserClock(app, actor);
+    // The base URL is in the links of the response, and so a part of it.
+    const base = forwarded.baseUrlOf(c.req.raw, c.env);
+    const tag = `"${clock.toString(36)}-${Bun.hash(`${VERSION} ${actor.user_id} ${base} ${c.req.url}`).toString(36)}"`;
+    c.header("ETag", tag);
+    c.header("Cache-Control", "private, no-cache");
+    const known = c.req.header("If-None-Match");
+    if (known?.includes(tag)) return c.body(null, 304);
+    c.set("clock", clock);
+    await next();
+    if (known?.trim() === "*" && c.res.status === 200) c.res = c.body(null, 304);
+    return;
+  };
 }

@@ -2,7 +2,7 @@
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
 import { VERSION } from "../../version.ts";
-import { ANSWERS } from "./errors.ts";
+import { RESPONSES } from "./errors.ts";
 import { ErrorBody } from "./schemas/common.ts";
 
 export const DOCUMENT = {
@@ -43,17 +43,17 @@ export const notModified = {
   304: { description: "Nothing has changed since the answer that bore the ETag in If-None-Match" },
 };
 
-type ErrorAnswer = {
+type ErrorResponse = {
   description: string;
   content: { "application/json": { schema: typeof ErrorBody; examples: object } };
 };
 
-/** The error answers of an operation: the given ones and those that any may have. */
-export function describeErrors(...codes: ErrorCode[]): Record<never, ErrorAnswer> {
-  const answers: Record<number, ErrorAnswer> = {};
+/** The error responses of an operation: the given ones and those that any may have. */
+export function describeErrors(...codes: ErrorCode[]): Record<never, ErrorResponse> {
+  const responses: Record<number, ErrorResponse> = {};
   for (const code of [...codes, "too_many", "internal", "unavailable"] as const) {
-    const [status, message] = ANSWERS[code];
-    answers[status] = {
+    const [status, message] = RESPONSES[code];
+    responses[status] = {
       description: message,
       content: {
         "application/json": {
@@ -63,5 +63,5 @@ export function describeErrors(...codes: ErrorCode[]): Record<never, ErrorAnswer
       },
     };
   }
-  return answers;
+  return responses;
 }

@@ -2,14 +2,25 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { type Changes, listChanges } from "../../services/change-feed.ts";
-import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../../services/subscriptions.ts";
+import { readFeedUrl } from "../../domain/feed-url.ts";
+import type { SubscriptionState } from "../../domain/working-set.ts";
+import { DomainError } from "../../errors.ts";
+import { type ChangePage, listChanges } from "../../services/change-feed.ts";
+import {
+  addSubscriptions,
+  getSubscription,
+  type NewSubscription,
+  patchSubscription,
+  requestDeletion,
+} from "../../services/subscriptions.ts";
+import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
-import { answerUnlessSeen } from "./etag.ts";
-import type { Guards } from "./guards.ts";
+import type { Shared } from "../protocol.ts";
+import { requireJson } from "./body.ts";
+import { conditional } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
 import { guid } from "./schemas/common.ts";
-import { DeletionReceipt } from "./schemas/deletions.ts";
+import { DeletionReceipt, RECEIVED } from "./schemas/deletions.ts";
 import {
   AddedSubscriptions,
   NewSubscriptions,
@@ -22,14 +33,20 @@ import {
 } from "./schemas/subscriptions.ts";
 
 const params = z.object({ guid: guid.meta({ description: "Any guid that the subscription ever had" }) });
+const DEFAULT_PER_PAGE = 50;
 
-/** Serves subscriptions on `api`. */
-export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, { read, write, body, origins }: Guards): void {
+export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+  const { max_body, max_items, max_per_page } = app.config;
+  const { forwarded } = shared;
+  const read = [requireToken(app, shared, false), conditional(app, forwarded)];
+  const write = requireToken(app, shared, true);
+  const writeJson = [write, ...requireJson(max_body)];
+
   api.openapi(
     createRoute({
       ...reads("listSubscriptions", "List what changed since a timestamp, oldest change first"),
       path: "/subscriptions",
-      middleware: [read],
+      middleware: read,
       request: { query: SubscriptionQuery },
       responses: {
         200: jsonBody("A page of the change feed", SubscriptionPage),
@@ -37,37 +54,41 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, { read, 
         ...describeErrors("unauthorized", "invalid"),
       },
     }),
-    (c) => {
-      const query = c.req.valid("query");
-      const origin = origins.originOf(c.req.raw, c.env);
-      return answerUnlessSeen(
-        c,
-        origin,
-        (seen) => listChanges(app, c.get("identity").user_id, query, seen),
-        (changes) => c.json(linkPage(changes, origin + c.req.path, c.req.query("since")), 200),
-      );
+    async (c) => {
+      const { since = null, page = 1, per_page: wanted = DEFAULT_PER_PAGE, cursor = null } = c.req.valid("query");
+      const per_page = Math.min(wanted, max_per_page);
+      const query = { since, page, per_page, after: cursor };
+      const changes = await listChanges(app, c.get("actor"), query, c.get("clock"));
+      const url = forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path;
+      return c.json(writePage(changes, page, per_page, url, c.req.query("since")), 200);
     },
   );
 
   api.openapi(
     createRoute({
-      ...writes("addSubscriptions", "post", "Add subscriptions; each item is decided by itself"),
+      ...writes("addSubscriptions", "post", "Add subscriptions; each item succeeds or fails on its own"),
       path: "/subscriptions",
-      middleware: [write, ...body],
+      middleware: writeJson,
       request: { body: { required: true, content: { "application/json": { schema: NewSubscriptions } } } },
       responses: {
         200: jsonBody("What was added and what was not, in the order of the request", AddedSubscriptions),
         ...describeErrors("unauthorized", "invalid", "too_large"),
       },
     }),
-    async (c) => c.json(await addSubscriptions(app, c.get("identity").user_id, c.req.valid("json")), 200),
+    async (c) => {
+      const { subscriptions } = c.req.valid("json");
+      if (subscriptions.length > max_items) throw new DomainError("too_large", "Too many items");
+      const { items, failure } = readItems(subscriptions);
+      const added = await addSubscriptions(app, c.get("actor"), items);
+      return c.json({ success: added.map(writeAdded), failure }, 200);
+    },
   );
 
   api.openapi(
     createRoute({
       ...reads("getSubscription", "Read one subscription"),
       path: "/subscriptions/{guid}",
-      middleware: [read],
+      middleware: read,
       request: { params },
       responses: {
         200: jsonBody("The subscription", Subscription),
@@ -75,52 +96,116 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, { read, 
         ...describeErrors("unauthorized", "not_found", "invalid", "gone"),
       },
     }),
-    (c) => {
+    async (c) => {
       const { guid } = c.req.valid("param");
-      return answerUnlessSeen(
-        c,
-        "",
-        () => getSubscription(app, c.get("identity").user_id, guid),
-        (subscription) => c.json(subscription, 200),
-      );
+      const row = await getSubscription(app, c.get("actor"), guid);
+      return c.json(writeSubscription(row, guid), 200);
     },
   );
 
   api.openapi(
     createRoute({
-      ...writes("patchSubscription", "patch", "Change a subscription's guid, address or subscribed flag"),
+      ...writes("patchSubscription", "patch", "Change a subscription's guid, feed URL or subscribed flag"),
       path: "/subscriptions/{guid}",
-      middleware: [write, ...body],
+      middleware: writeJson,
       request: { params, body: { required: true, content: { "application/json": { schema: SubscriptionPatch } } } },
       responses: {
-        200: jsonBody("What was asked for, as it stands now", PatchedSubscription),
+        200: jsonBody("The fields of the request, as they are now", PatchedSubscription),
         ...describeErrors("unauthorized", "not_found", "invalid", "too_large"),
       },
     }),
     async (c) => {
       const { guid } = c.req.valid("param");
-      return c.json(await patchSubscription(app, c.get("identity").user_id, guid, c.req.valid("json")), 200);
+      const patch = c.req.valid("json");
+      const { new_guid, new_feed_url, is_subscribed } = patch;
+      const feed = new_feed_url === undefined ? undefined : requireFeedUrl(new_feed_url);
+      const after = await patchSubscription(app, c.get("actor"), guid, { new_guid, feed, is_subscribed });
+      return c.json(writePatched(after, guid, patch), 200);
     },
   );
 
   api.openapi(
     createRoute({
-      ...writes("deleteSubscription", "delete", "Ask for a subscription to be deleted"),
+      ...writes("deleteSubscription", "delete", "Request the deletion of a subscription"),
       path: "/subscriptions/{guid}",
       middleware: [write],
       request: { params },
       responses: {
-        202: jsonBody("The request was received; /deletions/{id} tells its outcome", DeletionReceipt),
+        202: jsonBody("The request was received; /deletions/{id} has its outcome", DeletionReceipt),
         ...describeErrors("unauthorized", "not_found", "invalid"),
       },
     }),
-    async (c) => c.json(await requestDeletion(app, c.get("identity").user_id, c.req.valid("param").guid), 202),
+    async (c) => {
+      const deletion_id = await requestDeletion(app, c.get("actor"), c.req.valid("param").guid);
+      return c.json({ deletion_id, message: RECEIVED }, 202);
+    },
   );
 }
 
-function linkPage(changes: Changes, address: string, since: string | undefined): SubscriptionPage {
-  const { total, page, per_page, next, previous, subscriptions } = changes;
-  const start = `${address}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
+const writeTimestamp = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+type Refusal = AddedSubscriptions["failure"][number];
+
+function readItems(sent: NewSubscriptions["subscriptions"]): { items: NewSubscription[]; failure: Refusal[] } {
+  const items: NewSubscription[] = [];
+  const failure: Refusal[] = [];
+  for (const { feed_url, guid: sentGuid } of sent) {
+    const feed = readFeedUrl(feed_url);
+    const parsed = sentGuid === undefined ? null : guid.safeParse(sentGuid);
+    if ("message" in feed) failure.push({ feed_url, message: feed.message });
+    else if (parsed?.success === false) failure.push({ feed_url, message: "guid is not a valid UUID" });
+    else items.push({ feed, guid: parsed?.data ?? null });
+  }
+  return { items, failure };
+}
+
+function requireFeedUrl(feed_url: string) {
+  const feed = readFeedUrl(feed_url);
+  if ("hash" in feed) return feed;
+  throw new DomainError("invalid", feed.message, { details: [`new_feed_url: ${feed.message}`] });
+}
+
+/** A subscription as the database or a working set has it. */
+type Readable = Omit<SubscriptionState, "id" | "is_subscribed"> & { is_subscribed: boolean | number };
+
+/** A subscription under the guid `known` by which the app knows it. */
+function writeSubscription(state: Readable, known: string) {
+  const item: Subscription & { subscription_changed: string } = {
+    feed_url: state.feed_url,
+    guid: known,
+    is_subscribed: Boolean(state.is_subscribed),
+    subscription_changed: writeTimestamp(state.subscription_changed),
+  };
+  if (known !== state.guid) item.new_guid = state.guid;
+  if (state.guid_changed !== null) item.guid_changed = writeTimestamp(state.guid_changed);
+  if (state.deleted !== null) item.deleted = writeTimestamp(state.deleted);
+  return item;
+}
+
+function writeAdded({ feed_url, guid, is_subscribed, subscription_changed }: SubscriptionState) {
+  return { feed_url, guid, is_subscribed, subscription_changed: writeTimestamp(subscription_changed) };
+}
+
+function writePatched(state: SubscriptionState, path: string, patch: SubscriptionPatch): PatchedSubscription {
+  const { is_subscribed, subscription_changed, guid_changed } = writeSubscription(state, path);
+  const renamed = patch.new_guid !== undefined || path !== state.guid;
+  return {
+    ...(patch.new_feed_url !== undefined && { new_feed_url: state.feed_url }),
+    ...(patch.is_subscribed !== undefined && { is_subscribed }),
+    ...((patch.new_feed_url !== undefined || patch.is_subscribed !== undefined) && { subscription_changed }),
+    ...(renamed && { new_guid: state.guid }),
+    ...(renamed && guid_changed !== undefined && { guid_changed }),
+  };
+}
+
+function writePage(
+  { total, items, next, previous }: ChangePage,
+  page: number,
+  per_page: number,
+  url: string,
+  since: string | undefined,
+): SubscriptionPage {
+  const start = `${url}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
   const link = (number: number) => `${start}page=${number}&per_page=${per_page}`;
   return {
     total,
@@ -128,6 +213,6 @@ function linkPage(changes: Changes, address: string, since: string | undefined):
     per_page,
     next: next ? `${link(page + 1)}&cursor=${writeCursor(next)}` : undefined,
     previous: previous ? link(previous) : undefined,
-    subscriptions,
+    subscriptions: items.map(({ row, guid }) => writeSubscription(row, guid)),
   };
 }

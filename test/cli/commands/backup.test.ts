@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
-import { addSubscriptions } from "../../../src/services/subscriptions.ts";
 import { createUser } from "../../../src/services/users.ts";
+import { addFeeds } from "../../support/feeds.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
 let podkeep: ReturnType<typeof openProgram>;
@@ -17,8 +17,8 @@ beforeEach(async () => {
   folder = podkeep.data;
   const app = await openApp(readConfig({ data_dir: folder }, {}).config);
   const { id } = await createUser(app, "ann");
-  const subscriptions = Array.from({ length: 300 }, (_, index) => ({ feed_url: `https://feed${index}.test/rss` }));
-  count = (await addSubscriptions(app, id, { subscriptions })).success.length;
+  const feeds = Array.from({ length: 300 }, (_, index) => `https://feed${index}.test/rss`);
+  count = (await addFeeds(app, id, feeds)).length;
   await app.close();
 });
 afterEach(() => podkeep.close());

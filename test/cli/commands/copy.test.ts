@@ -9,6 +9,7 @@ import { copy } from "../../../src/services/transfer.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
+import { actorOf } from "../../support/feeds.ts";
 
 setDefaultTimeout(30_000);
 
@@ -62,7 +63,11 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
   await ann.add("https://a.example/8");
   await ann.remove(guidOf(9));
   await bob.add("https://a.example/1");
-  const { id, token } = await issueToken(app.app, "bob", { label: "old phone", scope: "read", expires_at: null });
+  const { id, token } = await issueToken(app.app, actorOf(bob.id), {
+    label: "old phone",
+    scope: "read",
+    expires_at: null,
+  });
   await revokeToken(app.app, id);
   return { users: [ann, bob], revoked: token };
 }

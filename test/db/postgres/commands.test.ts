@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
-import { addSubscriptions } from "../../../src/services/subscriptions.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
+import { addFeeds } from "../../support/feeds.ts";
 
 setDefaultTimeout(120_000);
 
@@ -53,7 +53,7 @@ test("copy tells what it has moved, and a second target that is not empty ends i
   const { config } = readConfig({ data_dir: join(folder, "source") }, {});
   const source = await openApp(config);
   const { id } = await createUser(source, "ann");
-  await addSubscriptions(source, id, { subscriptions: [{ feed_url: "https://a.example/" }] });
+  await addFeeds(source, id, ["https://a.example/"]);
   await source.close();
   const to = await newDatabase();
   const copied = await podkeep(["copy", "--from", databaseFile(config), "--to", to, "--json"]);
@@ -79,8 +79,8 @@ test("a copy that is killed in the midst goes on when it is asked for again", as
   const { config } = readConfig({ data_dir: join(folder, "large") }, {});
   const source = await openApp(config);
   const users = await Promise.all(Array.from({ length: 400 }, (_, n) => createUser(source, `user${n}`)));
-  const subscriptions = Array.from({ length: 30 }, (_, n) => ({ feed_url: `https://a.example/${n}` }));
-  await Promise.all(users.map(({ id }) => addSubscriptions(source, id, { subscriptions })));
+  const feeds = Array.from({ length: 30 }, (_, n) => `https://a.example/${n}`);
+  await Promise.all(users.map(({ id }) => addFeeds(source, id, feeds)));
   await source.close();
   const url = await newDatabase();
   const target = await openApp(readConfig({ database_url: url }, {}).config);

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
-import { addSubscriptions } from "../../../src/services/subscriptions.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
+import { addFeeds } from "../../support/feeds.ts";
 
 let folder: string;
 let file: string;
@@ -26,8 +26,8 @@ const contents = () => Bun.SHA256.hash(readFileSync(file), "hex");
 async function makeOurs(change?: string) {
   const app = await open();
   const { id } = await createUser(app, "ann");
-  const subscriptions = Array.from({ length: 500 }, (_, n) => ({ feed_url: `https://many.example/${n}` }));
-  await addSubscriptions(app, id, { subscriptions });
+  const feeds = Array.from({ length: 500 }, (_, n) => `https://many.example/${n}`);
+  await addFeeds(app, id, feeds);
   await app.close();
   const sqlite = new Sqlite(file);
   sqlite.run("pragma wal_checkpoint(truncate)");
@@ -69,7 +69,7 @@ test("what was closed opens again with everything in it", async () => {
 test("what was closed is one file, the write-ahead log moved into it", async () => {
   const app = await open();
   const { id } = await createUser(app, "ann");
-  await addSubscriptions(app, id, { subscriptions: [{ feed_url: "https://a.example/" }] });
+  await addFeeds(app, id, ["https://a.example/"]);
   await app.close();
   expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
 });

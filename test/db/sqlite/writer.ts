@@ -1,11 +1,11 @@
 // Another process on the same file: adds feeds one by one, as the CLI or a second server would.
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
-import { addSubscriptions } from "../../../src/services/subscriptions.ts";
+import { addFeeds } from "../../support/feeds.ts";
 
 const [data_dir = "", user_id = "", count = ""] = process.argv.slice(2);
 const app = await openApp(readConfig({ data_dir }, {}).config);
 for (let n = 0; n < Number(count); n++) {
-  await addSubscriptions(app, user_id, { subscriptions: [{ feed_url: `https://theirs.example/${n}` }] });
+  await addFeeds(app, user_id, [`https://theirs.example/${n}`]);
 }
 await app.close();

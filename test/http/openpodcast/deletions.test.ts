@@ -34,7 +34,7 @@ test("tells that a deletion was called off and why", async () => {
     deletion_id,
     status: "FAILURE",
     message:
-      "The deletion process encountered an error and was rolled back: called off, because the subscription was added again",
+      "The deletion process encountered an error and was rolled back: cancelled, because the subscription was added again",
   });
 });
 

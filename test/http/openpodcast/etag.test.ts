@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { retryDeletion } from "../../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -71,7 +72,7 @@ describe("is new after", () => {
     await server.drain();
     expect((await ask("/deletions/1", pending)).body.status).toBe("FAILURE");
     const failed = await etagOf("/deletions/1");
-    await retryDeletion(server.app, "ann", 1);
+    await retryDeletion(server.app, actorOf(user.id), 1);
     expect((await ask("/deletions/1", failed)).body.status).toBe("PENDING");
   });
 });

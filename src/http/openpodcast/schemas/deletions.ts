@@ -1,4 +1,4 @@
-// Wire shapes of deletions, with the texts that the Open Podcast API publishes.
+// Wire format of deletions, with the texts that the Open Podcast API publishes.
 import { z } from "zod";
 
 export const RECEIVED = "Deletion request was received and will be processed";

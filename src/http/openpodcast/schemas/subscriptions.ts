@@ -1,11 +1,14 @@
-// Wire shapes of subscriptions.
+// Wire format of subscriptions.
 import { z } from "zod";
-import { date_time, feed_url, guid, parseDateTime, positive } from "./common.ts";
+import { positive } from "../../../config/values.ts";
+import { parseDateTime } from "../../../domain/date-time.ts";
+import type { Position } from "../../../services/change-feed.ts";
+import { date_time, feed_url, guid } from "./common.ts";
 
 const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
 const FEED = "https://podnews.net/rss";
-const STAMP = "2026-11-21T08:30:00.000Z";
-const SUBSCRIPTION = { feed_url: FEED, guid: GUID, is_subscribed: true, subscription_changed: STAMP };
+const TIMESTAMP = "2026-11-21T08:30:00.000Z";
+const SUBSCRIPTION = { feed_url: FEED, guid: GUID, is_subscribed: true, subscription_changed: TIMESTAMP };
 
 export const Subscription = z
   .object({
@@ -21,18 +24,12 @@ export const Subscription = z
 
 export type Subscription = z.infer<typeof Subscription>;
 
-/** Where a page ended: the stamp of its last item and that item's guid. */
-export interface Cursor {
-  changed_at: number;
-  guid: string;
-}
-
-/** The cursor as it stands in a link: base64url, opaque to clients. */
-export function writeCursor({ changed_at, guid }: Cursor): string {
+/** Writes the position of a page's last item as a cursor: base64url, opaque to apps. */
+export function writeCursor({ changed_at, guid }: Position): string {
   return Buffer.from(`${changed_at}/${guid}`).toString("base64url");
 }
 
-const cursor = z.string().transform((text, context): Cursor => {
+const cursor = z.string().transform((text, context): Position => {
   const match = /^(\d{1,16})\/([0-9a-f-]{36})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
   if (!match?.[1] || !match[2]) {
     context.addIssue({ code: "custom", message: "Not a cursor of this server" });
@@ -44,12 +41,12 @@ const cursor = z.string().transform((text, context): Cursor => {
 const since = z
   .string()
   .transform((text, context) => {
-    const stamp = text === "" ? null : parseDateTime(text);
-    if (stamp !== null || text === "") return stamp;
+    const timestamp = text === "" ? null : parseDateTime(text);
+    if (timestamp !== null || text === "") return timestamp;
     context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time with Z or an offset" });
     return z.NEVER;
   })
-  .meta({ format: "date-time", description: "Only what changed later than this", example: STAMP });
+  .meta({ format: "date-time", description: "Only what changed later than this", example: TIMESTAMP });
 
 export const SubscriptionQuery = z.object({
   since: since.optional(),
@@ -80,7 +77,7 @@ export const NewSubscriptions = z
     subscriptions: z.array(
       z.object({
         feed_url: z.string().meta({ example: FEED }),
-        // Of any type here, for a bad guid fails its own item and not the request.
+        // Of any type here: a bad guid fails its own item, not the request.
         guid: z
           .unknown()
           .optional()
@@ -130,6 +127,6 @@ export const PatchedSubscription = z
     new_guid: guid.optional(),
     guid_changed: date_time.optional(),
   })
-  .meta({ id: "PatchedSubscription", example: { is_subscribed: false, subscription_changed: STAMP } });
+  .meta({ id: "PatchedSubscription", example: { is_subscribed: false, subscription_changed: TIMESTAMP } });
 
 export type PatchedSubscription = z.infer<typeof PatchedSubscription>;

@@ -1,6 +1,6 @@
 // Date-times as `since` takes them.
 import { describe, expect, test } from "bun:test";
-import { parseDateTime } from "../../../../src/http/openpodcast/schemas/common.ts";
+import { parseDateTime } from "../../src/domain/date-time.ts";
 
 describe("reads", () => {
   const cases: [string, string][] = [

@@ -1,0 +1,197 @@
+// A user's subscriptions in one write transaction, before and after it.
+
+/** A subscription; timestamps are Unix milliseconds. */
+export interface SubscriptionState {
+  readonly id: number;
+  feed_url: string;
+  /** The current guid, in lower case. */
+  guid: string;
+  is_subscribed: boolean;
+  subscription_changed: number;
+  guid_changed: number | null;
+  deleted: number | null;
+}
+
+/** Which subscription a guid means, and when another guid replaced it there; null for the current guid. */
+export interface GuidState {
+  subscription: SubscriptionState;
+  retired_at: number | null;
+}
+
+/** Rows of the database that one transaction may change. */
+export interface StoredRows {
+  subscriptions: SubscriptionState[];
+  guids: { guid: string; subscription: number; retired_at: number | null }[];
+  /** Feed URLs by their hash. */
+  feeds: { feed: string; subscription: number }[];
+  /** Pending deletions. */
+  pending: { id: number; subscription: number }[];
+}
+
+/** Gives timestamps and ids that no earlier transaction has given out. */
+export interface Counters {
+  nextTimestamp(): number;
+  nextSubscription(): number;
+}
+
+/** What a transaction did to one subscription; `after` is null if it was merged into `merged_into`. */
+export interface SubscriptionChange {
+  before: Readonly<SubscriptionState> | null;
+  after: Readonly<SubscriptionState> | null;
+  merged_into: Readonly<SubscriptionState> | null;
+}
+
+/** The part of a user's subscriptions that one transaction can change. */
+export class WorkingSet {
+  readonly guids = new Map<string, GuidState>();
+  readonly feeds = new Map<string, SubscriptionState>();
+  /** Ids of deletions that are to be cancelled. */
+  readonly cancelled: number[] = [];
+  readonly #subscriptions = new Map<number, SubscriptionState>();
+  readonly #before = new Map<SubscriptionState, SubscriptionState>();
+  readonly #pending = new Map<SubscriptionState, number>();
+  readonly #timestamps = new Map<SubscriptionState, number>();
+  readonly #merged = new Map<SubscriptionState, SubscriptionState>();
+  readonly #stored: StoredRows = { subscriptions: [], guids: [], feeds: [], pending: [] };
+
+  constructor(
+    stored: StoredRows,
+    private readonly counters: Counters,
+  ) {
+    this.load(stored);
+  }
+
+  /** Adds rows of the database; those that are there already stay as they are. */
+  load(stored: StoredRows): void {
+    for (const row of stored.subscriptions) {
+      if (this.#subscriptions.has(row.id)) continue;
+      this.#subscriptions.set(row.id, row);
+      this.#before.set(row, { ...row });
+    }
+    for (const { guid, subscription, retired_at } of stored.guids) {
+      const found = this.#subscriptions.get(subscription);
+      if (found && !this.guids.has(guid)) this.guids.set(guid, this.#follow({ subscription: found, retired_at }));
+    }
+    for (const { feed, subscription } of stored.feeds) {
+      const found = this.#subscriptions.get(subscription);
+      if (found && !this.feeds.has(feed)) this.feeds.set(feed, this.current(found));
+    }
+    for (const { id, subscription } of stored.pending) {
+      const found = this.#subscriptions.get(subscription);
+      if (found) this.#pending.set(found, id);
+    }
+    this.#stored.guids.push(...stored.guids);
+    this.#stored.feeds.push(...stored.feeds);
+  }
+
+  /** A subscription that was loaded or created here, or the one that it was merged into. */
+  byId(id: number): SubscriptionState | undefined {
+    const found = this.#subscriptions.get(id);
+    return found && this.current(found);
+  }
+
+  byGuid(guid: string): SubscriptionState | undefined {
+    return this.guids.get(guid)?.subscription;
+  }
+
+  /** @param feed hash of a feed URL */
+  byFeed(feed: string): SubscriptionState | undefined {
+    return this.feeds.get(feed);
+  }
+
+  /** The subscription itself, or the one that it was merged into. */
+  current(subscription: SubscriptionState): SubscriptionState {
+    let current = subscription;
+    for (let next = this.#merged.get(current); next; next = this.#merged.get(current)) current = next;
+    return current;
+  }
+
+  /** The one timestamp of all changes to a subscription in this transaction (P1). */
+  timestamp(subscription: SubscriptionState): number {
+    const given = this.#timestamps.get(subscription) ?? this.counters.nextTimestamp();
+    this.#timestamps.set(subscription, given);
+    return given;
+  }
+
+  /** Creates a subscription that is subscribed. */
+  create(feed_url: string, guid: string): SubscriptionState {
+    const subscription: SubscriptionState = {
+      id: this.counters.nextSubscription(),
+      feed_url,
+      guid,
+      is_subscribed: true,
+      subscription_changed: 0,
+      guid_changed: null,
+      deleted: null,
+    };
+    subscription.subscription_changed = this.timestamp(subscription);
+    this.#subscriptions.set(subscription.id, subscription);
+    return subscription;
+  }
+
+  /** Cancels the pending deletion of a subscription; false if there is none. */
+  cancelDeletion(subscription: SubscriptionState): boolean {
+    const deletion = this.#pending.get(subscription);
+    if (deletion === undefined) return false;
+    this.cancelled.push(deletion);
+    return this.#pending.delete(subscription);
+  }
+
+  /** Gives all guids and feed URLs of `from` to `into`; `from` is gone. */
+  merge(from: SubscriptionState, into: SubscriptionState): void {
+    this.#merged.set(from, into);
+    for (const state of this.guids.values()) this.#follow(state);
+    for (const [feed, subscription] of this.feeds) if (subscription === from) this.feeds.set(feed, into);
+  }
+
+  // No guid is retired later than its subscription's place in the change feed: the count behind `total` relies on it.
+  #follow(state: GuidState): GuidState {
+    const current = this.current(state.subscription);
+    if (current === state.subscription) return state;
+    state.subscription = current;
+    if (state.retired_at !== null) state.retired_at = Math.min(state.retired_at, this.timestamp(current));
+    return state;
+  }
+
+  /** Ids of stored subscriptions that were merged into others. */
+  mergedIds(): number[] {
+    return [...this.#merged.keys()].filter((from) => this.#before.has(from)).map(({ id }) => id);
+  }
+
+  /** What this transaction changed, in the order of the changes. */
+  changes(): SubscriptionChange[] {
+    const kept = [...this.#timestamps.keys()]
+      .filter((subscription) => !this.#merged.has(subscription))
+      .map((after) => ({ before: this.#before.get(after) ?? null, after, merged_into: null }));
+    const merged = [...this.#merged.keys()]
+      .filter((from) => this.#before.has(from))
+      .map((from) => ({ before: this.#before.get(from) ?? null, after: null, merged_into: this.current(from) }));
+    return [...merged, ...kept];
+  }
+
+  /** Subscriptions to write, each with the timestamp of its change. */
+  changedSubscriptions(): { subscription: SubscriptionState; changed_at: number }[] {
+    return [...this.#timestamps]
+      .filter(([subscription]) => !this.#merged.has(subscription))
+      .map(([subscription, changed_at]) => ({ subscription, changed_at }));
+  }
+
+  /** Guids to write. */
+  changedGuids(): StoredRows["guids"] {
+    const stored = new Map(this.#stored.guids.map((row) => [row.guid, row]));
+    return [...this.guids]
+      .map(([guid, { subscription, retired_at }]) => ({ guid, subscription: subscription.id, retired_at }))
+      .filter(({ guid, subscription, retired_at }) => {
+        const before = stored.get(guid);
+        return before?.subscription !== subscription || before.retired_at !== retired_at;
+      });
+  }
+
+  /** Feed URLs to write, by their hash. */
+  changedFeeds(): StoredRows["feeds"] {
+    const stored = new Map(this.#stored.feeds.map((row) => [row.feed, row.subscription]));
+    return [...this.feeds]
+      .map(([feed, { id }]) => ({ feed, subscription: id }))
+      .filter(({ feed, subscription }) => stored.get(feed) !== subscription);
+  }
+}

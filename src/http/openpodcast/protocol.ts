@@ -1,0 +1,59 @@
+// The Open Podcast API: its routes at / and at /v1.
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Hono } from "hono";
+import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import type { HttpEnv } from "../env.ts";
+import type { Protocol, Shared } from "../protocol.ts";
+import { allowAnyOrigin } from "./cors.ts";
+import { serveDeletions } from "./deletions.ts";
+import { invalidInput, respondToError } from "./errors.ts";
+import { DOCUMENT } from "./openapi.ts";
+import { serveSubscriptions } from "./subscriptions.ts";
+
+export const openPodcast: Protocol = {
+  owns: () => true,
+  mount(http, app, shared) {
+    const api = createApi(app, shared);
+    http.route("/", api);
+    http.route("/v1", api);
+  },
+  respondToError,
+};
+
+function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
+  const api = new OpenAPIHono<HttpEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidInput(result.error);
+    },
+  });
+  for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) {
+    api.use(path, allowAnyOrigin);
+  }
+  serveSubscriptions(api, app, shared);
+  serveDeletions(api, app, shared);
+  let document: object | undefined;
+  api.get("/openapi.json", (c) => {
+    document ??= api.getOpenAPI31Document(DOCUMENT);
+    return c.json(document);
+  });
+  api.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  refuseOtherMethods(api);
+  return api;
+}
+
+// Another method on a known path is 405, with the methods that the path has (RFC 9110 section 15.5.6).
+function refuseOtherMethods(api: Hono<HttpEnv>): void {
+  const methods = new Map<string, Set<string>>();
+  for (const { path, method } of api.routes) {
+    if (method === "ALL") continue;
+    const known = methods.get(path) ?? new Set();
+    methods.set(path, known.add(method));
+    if (method === "GET") known.add("HEAD");
+  }
+  for (const [path, known] of methods) {
+    api.all(path, () => {
+      throw new DomainError("method_not_allowed", "Method not allowed", { allow: [...known] });
+    });
+  }
+}

@@ -1,0 +1,36 @@
+// Who does something: the user whose data it is, by which credential or command, and what that may do.
+import { DomainError } from "../errors.ts";
+import type { Context } from "./context.ts";
+import { requireUser } from "./users.ts";
+
+export type Scope = "read" | "write";
+
+export interface Actor {
+  user_id: string;
+  kind: "token" | "session" | "admin" | "worker";
+  /** The credential's id; null for commands and the worker. */
+  id: string | null;
+  /** What the credential or command is called now. */
+  label: string | null;
+  /** The device that an app named. */
+  device: string | null;
+  /** Write includes read. */
+  scope: Scope;
+}
+
+/** @throws DomainError "unauthorized" if the actor may only read */
+export function requireWrite({ scope }: Actor): void {
+  if (scope === "write") return;
+  throw new DomainError("unauthorized", "The token may only read", { challenge: "insufficient_scope" });
+}
+
+/** An admin who acts for a user by a command. @throws DomainError "not_found" if there is no such user */
+export async function actAsAdmin(context: Context, user: string, label: string): Promise<Actor> {
+  const { id } = await requireUser(context, user);
+  return { user_id: id, kind: "admin", id: null, label, device: null, scope: "write" };
+}
+
+/** The deletion worker, on one user's data. */
+export function actAsWorker(user_id: string): Actor {
+  return { user_id, kind: "worker", id: null, label: null, device: null, scope: "write" };
+}

@@ -1,0 +1,62 @@
+// Statements on the change feed: a user's subscriptions in the order of their changes.
+import { sql } from "kysely";
+import type { Owner } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+/** Subscriptions in the order of the change feed, from the timestamp `from` on. */
+export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .select([
+      "id",
+      "feed_url",
+      "guid",
+      "is_subscribed",
+      "subscription_changed",
+      "guid_changed",
+      "deleted",
+      "changed_at",
+    ])
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">=", p.from)
+    .orderBy("changed_at")
+    .limit(p.limit),
+);
+
+/** How many subscriptions changed after `since`. */
+export const countChanged = statement((db, p: Owner & { since: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .select((row) => row.fn.countAll<number>().as("count"))
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">", p.since),
+);
+
+/** How many guids were retired after `since`, and of how many subscriptions. */
+export const countRetired = statement((db, p: Owner & { since: number }) =>
+  db
+    .selectFrom("guids")
+    .select((row) => [
+      row.fn.countAll<number>().as("guids"),
+      row.fn.count<number>("subscription").distinct().as("subscriptions"),
+    ])
+    .where("user_id", "=", p.user_id)
+    .where("retired_at", ">", p.since),
+);
+
+/** The position of the item after `offset` others, in a feed that has a subscription once for each retired guid. */
+export const findPosition = statement((db, p: Owner & { since: number; offset: number }) =>
+  db
+    .selectFrom("subscriptions as s")
+    .leftJoin("guids as g", (join) =>
+      join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
+    )
+    .select(["s.changed_at", "g.guid as retired"])
+    // With `=` in a join, SQLite prepares the statement at each execution, which doubles its cost.
+    .where("s.user_id", "in", [p.user_id])
+    .where("s.changed_at", ">", p.since)
+    .orderBy("s.changed_at")
+    .orderBy("g.guid")
+    .limit(sql.lit(1))
+    .offset(p.offset),
+);

@@ -1,0 +1,25 @@
+// Subscriptions that tests add by the service, without HTTP.
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import type { Context } from "../../src/services/context.ts";
+import { addSubscriptions } from "../../src/services/subscriptions.ts";
+
+/** An actor that may do everything to one user's data. */
+export const actorOf = (user_id: string): Actor => ({
+  user_id,
+  kind: "admin",
+  id: null,
+  label: "test",
+  device: null,
+  scope: "write",
+});
+
+/** Subscribes a user to feeds in one transaction. */
+export function addFeeds(context: Context, user_id: string, feed_urls: string[]) {
+  const items = feed_urls.map((feed_url) => {
+    const feed = readFeedUrl(feed_url);
+    if ("message" in feed) throw new Error(`${feed_url}: ${feed.message}`);
+    return { feed, guid: null };
+  });
+  return addSubscriptions(context, actorOf(user_id), items);
+}
