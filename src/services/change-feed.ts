@@ -22,12 +22,12 @@ export interface ChangeQuery {
 }
 
 /** A subscription, under the guid by which an app may know it. */
-export interface ChangedItem {
+interface ChangedItem {
   row: ChangedRow;
   guid: string;
 }
 
-export type ChangedRow = Awaited<ReturnType<typeof listChanged>>[number];
+type ChangedRow = Awaited<ReturnType<typeof listChanged>>[number];
 
 export interface ChangePage {
   /** Items on all pages. */

@@ -115,7 +115,7 @@ async function waitingDeletion(clock: Clock, seconds: number, pause: string) {
   const { body } = await server.request(token, "POST", "/subscriptions", feed);
   sql(
     podkeep,
-    "create trigger refuse before update of deleted on subscriptions begin select raise(abort, 'refused'); end",
+    "create trigger refuse before update of deleted on subscriptions when (new.deleted is not null) begin select raise(abort, 'refused'); end",
   );
   await server.request(token, "DELETE", `/subscriptions/${body.success[0].guid}`);
   while (!server.log().includes("deletion failed")) await Bun.sleep(10);

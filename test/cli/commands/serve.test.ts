@@ -119,7 +119,9 @@ test("a failed deletion is retried by a command and carried out by the running s
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
   const headers = { Authorization: `Bearer ${token}` };
   const sqlite = new Sqlite(join(program.data, "podkeep.db"));
-  sqlite.run("create trigger refuse before update of deleted on subscriptions begin select raise(abort, 'no'); end");
+  sqlite.run(
+    "create trigger refuse before update of deleted on subscriptions when (new.deleted is not null) begin select raise(abort, 'no'); end",
+  );
   const { guid } = sqlite.query<{ guid: string }, []>("select guid from subscriptions").get() ?? { guid: "" };
   await fetch(`${server.address}/subscriptions/${guid}`, { method: "DELETE", headers });
   const becomes = async (status: string) => {
