@@ -69,6 +69,16 @@ test("every link between the documents leads to a file and a heading", async () 
   expect(broken).toEqual([]);
 });
 
+test("every source file that the documents name exists", async () => {
+  const missing: string[] = [];
+  for (const file of ["CONTRIBUTING.md", ...new Glob("docs/*.md").scanSync(root)]) {
+    for (const [, path = ""] of (await read(file)).matchAll(/`((?:bench|cli|scripts|src|test)\/[\w./-]+)`/g)) {
+      if (!existsSync(join(root, path))) missing.push(`${file}: ${path}`);
+    }
+  }
+  expect(missing).toEqual([]);
+});
+
 /** The anchors of a document's headings, as GitHub makes them. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...text.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#+ (.*)$/gm)];
