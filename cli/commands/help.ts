@@ -1,4 +1,4 @@
-// `podkeep help`: how to use a command, or one of the guides.
+// `podkeep help`: help of commands, and the guides.
 import { Argument, type Command } from "commander";
 import { defaultOf, envNameOf, Settings, settingNames } from "../../src/config/settings.ts";
 import { layTable, printResult } from "../terminal/output.ts";
@@ -32,7 +32,7 @@ const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
   },
 };
 
-/** Comes last, for it knows the commands that are there. */
+/** Add it last: its choices are the commands added before. */
 export function addHelpCommand(program: Command): void {
   const names = [...program.commands.map((command) => command.name()), "help"];
   const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(17)}${about}`);
@@ -40,9 +40,9 @@ export function addHelpCommand(program: Command): void {
   program.helpCommand(false);
   const help = program
     .command("help")
-    .description(`Tell how to use a command, or print a guide: ${guides.join(", ")}`)
+    .description(`Show the help of a command, or print a guide: ${guides.join(", ")}`)
     .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...guides]))
-    .argument("[command]", "a command of that command")
+    .argument("[command]", "its subcommand")
     .addHelpText("after", `\nGuides:\n${list.join("\n")}\n\nExample: podkeep help backups`)
     .action(async (topic?: string, inner?: string) => {
       const guide = TOPICS[topic ?? ""];
@@ -52,7 +52,7 @@ export function addHelpCommand(program: Command): void {
     });
 }
 
-/** @throws CommanderError where there is no such command */
+/** @throws CommanderError if there is no such command */
 function find(program: Command, path: (string | undefined)[]): Command {
   let found = program;
   for (const name of path.filter((name) => name !== undefined)) {

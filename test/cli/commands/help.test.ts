@@ -1,4 +1,4 @@
-// What `podkeep help` and `podkeep --version` tell.
+// `podkeep help` and `podkeep --version`.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { version } from "../../../package.json";
 import { openProgram } from "../../support/program.ts";
@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => podkeep.close());
 
-test("the guides are printed as they were written", async () => {
+test("a guide is printed as it is in docs/", async () => {
   for (const [topic, file] of [
     ["sync", "api"],
     ["backups", "operators/backup"],
@@ -30,24 +30,24 @@ test("the settings are listed with their defaults", async () => {
   expect((await podkeep.run(["help", "settings"])).out).toMatch(/^PODKEEP_PORT\t8042\tPort to listen on/m);
 });
 
-test("a command is explained, and so is a command of a command", async () => {
+test("commands and subcommands have help", async () => {
   expect((await podkeep.run(["help", "backup"])).out).toStartWith("Usage: podkeep backup");
   expect((await podkeep.run(["help", "backup", "create"])).out).toStartWith("Usage: podkeep backup create");
 });
 
-test("help itself is explained too", async () => {
+test("help has help", async () => {
   const { code, out } = await podkeep.run(["help", "help"]);
   expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: podkeep help /)]);
 });
 
-test("what there is no help on is a wrong usage, and what there is is told", async () => {
+test("an unknown topic is a usage error that lists the topics", async () => {
   const { code, err } = await podkeep.run(["help", "cooking"]);
   expect([code, err]).toEqual([2, expect.stringContaining("backups")]);
   const inner = await podkeep.run(["help", "user", "cook"]);
   expect([inner.code, inner.err]).toEqual([2, expect.stringContaining("user has no command cook")]);
 });
 
-test("the version of a program that runs from its source says so", async () => {
+test("from source, the version says so", async () => {
   expect((await podkeep.run(["--version"])).out).toBe(`${version} (from source)\n`);
   expect((await podkeep.run(["--version", "--json"])).json).toEqual({ version });
 });
