@@ -9,7 +9,7 @@ import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { stagedFile } from "../db/sqlite/file.ts";
 import { messageOf } from "../errors.ts";
-import { countSubscriptions, listRevoked, renewGuids, renewSubscriptions, renewUsers } from "../store/restore.ts";
+import { countSubscriptions, listRevoked, renewTables } from "../store/restore.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock } from "../store/users.ts";
 import { requireFile, timeInName } from "./backups.ts";
@@ -99,9 +99,7 @@ function renew(database: Database, clock: Clock, { clock: seen, revoked }: Known
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const count = (await countSubscriptions(tx, {}))[0]?.count ?? 0;
     const base = Math.max(clock.now(), own, seen) + MARGIN;
-    await renewSubscriptions(tx, { base });
-    await renewGuids(tx, {});
-    await renewUsers(tx, { clock: base + count, deletions: DELETIONS });
+    await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of revoked) await revokeToken(tx, token);
   });
 }

@@ -1,5 +1,5 @@
 // Kysely queries, compiled once per engine and bound to new values at every execution.
-import type { Compilable, CompiledQuery, Kysely } from "kysely";
+import type { CompiledQuery, Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
 
 type Value = string | number | null;
@@ -19,6 +19,11 @@ export interface Tx {
   execute(query: Query): Promise<unknown[]>;
 }
 
+/** A query of Kysely's builder, or one in its `sql` template. */
+interface Buildable<R> {
+  compile(kysely: Kysely<Schema>): CompiledQuery<R>;
+}
+
 /** Compiled statements by query builder, so by engine. */
 type Plans = WeakMap<Kysely<Schema>, CompiledQuery>;
 
@@ -30,8 +35,8 @@ class Marker {
   ) {}
 }
 
-/** Rows per statement. Up to 16 rows take at most two statements, and no more than 13 sizes stay prepared. */
-const SIZES = [256, 128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
+/** Rows per statement. Up to 16 rows take at most two statements, and at most 12 sizes stay prepared. */
+const SIZES = [128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
 
 // A marker poses as the value it stands for: Kysely passes parameters through unread.
 function markers<T extends Values>(row?: number): T {
@@ -47,17 +52,17 @@ function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): Que
   return { sql: plan.sql, parameters };
 }
 
-async function run<R>(tx: Tx, plans: Plans, build: () => Compilable<R>, values: Values, rows: readonly Values[]) {
+async function run<R>(tx: Tx, plans: Plans, build: () => Buildable<R>, values: Values, rows: readonly Values[]) {
   let plan = plans.get(tx.kysely);
   if (!plan) {
-    plan = build().compile();
+    plan = build().compile(tx.kysely);
     plans.set(tx.kysely, plan);
   }
   return (await tx.execute(bind(plan, values, rows))) as R[];
 }
 
 /** Makes a function that runs one query. `build` is called once per engine; its `p` gives a marker for each value. */
-export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P) => Compilable<R>) {
+export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P) => Buildable<R>) {
   const plans: Plans = new WeakMap();
   return (tx: Tx, values: P): Promise<R[]> => run(tx, plans, () => build(tx.kysely, markers<P>()), values, []);
 }
@@ -67,7 +72,7 @@ export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P)
  * few statements as SIZES allow, one after the other.
  */
 export function bulkStatement<P extends Values, Row extends Values, R>(
-  build: (db: Kysely<Schema>, p: P, rows: Row[]) => Compilable<R>,
+  build: (db: Kysely<Schema>, p: P, rows: Row[]) => Buildable<R>,
 ) {
   const plans = new Map(SIZES.map((size): [number, Plans] => [size, new WeakMap()]));
   return async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {

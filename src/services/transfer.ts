@@ -4,11 +4,11 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { DomainError } from "../errors.ts";
-import { listUsersAfter, tables } from "../store/transfer.ts";
+import { listUsersAfter, type Row, transfers } from "../store/transfer.ts";
 import { countUsers, readClock } from "../store/users.ts";
 
 /** All that belongs to one user: table by table, row by row in the order of their keys. */
-type Belongings = Record<string, string | number | null>[][];
+type Belongings = Row[][];
 
 export interface Copied {
   /** Rows by table. */
@@ -71,11 +71,11 @@ async function copyUsers(from: Database, to: Database, report: Report): Promise<
     await writeUser(to, user_id, belongings);
     return belongings;
   });
-  const counts: Record<string, number> = Object.fromEntries(tables.map(({ name }) => [name, 0]));
+  const counts: Record<string, number> = Object.fromEntries(transfers.map(({ name }) => [name, 0]));
   const hash = new Bun.CryptoHasher("sha256");
   await walk(from, "verifying", report, compare, (belongings) => {
     hash.update(JSON.stringify(belongings));
-    for (const [index, { name }] of tables.entries())
+    for (const [index, { name }] of transfers.entries())
       counts[name] = (counts[name] ?? 0) + (belongings[index]?.length ?? 0);
   });
   if ((await usersIn(to)) !== counts["users"])
@@ -112,13 +112,13 @@ const hasUser = async (database: Database, id: string) =>
 function readUser(database: Database, user_id: string): Promise<Belongings> {
   return database.read(async (tx) => {
     const belongings: Belongings = [];
-    for (const table of tables) belongings.push(await table.list(tx, { user_id }));
+    for (const table of transfers) belongings.push(await table.list(tx, { user_id }));
     return belongings;
   });
 }
 
 function writeUser(database: Database, user_id: string, belongings: Belongings): Promise<void> {
   return database.write(async (tx) => {
-    for (const [index, table] of tables.entries()) await table.insert(tx, {}, belongings[index] ?? []);
+    for (const [index, table] of transfers.entries()) await table.insert(tx, {}, belongings[index] ?? []);
   }, user_id);
 }

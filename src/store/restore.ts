@@ -1,5 +1,7 @@
-// Statements that renew what clients may have seen, after an older state took its place.
-import { statement } from "../db/statement.ts";
+// Statements that renew what apps may have seen, after a backup took the place of later data.
+import { type RawBuilder, sql } from "kysely";
+import { statement, type Tx } from "../db/statement.ts";
+import { type Column, type Table, tables } from "../db/tables.ts";
 
 export const countSubscriptions = statement((db) =>
   db.selectFrom("subscriptions").select((row) => row.fn.countAll<number>().as("count")),
@@ -9,61 +11,58 @@ export const listRevoked = statement((db) =>
   db.selectFrom("tokens").select(["id", "revoked_at"]).where("revoked_at", "is not", null),
 );
 
-/** Gives every subscription a stamp of its own past `base`, in the order of the change feed. */
-export const renewSubscriptions = statement((db, p: { base: number }) =>
-  db
-    .updateTable("subscriptions")
-    .from((from) =>
-      from
-        .selectFrom("subscriptions")
-        .select(["user_id", "id"])
-        .select((row) =>
-          row(
-            row.fn.agg<number>("row_number").over((over) => over.partitionBy("user_id").orderBy("changed_at")),
-            "+",
-            p.base,
-          ).as("stamp"),
-        )
-        .as("renewed"),
-    )
-    .whereRef("subscriptions.user_id", "=", "renewed.user_id")
-    .whereRef("subscriptions.id", "=", "renewed.id")
-    .set((row) => {
-      const stamp = row.ref("renewed.stamp");
-      const unless = (column: "guid_changed" | "deleted") =>
-        row.case().when(`subscriptions.${column}`, "is", null).then(null).else(stamp).end();
-      return {
-        changed_at: stamp,
-        subscription_changed: row
-          .case()
-          .when("subscriptions.deleted", "is", null)
-          .then(stamp)
-          .else(row.ref("subscriptions.subscription_changed"))
-          .end(),
-        guid_changed: unless("guid_changed"),
-        deleted: unless("deleted"),
-      };
-    }),
-);
+/** The renewed timestamps begin after `base` and end at `clock`; `ids` is added to counters. */
+type Renewal = { base: number; clock: number; ids: number };
 
-/** Retires every former guid anew, at its subscription's stamp. */
-export const renewGuids = statement((db) =>
-  db
-    .updateTable("guids")
-    .set((row) => ({
-      retired_at: row
-        .selectFrom("subscriptions")
-        .select("subscriptions.changed_at")
-        .whereRef("subscriptions.user_id", "=", "guids.user_id")
-        .whereRef("subscriptions.id", "=", "guids.subscription"),
-    }))
-    .where("retired_at", "is not", null),
-);
+type AnyTable = Table<Record<string, unknown>>;
 
-/** Moves every clock past the stamps that were given out, and deletion ids past those that clients may ask for. */
-export const renewUsers = statement((db, p: { clock: number; deletions: number }) =>
-  db.updateTable("users").set((row) => ({
-    clock: p.clock,
-    last_deletion: row("last_deletion", "+", p.deletions),
-  })),
-);
+const NEW = sql.ref("renewed.timestamp");
+
+/** The new value of a column; null if it stays. */
+function newValue(name: string, column: string, kind: Column, p: Renewal): RawBuilder<unknown> | null {
+  const old = sql.ref(`${name}.${column}`);
+  const values: Record<Column, RawBuilder<unknown> | null> = {
+    value: null,
+    place: NEW,
+    timestamp: sql`case when ${old} is null then null else ${NEW} end`,
+    "timestamp unless deleted": sql`case when ${sql.ref(`${name}.deleted`)} is null then ${NEW} else ${old} end`,
+    clock: sql`${p.clock}`,
+    counter: sql`${old} + ${p.ids}`,
+  };
+  return values[kind];
+}
+
+/** The new timestamp of each row: after `base` in the order of its place, or its subscription's. */
+function newTimestamps(name: string, { owner, key, columns }: AnyTable, p: Renewal): RawBuilder<unknown> {
+  const place = Object.keys(columns).find((column) => columns[column] === "place");
+  if (place) {
+    const keys = sql.join(key.map((column) => sql.ref(column)));
+    const joined = key.map((column) => sql`${sql.ref(`${name}.${column}`)} = ${sql.ref(`renewed.${column}`)}`);
+    return sql`from (
+      select ${keys}, row_number() over (partition by ${sql.ref(owner)} order by ${sql.ref(place)}) + ${p.base} as timestamp
+      from ${sql.table(name)}) as renewed
+      where ${sql.join(joined, sql` and `)}`;
+  }
+  return sql`from (select user_id, id, changed_at as timestamp from subscriptions) as renewed
+    where ${sql.ref(`${name}.user_id`)} = renewed.user_id and ${sql.ref(`${name}.subscription`)} = renewed.id`;
+}
+
+function renewalOf([name, table]: [string, AnyTable]) {
+  return statement((_, p: Renewal) => {
+    const changed = Object.entries(table.columns).flatMap(([column, kind]) => {
+      const value = newValue(name, column, kind, p);
+      return value ? [sql`${sql.ref(column)} = ${value}`] : [];
+    });
+    const timed = Object.values(table.columns).some((kind) => kind === "place" || kind.startsWith("timestamp"));
+    return sql<never>`update ${sql.table(name)} set ${sql.join(changed)} ${timed ? newTimestamps(name, table, p) : sql``}`;
+  });
+}
+
+const renewals = Object.entries<AnyTable>(tables)
+  .filter(([, { columns }]) => Object.values(columns).some((kind) => kind !== "value"))
+  .map(renewalOf);
+
+/** Renews every table, in the order in which they refer to one another. */
+export async function renewTables(tx: Tx, values: Renewal): Promise<void> {
+  for (const renew of renewals) await renew(tx, values);
+}

@@ -1,0 +1,94 @@
+// Each table once: its owner, key and columns. `podkeep copy` and `podkeep backup restore` are driven by it.
+import type { Schema } from "./schema.ts";
+
+/**
+ * What a column holds, and so what a restore does with it.
+ * - value: stays as it is
+ * - place: the timestamp of the row's last change, unique per user; renewed in the same order
+ * - timestamp: a time on the user's clock; becomes the row's new place, or that of the row's subscription
+ * - timestamp unless deleted: the same, but it stays in a row whose `deleted` is set
+ * - clock: the last timestamp given out; moves past all renewed ones
+ * - counter: the last id given out that apps may know; moves on, so that no id is used twice
+ */
+export type Column = "value" | "place" | "timestamp" | "timestamp unless deleted" | "clock" | "counter";
+
+export interface Table<Row> {
+  /** The column with the user's id. */
+  owner: keyof Row;
+  /** The primary key. */
+  key: readonly (keyof Row)[];
+  /** All columns; a table without this list, or with an incomplete one, does not compile. */
+  columns: Record<keyof Row, Column>;
+}
+
+/** All tables, each after those that it refers to. */
+export const tables = {
+  users: {
+    owner: "id",
+    key: ["id"],
+    columns: {
+      id: "value",
+      name: "value",
+      clock: "clock",
+      last_subscription: "value",
+      last_deletion: "counter",
+      created_at: "value",
+    },
+  },
+  tokens: {
+    owner: "user_id",
+    key: ["id"],
+    columns: {
+      id: "value",
+      user_id: "value",
+      label: "value",
+      scope: "value",
+      hash: "value",
+      created_at: "value",
+      expires_at: "value",
+      last_used_at: "value",
+      revoked_at: "value",
+    },
+  },
+  subscriptions: {
+    owner: "user_id",
+    key: ["user_id", "id"],
+    columns: {
+      user_id: "value",
+      id: "value",
+      feed_url: "value",
+      guid: "value",
+      is_subscribed: "value",
+      subscription_changed: "timestamp unless deleted",
+      guid_changed: "timestamp",
+      deleted: "timestamp",
+      changed_at: "place",
+    },
+  },
+  guids: {
+    owner: "user_id",
+    key: ["user_id", "guid"],
+    columns: { user_id: "value", guid: "value", subscription: "value", retired_at: "timestamp" },
+  },
+  feeds: {
+    owner: "user_id",
+    key: ["user_id", "feed"],
+    columns: { user_id: "value", feed: "value", subscription: "value" },
+  },
+  deletions: {
+    owner: "user_id",
+    key: ["user_id", "id"],
+    columns: {
+      user_id: "value",
+      id: "value",
+      subscription: "value",
+      status: "value",
+      cancelled: "value",
+      message: "value",
+      attempts: "value",
+      requested_at: "value",
+      run_after: "value",
+      finished_at: "value",
+    },
+  },
+} as const satisfies { [Name in keyof Schema]: Table<Schema[Name]> };
