@@ -11,7 +11,7 @@ import { readAnything, type Tx } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
-import { damaged, identityOf, prepareFile, sizeOf } from "./file.ts";
+import { damaged, identityOf, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group-commit.ts";
 import { codeOf, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -40,6 +40,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     const writer = open("synchronous = full", `wal_autocheckpoint = ${LONGEST_LOG}`);
     const { sqlite } = writer;
     const pending = isPending(sqlite, options);
+    // Not at every command: it takes time in proportion to the file.
+    if (use === "server" && !pending) refuseDamaged(sqlite, file);
     await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
     if (pending) await upgradeFile(sqlite, options);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));

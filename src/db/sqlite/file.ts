@@ -1,4 +1,4 @@
-// The database file: where it lies, whether it is ours, and of which schema.
+// The database file: whether it is ours, its schema version, and whether it is damaged.
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,16 +6,24 @@ import { DomainError, messageOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
 
-/** Where a restored database is made ready, beside the one whose place it will take. */
+/** "podk", in the file's header. */
+export const APPLICATION_ID = 0x706f646b;
+
+export const DIALECT: Dialect = { text: "text", tableOptions: "without rowid", dropsConstraints: false };
+
+/** Bytes up to which refuseDamaged() checks a file. */
+const QUICKLY_CHECKED = 32 * 1024 * 1024;
+
+/** Where a restore prepares the database that will replace this one. */
 export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");
 
 /**
- * Makes the file and its folder where they are missing, for their owner alone. SQLite gives its companion files the
- * mode of the database.
+ * Creates the file and its directory if they are missing, for their owner only. SQLite gives its other files the mode
+ * of the database.
  * @throws DomainError "config"
  */
 export function prepareFile(file: string): void {
-  // An empty database in its place would look as if everything were lost.
+  // A new, empty database would look as if all data were lost.
   if (!existsSync(file) && existsSync(dirname(stagedFile(file)))) {
     throw new DomainError("config", "A restore was interrupted: run `podkeep backup restore` again");
   }
@@ -23,33 +31,28 @@ export function prepareFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
-    throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("config", `The data directory can't be used: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** What tells a file from every other one; null where there is none. */
+/** Device and inode, which distinguish a file from every other; null if it is missing. */
 export function identityOf(file: string): string | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found ? `${found.dev}:${found.ino}` : null;
 }
 
-/** In bytes; 0 where there is no such file. */
+/** In bytes; 0 if the file is missing. */
 export const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
-/** "podk": tells our files from those of other programs. */
-export const APPLICATION_ID = 0x706f646b;
-
-export const DIALECT: Dialect = { text: "text", tableOptions: "without rowid", dropsConstraints: false };
-
-/** The first column of the first row; null where there is none. */
+/** The first column of the first row; null if there is none. */
 export function firstValue(sqlite: Sqlite, sql: string): unknown {
   return Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0] ?? null;
 }
 
-/** False for a database of another program, and for one that nothing was written to yet. */
+/** False for a database of another program, and for an empty one. */
 export const isOurs = (sqlite: Sqlite) => firstValue(sqlite, "pragma application_id") === APPLICATION_ID;
 
-/** Names of the migrations that the file holds. */
+/** Names of the migrations that were applied to the file, oldest first. */
 export function appliedMigrations(sqlite: Sqlite): string[] {
   return sqlite
     .query<{ name: string }, []>(`select name from ${MIGRATION_TABLE} order by name`)
@@ -57,14 +60,14 @@ export function appliedMigrations(sqlite: Sqlite): string[] {
     .map((row) => row.name);
 }
 
-/** Reads everything and tells what is damaged; null where nothing is. */
+/** Reads everything. Returns the first damage that it finds, or null. */
 export function damageIn(sqlite: Sqlite): string | null {
   const found = firstValue(sqlite, "pragma integrity_check(1)");
   if (found !== "ok") return String(found);
-  return firstValue(sqlite, "pragma foreign_key_check") === null ? null : "there are rows that belong to nobody";
+  return firstValue(sqlite, "pragma foreign_key_check") === null ? null : "it has rows without a user or subscription";
 }
 
-/** Tells what is damaged in a file that others may be using; null where nothing is. */
+/** As damageIn(), for a file that other processes may use. */
 export function findDamage(file: string): string | null {
   const sqlite = new Sqlite(file, { readwrite: true });
   try {
@@ -75,6 +78,13 @@ export function findDamage(file: string): string | null {
   }
 }
 
-/** The error for a database that can't be read whole. */
+/** Reads all pages, but not all indexes, of a file up to QUICKLY_CHECKED. @throws DomainError "config" if it is damaged */
+export function refuseDamaged(sqlite: Sqlite, file: string): void {
+  if (sizeOf(file) > QUICKLY_CHECKED) return;
+  const found = firstValue(sqlite, "pragma quick_check(1)");
+  if (found !== "ok") throw damaged(file, String(found));
+}
+
+/** The error for a file that can't be read whole. */
 export const damaged = (file: string, what: string, cause?: unknown) =>
   new DomainError("config", `${file} is damaged (${what}): restore a backup`, { cause });

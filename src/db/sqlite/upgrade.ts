@@ -1,4 +1,4 @@
-// Bringing a file of an older podkeep up to date: never under a running server, and never without a backup.
+// Migration of a database file: never under a running server, and never without a backup.
 import type { Database as Sqlite } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,11 +9,8 @@ import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../m
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
 import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
-import { APPLICATION_ID, appliedMigrations, DIALECT, damaged, firstValue, isOurs, sizeOf } from "./file.ts";
+import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseDamaged, sizeOf } from "./file.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
-
-/** Bytes up to which a server checks the whole file when it starts. */
-const CHECKED_AT_START = 32 * 1024 * 1024;
 
 export interface UpgradeOptions {
   file: string;
@@ -21,37 +18,36 @@ export interface UpgradeOptions {
   busy_timeout: number;
   migrate: Migrating;
   use: DirectoryUse;
-  /** Folder for the backup that is made before a migration; null to make none. */
+  /** Directory of the backup that is made before a migration; null to make none. */
   backup_dir: string | null;
 }
 
 /**
- * Tells whether the file lacks migrations, or is new; reads alone, so that a file that is not ours stays as it was.
- * @throws DomainError "config" where it is not ours, damaged, or of a newer program
+ * Whether the file is new or lacks migrations. Only reads, so that a file that is not ours stays as it was.
+ * @throws DomainError "config" if it is not ours or from a newer program
  */
-export function isPending(sqlite: Sqlite, { file, use, migrate: migrating }: UpgradeOptions): boolean {
+export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeOptions): boolean {
   const lacks = (applied: string[]) => pendingMigrations(applied, DIALECT, migrating).length > 0;
   if (sizeOf(file) === 0) return lacks([]);
-  if (!isOurs(sqlite)) {
-    if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return lacks([]);
-    throw new DomainError("config", `${file} is not a database of podkeep`);
-  }
-  // Commands and completion start quickly; `podkeep doctor` checks the whole file.
-  if (use !== "command" && sizeOf(file) <= CHECKED_AT_START) {
-    const found = firstValue(sqlite, "pragma quick_check(1)");
-    if (found !== "ok") throw damaged(file, String(found));
-  }
-  return lacks(appliedMigrations(sqlite));
+  if (isOurs(sqlite)) return lacks(appliedMigrations(sqlite));
+  if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return lacks([]);
+  throw new DomainError("config", `${file} is not a podkeep database`);
 }
 
-/** Brings the file up to this program's schema, with a backup of what was there. @throws DomainError "config" */
+/**
+ * Brings the file to this program's schema, after a backup.
+ * @throws DomainError "config" if it is damaged, no backup can be made, or the migration fails; then it stays as it was
+ */
 export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Promise<void> {
   const { file, busy_timeout, use, backup_dir } = options;
-  const unlock = use === "command" ? await waitForFolder(dirname(file), busy_timeout) : null;
+  const unlock = use === "command" ? await lockForUpgrade(dirname(file), busy_timeout) : null;
   try {
-    // Another process may have done it meanwhile.
+    // Another process may have migrated it since.
     if (!isPending(sqlite, options)) return;
-    if (isOurs(sqlite) && backup_dir !== null) backUpBefore(file, backup_dir);
+    if (isOurs(sqlite)) {
+      refuseDamaged(sqlite, file);
+      if (backup_dir !== null) backUpBefore(file, backup_dir);
+    }
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
     await migrate(kyselyOn(sqlite), DIALECT, true);
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
@@ -70,11 +66,11 @@ function kyselyOn(sqlite: Sqlite): Kysely<Schema> {
   return new Kysely<Schema>({ dialect: new BunSqliteDialect({ database }) });
 }
 
-// No command changes the schema under a running server; two commands at a new folder take turns.
-async function waitForFolder(folder: string, timeout: number): Promise<() => void> {
+// Commands never change the schema under a running server. Two commands on a new directory take turns.
+async function lockForUpgrade(directory: string, timeout: number): Promise<() => void> {
   for (const end = performance.now() + timeout; ; await Bun.sleep(20)) {
     try {
-      return lockDirectory(folder, "server");
+      return lockDirectory(directory, "server");
     } catch (error) {
       if (performance.now() < end) continue;
       throw new DomainError("config", "A server of an older version is running: stop it first", {
@@ -84,7 +80,7 @@ async function waitForFolder(folder: string, timeout: number): Promise<() => voi
   }
 }
 
-// One that was left by a migration that failed is replaced.
+// Replaces the backup that a failed migration left.
 function backUpBefore(file: string, backup_dir: string): void {
   const to = join(backup_dir, `podkeep-before-${SCHEMA_VERSION}.db`);
   try {

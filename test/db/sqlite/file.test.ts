@@ -4,10 +4,12 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openApp } from "../../../src/app.ts";
+import { migrateDatabase, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
+import type { DirectoryUse } from "../../../src/db/sqlite/directory-lock.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
+import { anyUser } from "../../../src/store/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
 
 let folder: string;
@@ -19,7 +21,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (data_dir = folder) => openApp(readConfig({ data_dir }, {}).config);
+const configOf = (data_dir = folder) => readConfig({ data_dir }, {}).config;
+const open = (data_dir = folder, use: DirectoryUse = "command") => openApp(configOf(data_dir), { use });
 const contents = () => Bun.SHA256.hash(readFileSync(file), "hex");
 
 /** A database of ours with something in it, on which `change` was run. */
@@ -35,9 +38,9 @@ async function makeOurs(change?: string) {
   sqlite.close();
 }
 
-async function expectRefused(message: string) {
+async function expectRefused(message: string, opening: () => Promise<unknown> = open) {
   const before = contents();
-  await expect(open()).rejects.toMatchObject({ code: "config", message: expect.stringContaining(message) });
+  await expect(opening()).rejects.toMatchObject({ code: "config", message: expect.stringContaining(message) });
   expect(contents()).toBe(before);
 }
 
@@ -89,6 +92,20 @@ test("a file that can't be opened as a database is not kept open: a failing disk
   expect(readdirSync("/proc/self/fd").filter((fd) => inode(fd) === ino)).toEqual([]);
 });
 
+/** Overwrites the last page, which belongs to an index or a table of subscriptions. */
+function damage() {
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xa5, bytes.length - 4096));
+}
+
+test("commands don't check the whole file", async () => {
+  await makeOurs();
+  damage();
+  const app = await open();
+  expect(await app.database.read((tx) => anyUser(tx, {}))).toHaveLength(1);
+  await app.close();
+});
+
 describe("is refused and left as it was:", () => {
   test("a database of a newer program, with both versions named", async () => {
     await makeOurs("insert into podkeep_migration (name, timestamp) values ('9999_future', '')");
@@ -99,7 +116,7 @@ describe("is refused and left as it was:", () => {
     const sqlite = new Sqlite(file);
     sqlite.run("create table songs (title text)");
     sqlite.close();
-    await expectRefused(`${file} is not a database of podkeep`);
+    await expectRefused(`${file} is not a podkeep database`);
   });
 
   test("a database of another program in WAL mode", async () => {
@@ -107,7 +124,7 @@ describe("is refused and left as it was:", () => {
     sqlite.run("pragma journal_mode = wal");
     sqlite.run("create table songs (title text)");
     sqlite.close();
-    await expectRefused(`${file} is not a database of podkeep`);
+    await expectRefused(`${file} is not a podkeep database`);
   });
 
   test("a file that is no database", async () => {
@@ -115,18 +132,23 @@ describe("is refused and left as it was:", () => {
     await expectRefused(`${file} can't be opened as a database`);
   });
 
-  test("a damaged database", async () => {
+  test("a damaged database, by the server", async () => {
     await makeOurs();
-    const bytes = readFileSync(file);
-    bytes.fill(0xa5, 8192, bytes.length - 8192);
-    writeFileSync(file, bytes);
-    await expectRefused("is damaged");
+    damage();
+    await expectRefused("is damaged", () => open(folder, "server"));
+  });
+
+  test("a damaged database, by `podkeep migrate`", async () => {
+    await makeOurs(`delete from podkeep_migration where name = '${SCHEMA_VERSION}'`);
+    damage();
+    await expectRefused("is damaged", () => migrateDatabase(configOf()));
   });
 
   test("a database that was cut off", async () => {
     await makeOurs();
     writeFileSync(file, readFileSync(file).subarray(0, 10_000));
-    await expectRefused(file);
+    await expectRefused("is damaged");
+    await expectRefused("is damaged", () => open(folder, "server"));
   });
 
   test("a folder where the file should be, and a file where the folder should be", async () => {
