@@ -134,7 +134,7 @@ describe("checking one", () => {
       (file) => change(file, "insert into podkeep_migration values ('9999_x', '')"),
       /newer podkeep/,
     ],
-    ["with rows that belong to nobody", (file) => change(file, "delete from users"), /belong to nobody/],
+    ["with rows of no user", (file) => change(file, "delete from users"), /rows without a user/],
     [
       "with a value that can't be",
       (file) => change(file, "pragma ignore_check_constraints = on", "update subscriptions set is_subscribed = 7"),
