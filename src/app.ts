@@ -1,4 +1,4 @@
-// The composition root: settings in, services' context and deletion worker out.
+// The composition root: opens the database and puts services and worker together.
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
@@ -13,7 +13,7 @@ export interface App extends Context {
   log: Logger;
   metrics: Metrics | undefined;
   worker: DeletionWorker;
-  /** Lets the worker finish its records, then closes the database. */
+  /** Waits for deletions in progress, then closes the database. */
   close(): Promise<void>;
 }
 
@@ -22,13 +22,13 @@ export interface AppOptions {
   ids?: Ids;
   log?: Logger;
   metrics?: Metrics | undefined;
-  /** Whether this is the folder's one server or one of many commands, which is the default. */
+  /** How the data directory is used; a command by default. */
   use?: DirectoryUse;
 }
 
 /**
- * Opens the database and puts the app together. The worker rests until it is started.
- * @throws DomainError "config" where the database can't be used, "conflict" where another use stands against it
+ * Opens the database and creates the app. The worker does nothing until it is started.
+ * @throws DomainError "config" if the database can't be used, "conflict" if a server or restore uses it
  */
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = options.log ?? silentLogger;
@@ -59,7 +59,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   };
 }
 
-/** Migrates the database, whenever the settings would have that done, and gives its schema version. */
+/** Migrates the database, also if PODKEEP_MIGRATE is "command". @returns its schema version */
 export async function migrateDatabase(config: Config): Promise<string> {
   const app = await openApp({ ...config, migrate: "start" });
   await app.close();

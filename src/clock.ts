@@ -1,4 +1,4 @@
-// Time and randomness, handed in so that tests can bring their own.
+// Clock and random ids, injected so that tests control them.
 
 export interface Clock {
   /** Wall time in Unix milliseconds; may jump in either direction. */

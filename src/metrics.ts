@@ -1,10 +1,10 @@
-// What the program tells whoever measures it. Hooks are called in the midst of work: they are quick and never throw.
+// Hooks for metrics. They are called while requests wait: they must be quick and never throw.
 
 export interface Metrics {
-  /** A request was answered; `route` is the pattern that it matched, and null where there is none. */
+  /** A request was served; `route` is the pattern that it matched, null if none did. */
   answered(request: { method: string; route: string | null; status: number; seconds: number }): void;
-  /** A credential was refused, or an address had failed too often. */
+  /** A credential was refused. */
   unauthorized(reason: string): void;
-  /** This many write transactions became durable with one commit. */
+  /** One commit made this many write transactions durable. */
   committed(transactions: number, seconds: number): void;
 }

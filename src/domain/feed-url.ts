@@ -1,16 +1,16 @@
-// Feed addresses: what is one, which of them are the same, and the guid that follows from one (docs/api.md).
+// Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
 
-/** A feed address that may be subscribed to. */
+/** A valid feed URL. */
 export interface FeedUrl {
-  /** As it was sent, to the letter. */
+  /** Exactly as it was sent. */
   feed_url: string;
-  /** Hash of the feed key: the same for all spellings of one address. */
+  /** Hash of the feed key, the same for all spellings of a URL. */
   hash: string;
-  /** The guid that Podcasting 2.0 computes from the address. */
+  /** The guid that Podcasting 2.0 computes from the URL. */
   computed_guid: string;
 }
 
-/** Why an address is refused. */
+/** Why a feed URL is refused. */
 export interface FeedUrlRefusal {
   message: "No protocol present" | "Only http and https are supported" | "Not a valid URL" | "Too long";
 }
@@ -20,7 +20,7 @@ const LONGEST_FEED_URL = 8192;
 /** https://podcasting2.org/docs/podcast-namespace/tags/guid */
 const PODCAST_NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
-/** Reads a feed address, or tells why it can't be one. */
+/** Reads a feed URL, or says why it is refused. */
 export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
   if (Buffer.byteLength(feed_url) > LONGEST_FEED_URL) return { message: "Too long" };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: URL parsers drop them, so they are refused here
@@ -37,11 +37,11 @@ export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
   };
 }
 
-// The key is cut from the text itself, for URL would rewrite the path and the query.
+// Cut from the text itself, because URL would rewrite the path and the query.
 function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
   if (authority === undefined || rest.startsWith("\\") || !URL.canParse(feed_url)) return null;
-  // URL parsers drop a blank at the end; with it, one feed would be two subscriptions.
+  // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
   if (feed_url.endsWith(" ")) return null;
   const { host } = new URL(feed_url);
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);

@@ -1,24 +1,24 @@
-// Subscription lists as podcast apps exchange them: OPML, read leniently, written strictly.
+// OPML subscription lists, read leniently and written strictly.
 
 import { TextDecoder } from "node:util";
 import { Parser } from "htmlparser2";
 import { z } from "zod";
 
-/** A podcast of the list: its address, and the title it goes by where the file has one. */
+/** A podcast of the list; its title is null if the file has none. */
 export interface OpmlFeed {
   feed_url: string;
   title: string | null;
 }
 
-/** The input cannot be read as OPML. The message is one line and holds no addresses from it: they may be secret. */
+/** The input cannot be read as OPML. The message has no URLs of the file, because they may be secret. */
 export class OpmlError extends Error {
   override name = "OpmlError";
 }
 
-/** In characters; an export of 5,000 feeds has some 1,500,000. */
+/** In characters; an export of 5,000 feeds has about 1,500,000. */
 const MAX_LENGTH = 16 * 1024 * 1024;
 
-/** What XML 1.0 cannot hold, escaped or not. */
+/** Characters that XML 1.0 can't contain, escaped or not. */
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 const attribute = z.string().trim().default("");
@@ -81,15 +81,15 @@ export function readOpml(text: string): OpmlFeed[] {
   return [...feeds.values()];
 }
 
-/** What an outline says; a folder's address is empty. */
+/** A folder's feed URL is empty. */
 function feedOf(attributes: unknown): OpmlFeed {
   const { type, text, title, xmlurl, url } = outlineAttributes.parse(attributes);
   return { feed_url: xmlurl || (type.toLowerCase() === "rss" ? url : ""), title: text || title || null };
 }
 
 /**
- * Writes OPML 2.0, one feed a line, that readOpml reads back as it was. A feed without a title goes by its host name.
- * Addresses are kept to the letter, but for characters that XML cannot hold, which are percent-encoded.
+ * Writes OPML 2.0, one feed per line, so that readOpml reads the same. A feed without a title gets its host name.
+ * Feed URLs are kept exactly, except that characters which XML can't contain are percent-encoded.
  */
 export function writeOpml(feeds: OpmlFeed[], head: { title: string; date_created: string }): string {
   const outlines = feeds.map(({ feed_url, title }) => {
@@ -109,7 +109,7 @@ ${outlines.join("")}  </body>
 `;
 }
 
-/** Tabs and line breaks too become references: in an attribute, readers take the bare ones for spaces. */
+// In an attribute, XML readers turn plain tabs and line breaks into spaces.
 function escaped(text: string): string {
   const markup = Bun.escapeHTML(text.replace(NOT_XML, "\ufffd"));
   return markup.replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,4 +1,4 @@
-// What every service needs: the database, the time, ids and the settings.
+// The context of every service: database, clock, ids, settings.
 import type { Clock, Ids } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
@@ -8,8 +8,8 @@ export interface Context {
   clock: Clock;
   ids: Ids;
   config: Config;
-  /** Called after each commit that may have left work for the deletion worker. */
+  /** Called after each commit that can leave work for the deletion worker. */
   wakeWorker: () => void;
-  /** Tokens whose use is being written down. */
+  /** Tokens whose last use is being written. */
   recording: Set<string>;
 }

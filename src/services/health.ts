@@ -1,7 +1,7 @@
-// Whether the server can do its work.
+// Readiness.
 import type { Context } from "./context.ts";
 
-/** @throws DomainError "unavailable" where the database can't be read, or is no longer the one on disk */
+/** @throws DomainError "unavailable" if the database can't be read, or its file was replaced */
 export function checkReady({ database }: Context): Promise<void> {
   return database.check();
 }

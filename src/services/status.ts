@@ -1,21 +1,21 @@
-// Figures over all users, for those who watch the server.
+// Counts over all users, for monitoring.
 
 import type { DatabaseStatus } from "../db/database.ts";
-import type { Deletion } from "../http/openpodcast/schemas/deletions.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
 import { countUsers } from "../store/users.ts";
 import type { Context } from "./context.ts";
+import type { DeletionStatus } from "./deletions.ts";
 
 export interface Totals extends DatabaseStatus {
   users: number;
   /** Subscriptions that are neither deleted nor unsubscribed. */
   subscriptions: number;
-  deletions: Record<Deletion["status"], number>;
-  /** Seconds since the oldest pending deletion was asked for; 0 where none is pending. */
+  deletions: Record<DeletionStatus, number>;
+  /** Seconds since the oldest pending deletion was requested; 0 if none is pending. */
   oldest_pending: number;
 }
 
-/** Counts what there is. It reads whole tables, so not more often than it is looked at. */
+/** Reads whole tables: call it for each scrape, not for each request. */
 export async function readTotals({ database, clock }: Context): Promise<Totals> {
   const status = await database.status();
   return database.read(async (tx) => {

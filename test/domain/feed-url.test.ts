@@ -1,4 +1,4 @@
-// Feed addresses: which are the same, and the guid that follows from one.
+// Feed URLs: which are the same feed, and the guid computed from one.
 import { describe, expect, test } from "bun:test";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 
@@ -8,8 +8,8 @@ function read(feed_url: string) {
   return feed;
 }
 
-describe("the guid computed from an address", () => {
-  // The examples of the Podcasting 2.0 namespace's description of podcast:guid.
+describe("the guid computed from a URL", () => {
+  // The examples in the Podcasting 2.0 description of podcast:guid.
   const published: [string, string][] = [
     ["https://podnews.net/rss", "9b024349-ccf0-5f69-a609-6b82873eab3c"],
     ["https://mp3s.nashownotes.com/pc20rss.xml", "917393e3-1b1e-5cef-ace4-edaa54e1f810"],
@@ -17,7 +17,7 @@ describe("the guid computed from an address", () => {
   for (const [feed_url, guid] of published) {
     test(`of ${feed_url} is the published one`, () => expect(read(feed_url).computed_guid).toBe(guid));
   }
-  test("does not depend on how the address is spelt", () => {
+  test("does not depend on the spelling of the URL", () => {
     expect(read("http://PODNEWS.net:80/rss//#x").computed_guid).toBe("9b024349-ccf0-5f69-a609-6b82873eab3c");
   });
 });
@@ -67,7 +67,7 @@ describe("are different feeds:", () => {
   }
 });
 
-test("an address is kept to the letter", () => {
+test("a feed URL is kept exactly as it was sent", () => {
   for (const feed_url of ["HTTP://A.example:80/Feed/#x", "https://bücher.example/é ü", "https://a@b@c.example/"]) {
     expect(read(feed_url).feed_url).toBe(feed_url);
   }

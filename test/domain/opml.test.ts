@@ -1,4 +1,4 @@
-// What listeners get from their apps' OPML files, and what they get back.
+// OPML files of real apps, read and written.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ const HEAD = { title: "Subscriptions of alice", date_created: "Sat, 01 Mar 2025 
 const opml = (outlines: string) => `<opml version="2.0"><body>${outlines}</body></opml>`;
 const addresses = (text: string) => readOpml(text).map((feed) => feed.feed_url);
 
-/** The OpmlError that reading ends with; anything else fails the test. */
+/** The OpmlError that reading throws; anything else fails the test. */
 function refusal(text: string): string {
   try {
     readOpml(text);
@@ -40,7 +40,7 @@ describe("reading", () => {
     ]);
   });
 
-  test("folders nested a hundred thousand deep are no obstacle", () => {
+  test("folders nested a hundred thousand deep are read", () => {
     const [open, close] = ['<outline text="f">', "</outline>"].map((tag) => tag.repeat(100_000));
     expect(addresses(opml(`${open}<outline xmlUrl="https://a.example/"/>${close}`))).toEqual(["https://a.example/"]);
   });
@@ -56,7 +56,7 @@ describe("reading", () => {
     expect(readOpml(opml(`<outline text="${written}" xmlUrl="https://a.example/"/>`))[0]?.title).toBe(title);
   });
 
-  test("entities in addresses are resolved once, and a bare ampersand stays", () => {
+  test("entities in URLs are resolved once, and a plain ampersand stays", () => {
     expect(addresses(opml(`<outline xmlUrl=" https://a.example/?x=1&amp;y=%26&z=2&amp;amp;q "/>`))).toEqual([
       "https://a.example/?x=1&y=%26&z=2&amp;q",
     ]);
@@ -79,13 +79,13 @@ describe("reading", () => {
     expect(readOpml(opml(`<outline xmlUrl="https://a.example/"/>`))[0]?.title).toBeNull();
   });
 
-  test("a link that is no feed, and a folder, are no podcasts", () => {
+  test("a link that is not a feed, and a folder, are not podcasts", () => {
     expect(
       readOpml(opml(`<outline type="link" url="https://a.example/"/><outline text="Folder" xmlUrl=" "/>`)),
     ).toEqual([]);
   });
 
-  test("an address that comes twice counts once, with its first title; another spelling is another address", () => {
+  test("a URL that comes twice counts once, with its first title; another spelling is another URL", () => {
     const outline = (title: string, url: string) => `<outline text="${title}" xmlUrl="${url}"/>`;
     const text = opml(
       outline("1", "https://a.example/") + outline("2", "https://a.example/") + outline("3", "https://a.example"),
@@ -96,19 +96,19 @@ describe("reading", () => {
     ]);
   });
 
-  test("byte order mark, DOCTYPE, comments, CDATA, upper-case tags and Windows line ends do no harm", () => {
+  test("byte order mark, DOCTYPE, comments, CDATA, upper-case tags and Windows line ends are accepted", () => {
     const text = `\ufeff<?xml version="1.0"?>\r\n<!DOCTYPE opml [<!ENTITY who "me">]><!-- <opml> -->\r\n<OPML VERSION="1.1">
       <HEAD><TITLE><![CDATA[<outline xmlUrl="https://no.example/"/>]]></TITLE></HEAD>\r\n<BODY>
       <!-- <outline xmlUrl="https://no.example/"/> --><OUTLINE text="By &who;"\r\n\txmlUrl="https://a.example/"/></BODY></OPML>\r\n`;
     expect(readOpml(text)).toEqual([{ feed_url: "https://a.example/", title: "By &who;" }]);
   });
 
-  test("a list without podcasts is a list", () => {
+  test("a list without podcasts is valid", () => {
     expect(readOpml(opml(""))).toEqual([]);
   });
 });
 
-describe("what is no OPML is refused, saying why", () => {
+describe("what is not OPML is refused with the reason", () => {
   const whole = opml(`<outline text="A" xmlUrl="https://user:secret@a.example/"/>`);
   test.each([
     ["an empty file", "", "The file is empty"],
@@ -129,12 +129,12 @@ describe("what is no OPML is refused, saying why", () => {
     expect(refusal(text)).toBe(message);
   });
 
-  test("a file cut off anywhere, never naming an address", () => {
+  test("a file cut off anywhere, without a URL in the message", () => {
     for (let end = 0; end < whole.length; end++)
       expect(refusal(whole.slice(0, end))).toMatch(/^The (OPML )?file [^/@]+$/);
   });
 
-  test("any text at all is read or refused", () => {
+  test("any text is read or refused", () => {
     const pieces = fc.constantFrom(
       "<",
       ">",
@@ -171,7 +171,7 @@ describe("what is no OPML is refused, saying why", () => {
     }
   });
 
-  test("names of Object's own properties are names like others", () => {
+  test("names of Object's properties are names like others", () => {
     const text = opml(`<__proto__ a='b'/><outline __proto__="x" constructor="y" xmlUrl="https://a.example/"/>`);
     expect(readOpml(text)).toEqual([{ feed_url: "https://a.example/", title: null }]);
   });
@@ -185,7 +185,11 @@ describe("decoding", () => {
   };
   test.each([
     ["UTF-8", Buffer.from(text("UTF-8")), text("UTF-8")],
-    ["UTF-8 with a byte order mark, whatever it declares", Buffer.from(`\ufeff${text("latin1")}`), text("latin1")],
+    [
+      "UTF-8 with a byte order mark, whichever encoding it declares",
+      Buffer.from(`\ufeff${text("latin1")}`),
+      text("latin1"),
+    ],
     ["UTF-8 undeclared", Buffer.from("<opml>é€</opml>"), "<opml>é€</opml>"],
     ["UTF-8 that claims to be UTF-16, as .NET writes it", Buffer.from(text("utf-16")), text("utf-16")],
     ["UTF-16, little end first", utf16(true), text("utf-16")],
@@ -203,14 +207,14 @@ describe("decoding", () => {
     );
   });
 
-  test("a picture is decoded to something that is then refused", () => {
+  test("a picture is refused", () => {
     const png = Buffer.from("89504e470d0a1a0a0000000d49484452003c3f786d6c3c00ff", "hex");
     expect(refusal(decodeOpml(png))).toBe("The file is not OPML");
   });
 });
 
 describe("writing", () => {
-  test("the file is OPML 2.0 with one podcast a line, everything escaped", () => {
+  test("the file is OPML 2.0 with one podcast per line, everything escaped", () => {
     const feeds = [
       { feed_url: "https://a.example/?x=1&y='2'", title: 'Tom & "Jerry" <live>\n' },
       { feed_url: "https://user:secret@b.example:8080/feed?key=1", title: null },
@@ -235,14 +239,14 @@ describe("writing", () => {
     expect(readOpml(writeOpml([], HEAD))).toEqual([]);
   });
 
-  test("what XML cannot hold is replaced in titles and percent-encoded in addresses", () => {
+  test("characters that XML can't contain are replaced in titles and percent-encoded in URLs", () => {
     const feeds = [{ feed_url: "https://a.example/\u0001\ud800\uffff", title: "a\u0000b\ud800" }];
     expect(readOpml(writeOpml(feeds, HEAD))).toEqual([
       { feed_url: "https://a.example/%01\ufffd%EF%BF%BF", title: "a\ufffdb\ufffd" },
     ]);
   });
 
-  test("whatever is written is read back the same, addresses to the letter", () => {
+  test("what is written is read back the same, URLs exactly", () => {
     const odd = fc.constantFrom(
       "&",
       "&amp;",

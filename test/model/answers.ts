@@ -1,13 +1,13 @@
-// The answers that the oracle expects, in the shapes of the API.
+// The responses that the oracle expects, in the formats of the API.
 import { type Deletion, type Entry, place, type State } from "./state.ts";
 
-/** An HTTP answer, as far as the model looks at it. */
+/** An HTTP response, without what the model ignores. */
 export interface Answer {
   status: number;
   body: unknown;
 }
 
-/** One item of the list, or a subscription read by its guid. */
+/** One item of the change feed, or a subscription read by its guid. */
 export interface Item {
   feed_url: string;
   guid: string;
@@ -18,7 +18,7 @@ export interface Item {
   deleted?: string;
 }
 
-/** The list's answer; its links are reduced to the page that they name. */
+/** A page of the change feed; its links are reduced to their page numbers. */
 export interface Page {
   total: number;
   page: number;
@@ -39,7 +39,7 @@ const deletionMessages = {
     "The deletion process encountered an error and was rolled back: cancelled, because the subscription was added again",
 };
 
-/** A stamp as the wire has it. */
+/** A timestamp in the wire format. */
 export function date(stamp: number): string {
   return new Date(stamp).toISOString();
 }
@@ -57,7 +57,7 @@ export function item(entry: Entry, guid: string): Item {
   };
 }
 
-/** The change feed after a stamp (P2, P4): each entry under its guids retired since then, or else under its own. */
+/** The change feed after a timestamp (P2, P4): each entry under its guids retired since then, or else under its current one. */
 export function changesSince(state: State, since: number): Item[] {
   const leads = [...state.guids].sort(([a], [b]) => (a < b ? -1 : 1));
   return state
@@ -70,7 +70,7 @@ export function changesSince(state: State, since: number): Item[] {
     });
 }
 
-/** One page of a list, cut out by offset. */
+/** One page, cut out by offset. */
 export function pageOf(items: Item[], page: number, perPage: number): Page {
   const last = Math.max(1, Math.ceil(items.length / perPage));
   return {

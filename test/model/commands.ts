@@ -1,4 +1,4 @@
-// The commands of a random history, and the small pools from which fast-check draws them.
+// The commands of a random history, from small pools of values.
 import fc from "fast-check";
 import { computedGuid, feedKey } from "./feeds.ts";
 import type { Sent } from "./oracle.ts";
@@ -11,7 +11,7 @@ export type Write =
   | { type: "delete"; guid: string };
 
 /**
- * What may happen to one user. `repeat` sends the last write again, as a client does that lost the answer; `burst` sends
+ * What can happen to one user. `repeat` sends the last write again, as an app does that lost the response; `burst` sends
  * several writes at once, while a replica reads.
  */
 export type Command =
@@ -26,7 +26,7 @@ export type Command =
   | { type: "clock"; by: number }
   | { type: "restart" };
 
-/** A command and the user whom it concerns. */
+/** A command and its user. */
 export interface Step {
   user: number;
   command: Command;
@@ -67,7 +67,7 @@ const address = mostly(addresses, badAddresses);
 const guid = fc.oneof(fc.constantFrom(...guids.slice(0, 5)), mostly(guids, badGuids));
 const type = <T extends string>(name: T) => fc.constant(name);
 
-// Most feeds come with no guid or with the one that is theirs; were guids always drawn at random, all would soon be one.
+// Most feeds come without a guid or with their own; with random guids all feeds would soon be merged into one.
 const ownGuids = new Map([...new Set(addresses.map(feedKey))].map((key, index) => [key, guids[index]!]));
 const own: Sent[] = addresses.map((feed_url) => ({ feed_url, guid: ownGuids.get(feedKey(feed_url))! }));
 const sent: fc.Arbitrary<Sent> = fc.oneof(
@@ -123,7 +123,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(fc.record({ user: fc.constantFrom(0
   size: "max",
 });
 
-/** A history of two users, of whom the first does the most and begins with some subscriptions. */
+/** A history of two users; the first does most, and starts with some subscriptions. */
 export const history: fc.Arbitrary<Step[]> = fc
   .tuple(fc.subarray(own), steps)
   .map(([items, rest]) => [{ user: 0, command: { type: "post", items } }, ...rest]);

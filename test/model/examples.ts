@@ -1,4 +1,4 @@
-// Histories that are played before the random ones: some on which a server went wrong, some that chance rarely brings.
+// Histories that are played before the random ones: past failures, and rare cases.
 import type { Command, Step } from "./commands.ts";
 import { computedGuid, feedKey } from "./feeds.ts";
 
@@ -9,9 +9,9 @@ const [one, two, three, four] = ["1", "2", "3", "4"].map((digit) =>
   "00000000-0000-4000-8000-000000000000".replaceAll("0", digit),
 ) as [string, string, string, string];
 
-/** Each is the list of arguments of the property. */
+/** Arguments of the property. */
 export const examples: [Step[]][] = [
-  // Two guids are retired after the subscription that they end up with has taken its stamp: all three are one change.
+  // Two guids are retired after the subscription that gets them has its timestamp: all three are one change.
   steps(
     { type: "post", items: [{ feed_url: a, guid: one }] },
     {
@@ -28,7 +28,7 @@ export const examples: [Step[]][] = [
     { type: "patch", guid: two, changes: { is_subscribed: false } },
     { type: "poll", replica: 0, pages: 4 },
   ),
-  // The first reads of a newly opened database come at once.
+  // The first reads of a newly opened database come at the same time.
   steps(
     { type: "post", items: [{ feed_url: a }] },
     { type: "restart" },
@@ -41,7 +41,7 @@ export const examples: [Step[]][] = [
       replica: 0,
     },
   ),
-  // To subscribe again by PATCH calls a deletion off.
+  // Subscribing again by PATCH cancels a deletion.
   steps(
     { type: "post", items: [{ feed_url: a, guid: one }] },
     { type: "patch", guid: one, changes: { is_subscribed: false } },
@@ -50,7 +50,7 @@ export const examples: [Step[]][] = [
     { type: "deletion", id: 1 },
     { type: "drain" },
   ),
-  // An address that nobody has, but whose computed guid somebody has: alive, then deleted.
+  // An unknown URL whose computed guid a subscription has: first live, then deleted.
   steps(
     { type: "post", items: [{ feed_url: b, guid: computedGuid(feedKey(a)) }] },
     { type: "post", items: [{ feed_url: a }] },
@@ -58,7 +58,7 @@ export const examples: [Step[]][] = [
     { type: "drain" },
     { type: "post", items: [{ feed_url: a }] },
   ),
-  // A deletion that was never tried waits for no clock.
+  // A deletion that was never tried does not wait for the clock.
   steps(
     { type: "post", items: [{ feed_url: a, guid: one }] },
     { type: "delete", guid: one },

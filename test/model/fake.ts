@@ -1,4 +1,4 @@
-// An app that answers by an oracle of its own: with it the rules, the replicas and the player are tested by themselves.
+// An app whose responses come from an oracle, to test the rules, the replicas and the player without a server.
 import { type Answer, changesSince, pageOf } from "./answers.ts";
 import type { Write } from "./commands.ts";
 import { Oracle } from "./oracle.ts";

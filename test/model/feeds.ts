@@ -1,8 +1,8 @@
-// What the oracle knows of feed addresses and guids: their keys, the computed guid and what makes one unacceptable.
+// Feed URLs and guids in the oracle: keys, computed guids, and what is refused.
 
 const NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
-/** The text by which two addresses are the same feed (docs/api.md). The address must have passed feedProblem. */
+/** The text by which two URLs are the same feed (docs/api.md). The URL must have passed feedProblem. */
 export function feedKey(address: string): string {
   const [, authority = "", rest = ""] = /^https?:\/\/([^/?#]*)([^#]*)/i.exec(address) ?? [];
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
@@ -14,7 +14,7 @@ export function computedGuid(key: string): string {
   return Bun.randomUUIDv5(key, NAMESPACE);
 }
 
-/** Why an address can't be a feed's, in the words of a POST failure. */
+/** Why a feed URL is refused, in the words of a POST failure. */
 export function feedProblem(address: string): string | undefined {
   if (!address.includes("://")) return "No protocol present";
   if (!/^https?:/i.test(address)) return "Only http and https are supported";

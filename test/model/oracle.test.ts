@@ -1,4 +1,4 @@
-// The oracle judged by itself: random histories keep the promises that no single rule states.
+// The oracle alone: random histories keep the promises that no single rule states.
 import { test } from "bun:test";
 import fc from "fast-check";
 import { history } from "./commands.ts";
@@ -6,7 +6,7 @@ import { examples } from "./examples.ts";
 import { openFakeApp } from "./fake.ts";
 import { play } from "./play.ts";
 
-test("replicas, stamps and repeated writes agree with the rules", async () => {
+test("replicas, timestamps and repeated writes agree with the rules", async () => {
   const property = fc.asyncProperty(history, (steps) => play(openFakeApp, steps));
   await fc.assert(property, { numRuns: Number(process.env.PODKEEP_MODEL_RUNS ?? 150), examples });
 }, 300_000);

@@ -1,4 +1,4 @@
-// The oracle: an executable specification of P1 to P6 for one user, which answers every operation as the server must.
+// The oracle: an executable specification of P1 to P6 for one user. Its responses are the server's.
 import {
   type Answer,
   changesSince,
@@ -25,12 +25,12 @@ export interface Sent {
 export class Oracle {
   constructor(readonly state = new State()) {}
 
-  /** An oracle in the same state that goes its own way from here. */
+  /** A copy in the same state. */
   fork(): Oracle {
     return new Oracle(Object.assign(new State(), structuredClone(this.state)));
   }
 
-  /** POST /subscriptions: item by item, answered with what stands after the last. */
+  /** POST /subscriptions: item by item; the response has the state after the last. */
   post(wall: number, items: Sent[]): Answer {
     const added: string[] = [];
     const failure: { feed_url: string; message: string }[] = [];
@@ -84,7 +84,7 @@ export class Oracle {
     return { status: 202, body: { deletion_id: id, message } };
   }
 
-  /** The worker's round: whatever the clock says, every pending deletion, each in a transaction, in the order given. */
+  /** The worker carries out every pending deletion, each in a transaction, in the order given. */
   drain(wall: number, order: (entry: Entry) => string = () => ""): void {
     this.state.deletions
       .filter(({ status }) => status === "PENDING")

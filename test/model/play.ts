@@ -1,4 +1,4 @@
-// Plays a history on an app: one world per user, and the commands that concern all of them.
+// Plays a history on an app: one world per user, and the commands for all of them.
 import type { Step } from "./commands.ts";
 import { type Client, World } from "./world.ts";
 

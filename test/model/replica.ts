@@ -1,4 +1,4 @@
-// A client that knows a user's subscriptions only from the list, by the rules that the docs give to client authors.
+// A client that knows a user's subscriptions only from the change feed, by the rules in docs/api.md.
 import { MOST_PAGES } from "../support/pages.ts";
 import type { Item } from "./answers.ts";
 
@@ -8,7 +8,7 @@ export type Known = Omit<Item, "guid" | "new_guid">;
 /** Reads one page of the list, by a path or a whole link. */
 export type ReadPage = (link: string) => Promise<{ next?: string; subscriptions: Item[] }>;
 
-/** A client's copy of the subscriptions. It may rest in the middle of a walk and go on with it later. */
+/** A client's copy of the subscriptions. It can pause in the middle of a walk and continue later. */
 export class Replica {
   readonly known = new Map<string, Known>();
   #since = "";
@@ -17,7 +17,7 @@ export class Replica {
 
   constructor(readonly perPage: number) {}
 
-  /** Reads up to so many pages on; true where that ended a walk: then the copy is complete. */
+  /** Reads at most that many pages; true if that ended a walk, so that the copy is complete. */
   async poll(read: ReadPage, pages: number): Promise<boolean> {
     for (let count = 0; count < pages; count++) {
       if (count === MOST_PAGES) throw new Error(`After ${count} pages there is still another one: ${this.#next}`);

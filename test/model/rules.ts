@@ -2,14 +2,14 @@
 import { computedGuid, feedKey } from "./feeds.ts";
 import { type Deletion, type Entry, place, type Stamp, type State } from "./state.ts";
 
-/** What a PATCH may ask for. */
+/** What a PATCH can change. */
 export interface Changes {
   new_feed_url?: string;
   new_guid?: string;
   is_subscribed?: boolean;
 }
 
-/** One item of a POST: finds the subscription that it means, or makes one, and subscribes it (P4). */
+/** One item of a POST: finds its subscription, or creates one, and subscribes to it (P4). */
 export function add(state: State, stamp: Stamp, feedUrl: string, sentGuid?: string): Entry {
   const key = feedKey(feedUrl);
   const byFeed = state.feeds.get(key);
@@ -32,7 +32,7 @@ export function add(state: State, stamp: Stamp, feedUrl: string, sentGuid?: stri
   return subscribe(state, stamp, byFeed);
 }
 
-/** A PATCH of a living subscription; gives the one that stands for it afterwards (P4). */
+/** A PATCH of a live subscription; returns the one that replaces it (P4). */
 export function patch(state: State, stamp: Stamp, path: string, changes: Changes): Entry {
   const named = state.byGuid(path)!;
   const entry = changes.new_guid === undefined ? named : changeGuid(state, stamp, path, changes.new_guid);
@@ -49,7 +49,7 @@ export function patch(state: State, stamp: Stamp, path: string, changes: Changes
   return wanted && !entry.isSubscribed ? subscribe(state, stamp, entry) : entry;
 }
 
-/** DELETE: the entry's pending deletion, or a new one (P6). It is no change of the subscription. */
+/** DELETE: the entry's pending deletion, or a new one (P6). It does not change the subscription. */
 export function requestDeletion(state: State, entry: Entry): Deletion {
   const asked = state.pending(entry);
   if (asked) return asked;
@@ -80,10 +80,10 @@ function create(state: State, stamp: Stamp, feedUrl: string, guid: string): Entr
   return entry;
 }
 
-/** Subscribes again what was unsubscribed, revives what was deleted, calls off what is about to be deleted. */
+/** Subscribes again, revives a deleted subscription, cancels a pending deletion. */
 function subscribe(state: State, stamp: Stamp, entry: Entry): Entry {
-  const calledOff = callOff(state, entry);
-  if (calledOff || !entry.isSubscribed) {
+  const cancelled = cancelDeletion(state, entry);
+  if (cancelled || !entry.isSubscribed) {
     entry.isSubscribed = true;
     entry.deleted = undefined;
     entry.subscriptionChanged = stamp(entry);
@@ -91,7 +91,7 @@ function subscribe(state: State, stamp: Stamp, entry: Entry): Entry {
   return entry;
 }
 
-function callOff(state: State, entry: Entry): boolean {
+function cancelDeletion(state: State, entry: Entry): boolean {
   const deletion = state.pending(entry);
   if (deletion) deletion.status = "FAILURE";
   return deletion !== undefined;
@@ -104,7 +104,7 @@ function takeAddress(state: State, stamp: Stamp, entry: Entry, feedUrl: string):
   entry.subscriptionChanged = stamp(entry);
 }
 
-/** new_guid: nothing, a replacement, an old guid taken up again, or a merge into the subscription that has it. */
+/** new_guid: no change, a replacement, a retired guid made current again, or a merge into the subscription that has it. */
 function changeGuid(state: State, stamp: Stamp, path: string, guid: string): Entry {
   const entry = state.byGuid(path)!;
   const owner = state.byGuid(guid);
@@ -128,12 +128,12 @@ function recordOldGuid(state: State, stamp: Stamp, entry: Entry, guid: string): 
   state.guids.set(guid, { entry, retired: entry.guidChanged });
 }
 
-/** Merges `from` into `into`: all that led to the one leads to the other, and the one is gone (P4). */
+/** Merges `from` into `into`: all guids and URLs of `from` are those of `into`, and `from` is gone (P4). */
 function merge(state: State, stamp: Stamp, from: Entry, into: Entry): void {
-  const calledOff = [from, into].map((side) => callOff(state, side)).includes(true);
+  const cancelled = [from, into].map((side) => cancelDeletion(state, side)).includes(true);
   const revived = into.deleted !== undefined && from.deleted === undefined;
   const isSubscribed = into.isSubscribed || from.isSubscribed;
-  if (calledOff || revived || isSubscribed !== into.isSubscribed) into.subscriptionChanged = stamp(into);
+  if (cancelled || revived || isSubscribed !== into.isSubscribed) into.subscriptionChanged = stamp(into);
   into.isSubscribed = isSubscribed;
   if (revived) {
     into.deleted = undefined;
@@ -143,18 +143,18 @@ function merge(state: State, stamp: Stamp, from: Entry, into: Entry): void {
   for (const lead of state.guids.values()) {
     if (lead.entry !== from) continue;
     lead.entry = into;
-    // What was retired in this very transaction becomes a change of `into`, which has one stamp for all of its changes.
+    // A guid retired in this transaction becomes a change of `into`, which has one timestamp for all its changes.
     if (lead.retired !== undefined) lead.retired = Math.min(lead.retired, stamp(into));
   }
   for (const [key, entry] of state.feeds) if (entry === from) state.feeds.set(key, into);
 }
 
-/** What must hold of every state, whatever led to it: P1's distinct places and P3's single leads. */
+/** Invariants of every state: distinct timestamps (P1), one subscription per guid and URL (P3). */
 export function faults(state: State): string[] {
   const entries = state.entries();
   const places = new Set(entries.map(place));
   return [
-    ...(places.size < entries.length ? ["two entries share a stamp"] : []),
+    ...(places.size < entries.length ? ["two entries share a timestamp"] : []),
     ...[...state.guids]
       .filter(([, { entry, retired }]) => retired !== undefined && retired > place(entry))
       .map(([guid]) => `${guid} was retired after its subscription's place`),

@@ -1,6 +1,6 @@
-// One user's state as the oracle keeps it, and the change clock (P1) under which it moves.
+// One user's state in the oracle, and the change clock (P1).
 
-/** A subscription. Stamps are Unix milliseconds. */
+/** A subscription. Timestamps are Unix milliseconds. */
 export interface Entry {
   feedUrl: string;
   guid: string;
@@ -10,7 +10,7 @@ export interface Entry {
   deleted: number | undefined;
 }
 
-/** Where a guid leads, and since when it is not the current one any more. */
+/** The subscription of a guid, and when another guid replaced it there. */
 export interface GuidLead {
   entry: Entry;
   retired: number | undefined;
@@ -23,17 +23,17 @@ export interface Deletion {
   status: "PENDING" | "SUCCESS" | "FAILURE";
 }
 
-/** Gives the stamp that an entry bears for all its changes in the transaction at hand. */
+/** Gives the one timestamp of all changes to an entry in the present transaction. */
 export type Stamp = (entry: Entry) => number;
 
-/** Everything that is kept for one user. */
+/** Everything stored for one user. */
 export class State {
   clock = 0;
   readonly guids = new Map<string, GuidLead>();
   readonly feeds = new Map<string, Entry>();
   readonly deletions: Deletion[] = [];
 
-  /** P1: runs one write transaction; every entry that takes a stamp in it gets the next one, once. */
+  /** P1: runs one write transaction; every entry that changes in it gets the next timestamp, once. */
   transact<T>(wall: number, work: (stamp: Stamp) => T): T {
     const given = new Map<Entry, number>();
     let last = this.clock;
@@ -48,23 +48,23 @@ export class State {
     return result;
   }
 
-  /** The subscription to which a current or an old guid leads. */
+  /** The subscription that has or had a guid. */
   byGuid(guid: string): Entry | undefined {
     return this.guids.get(guid)?.entry;
   }
 
-  /** The deletion of an entry that is still to come. */
+  /** The pending deletion of an entry. */
   pending(entry: Entry): Deletion | undefined {
     return this.deletions.find((deletion) => deletion.entry === entry && deletion.status === "PENDING");
   }
 
-  /** All subscriptions, tombstones included. */
+  /** All subscriptions, deleted ones included. */
   entries(): Entry[] {
     return [...new Set([...this.guids.values()].map((lead) => lead.entry))];
   }
 }
 
-/** An entry's place in the change feed (P2). */
+/** An entry's position in the change feed (P2). */
 export function place(entry: Entry): number {
   return Math.max(entry.subscriptionChanged, entry.guidChanged ?? 0, entry.deleted ?? 0);
 }

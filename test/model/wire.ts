@@ -1,13 +1,13 @@
-// What the model reads out of and puts into the bytes on the wire, where they are opaque or have several forms.
+// Parts of the wire format that are opaque or have several forms.
 import { expect } from "bun:test";
 import { type Answer, date, type Item, invalid, type Page } from "./answers.ts";
 
 type Links = { next?: string; previous?: string };
 
-/** A page of the list as the server answers it. */
+/** A page of the change feed in the server's response. */
 export type LinkedPage = Omit<Page, keyof Links> & Links;
 
-/** Details say where and why a request is wrong; the model only asks that a 405 has some. */
+/** Details say where and why input is invalid; the model only requires that a 405 has some. */
 export function withoutDetails({ status, body }: Answer): Answer {
   if (status !== invalid.status) return { status, body };
   const { details, ...rest } = body as { details: string[] };
@@ -15,18 +15,18 @@ export function withoutDetails({ status, body }: Answer): Answer {
   return { status, body: rest };
 }
 
-/** An item's place in the list: the latest of its dates. */
+/** An item's position in the change feed: the latest of its timestamps. */
 export function latest({ subscription_changed, guid_changed = "", deleted = "" }: Item): string {
   return [subscription_changed, guid_changed, deleted].sort().at(-1)!;
 }
 
-/** The page that a link of the list names. */
+/** The page number of a link. */
 export function pageOfLink(link: string): number {
   expect(link).toStartWith("http://podkeep.test/subscriptions?");
   return Number(new URL(link).searchParams.get("page"));
 }
 
-/** A page with its links reduced to what the oracle can tell of them. */
+/** A page with its links reduced to what the oracle knows of them. */
 export function reduced({ next, previous, ...page }: LinkedPage): Page {
   return {
     ...page,
@@ -35,7 +35,7 @@ export function reduced({ next, previous, ...page }: LinkedPage): Page {
   };
 }
 
-/** The same moment in the forms that clients send; a raw + arrives as a space. */
+/** The same moment in the forms that apps send; an unescaped + arrives as a space. */
 export function dateVariant(stamp: number, format: number): string {
   const hour = 3_600_000;
   const forms = [

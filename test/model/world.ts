@@ -1,4 +1,4 @@
-// One user in the test: the server's client, the oracle that knows better, and replicas that only ever see the list.
+// One user in the test: a client of the server, the oracle, and replicas that only see the change feed.
 import { expect } from "bun:test";
 import type { Answer } from "./answers.ts";
 import type { Command, Write } from "./commands.ts";
@@ -18,7 +18,7 @@ export interface Client {
   ): Promise<Answer & { headers: Headers }>;
 }
 
-/** Sends commands to the server and compares each answer with the oracle's. */
+/** Sends commands to the server and compares each response with the oracle's. */
 export class World {
   oracle = new Oracle();
   readonly #replicas = [1, 2, 3].map((perPage) => new Replica(perPage));
@@ -32,7 +32,7 @@ export class World {
     readonly wall: () => number,
   ) {}
 
-  /** Runs a command that concerns this user alone. */
+  /** Runs a command of this user. */
   async run(command: Command): Promise<void> {
     switch (command.type) {
       case "post":
@@ -54,7 +54,7 @@ export class World {
     }
   }
 
-  /** The worker has carried out what is due, in an order of its own; to repeat a write may mean something new now. */
+  /** The worker has carried out what is due, in any order. Repeating a write can now mean something else. */
   async drained(): Promise<void> {
     const { subscriptions } = await this.#page("/subscriptions?per_page=500");
     const deleted = new Map(subscriptions.map((item) => [item.new_guid ?? item.guid, item.deleted ?? ""]));
@@ -63,7 +63,7 @@ export class World {
     await this.#checkState();
   }
 
-  /** The end of a history: every replica reads on, and reads once more to see that there is no more. */
+  /** The end of a history: every replica reads to the end, and once more to see that there is nothing new. */
   async finish(): Promise<void> {
     for (const replica of [...this.#replicas, ...this.#replicas]) await this.#poll(replica, Infinity);
     for (const { id } of this.oracle.state.deletions) await this.run({ type: "deletion", id });
@@ -90,7 +90,7 @@ export class World {
     if (this.#lastWrite.type !== "post") expect(this.#lastAnswer).toEqual(first);
   }
 
-  /** P1: writes that overlap are done one after the other, in an order that explains all their answers. */
+  /** P1: overlapping writes are done one after the other, in an order that explains all responses. */
   async #burst(writes: Write[], replica: Replica): Promise<void> {
     const wall = this.wall();
     const reading = replica.poll((link) => this.#page(link), 2);
@@ -122,7 +122,7 @@ export class World {
     return withoutDetails(await this.client.request(method, path, body));
   }
 
-  /** Reads as a client with a cache does: what a 304 lets it keep must be right. */
+  /** Reads as a client with a cache: what a 304 lets it keep must be right. */
   async #get(path: string): Promise<Answer> {
     const cached = this.#cache.get(path);
     const answer = await this.client.request("GET", path, undefined, cached && { "if-none-match": cached.etag });
@@ -138,7 +138,7 @@ export class World {
     return body as LinkedPage;
   }
 
-  /** Walks the list by `next`, looking back by `previous`; nothing is written meanwhile, so pages are exact. */
+  /** Walks by `next`, and back by `previous`; nothing is written during the walk, so pages are exact. */
   async #list({ since, format, page, perPage }: Extract<Command, { type: "list" }>): Promise<void> {
     const places = [undefined, ...this.oracle.state.entries().map(place)];
     const stamp = places[since % places.length];
@@ -155,7 +155,7 @@ export class World {
     }
   }
 
-  /** A replica reads on; where it came to an end it must know what the oracle knows. */
+  /** A replica reads on; at the end of a walk it must know what the oracle knows. */
   async #poll(replica: Replica, pages: number): Promise<void> {
     const complete = await replica.poll((link) => this.#page(link), pages);
     if (!complete) return;
@@ -170,7 +170,7 @@ export class World {
     );
   }
 
-  /** Compares the whole list, and sees for itself that stamps only grow and are never shared (P1). */
+  /** Compares the whole change feed, and checks that timestamps only grow and are never shared (P1). */
   async #checkState(): Promise<void> {
     expect(faults(this.oracle.state)).toEqual([]);
     const list = await this.#page("/subscriptions?per_page=500");

@@ -1,4 +1,4 @@
-// The change feed: places, pages, cursors, and what a client hears that asks with `since`.
+// The change feed: order, pages, cursors, and what an app gets with `since`.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { walkPages } from "../support/pages.ts";
@@ -38,14 +38,14 @@ async function fill(count: number) {
 }
 
 describe("since", () => {
-  test("gives only what changed later, and nothing for the newest stamp", async () => {
+  test("returns only what changed later, and nothing for the newest timestamp", async () => {
     await fill(3);
     const items = await user.changes();
     expect(names(await user.changes(items[0].subscription_changed))).toEqual([2, 3]);
     expect(await page(`since=${items[2].subscription_changed}`)).toMatchObject({ total: 0, subscriptions: [] });
   });
 
-  test("hears of every kind of change, at the place that the item itself tells", async () => {
+  test("includes every kind of change, in the order of the item's latest timestamp", async () => {
     await fill(5);
     let since = place((await user.changes()).at(-1));
     const changes: [string, () => Promise<unknown>, number[]][] = [
@@ -55,7 +55,7 @@ describe("since", () => {
       ["merged", () => patch(4, { new_guid: guidOf(5) }), [4]],
       ["deleted", () => user.remove(guidOf(1)).then(server.drain), [1]],
       ["revived", () => add(1), [1]],
-      ["deletion called off", () => user.remove(guidOf(2)).then(() => add(2)), [2]],
+      ["deletion cancelled", () => user.remove(guidOf(2)).then(() => add(2)), [2]],
     ];
     for (const [, change, expected] of changes) {
       await change();
@@ -67,7 +67,7 @@ describe("since", () => {
     expect(await user.changes(since)).toEqual([]);
   });
 
-  test("compares stamps by the millisecond, whatever the offset or the digits after it", async () => {
+  test("compares timestamps by the millisecond, with any offset and any number of digits", async () => {
     await fill(2);
     const first = "2026-01-01T01:00:00";
     for (const [since, expected] of [
@@ -86,8 +86,8 @@ describe("since", () => {
   });
 });
 
-describe("stamps", () => {
-  test("strictly increase though the wall clock stands still or goes back", async () => {
+describe("timestamps", () => {
+  test("strictly increase even if the wall clock stands still or goes back", async () => {
     const stamps: string[] = [];
     for (const [n, now] of [START, START, START - 3_600_000, 0, START + 5].entries()) {
       server.clock.set(now);
@@ -99,7 +99,7 @@ describe("stamps", () => {
     expect(Date.parse((await add(9)).subscription_changed) - START).toBe(6);
   });
 
-  test("of several changes in one request are one for each subscription", async () => {
+  test("are one per subscription and request, however many changes it had", async () => {
     await fill(3);
     server.clock.advance(1000);
     const subscriptions = [1, 2, 3].map((n) => ({ feed_url: `https://moved${n}.example/`, guid: guidOf(n) }));
@@ -108,15 +108,15 @@ describe("stamps", () => {
     expect(places.map((one) => Date.parse(one) - START)).toEqual([1000, 1001, 1002]);
   });
 
-  test("are not used up by what changes nothing", async () => {
+  test("do not move if nothing changes", async () => {
     await fill(1);
     for (let n = 0; n < 5; n++) await add(1);
     expect(Date.parse((await add(2)).subscription_changed) - START).toBe(1);
   });
 });
 
-describe("old guids in the list", () => {
-  test("each one that was retired after `since` stands for the subscription once, else it stands for itself", async () => {
+describe("retired guids in the change feed", () => {
+  test("a subscription comes once for each guid retired after `since`, else once under its current guid", async () => {
     await fill(1);
     const stamps = [place((await user.changes())[0])];
     for (const n of [1, 2, 3]) stamps.push((await patch(n, { new_guid: guidOf(n + 1) })).guid_changed);
@@ -137,7 +137,7 @@ describe("old guids in the list", () => {
     expect(await heard(stamps[3] ?? "")).toEqual([[4, false]]);
   });
 
-  test("all bear the subscription's stamps and stand together at its place", async () => {
+  test("all have the subscription's timestamps and come one after the other", async () => {
     await fill(3);
     await patch(2, { new_guid: guidOf(8) });
     await patch(8, { new_guid: guidOf(9) });
@@ -147,7 +147,7 @@ describe("old guids in the list", () => {
     expect({ ...items[2], guid: "" }).toEqual({ ...items[3], guid: "" });
   });
 
-  test("tell a client of the tombstone under the guid that it knows", async () => {
+  test("give an app the deletion under the guid that it knows", async () => {
     await fill(1);
     const since = place((await user.changes())[0]);
     await patch(1, { new_guid: guidOf(2) });
@@ -159,7 +159,7 @@ describe("old guids in the list", () => {
   });
 });
 
-// Subscriptions 3, 5 and 8 have 1, 7 and 2 old guids, the last was merged, and one was deleted.
+// Subscriptions 3, 5 and 8 have 1, 7 and 2 retired guids, the last was merged, and one was deleted.
 async function fillWithOldGuids() {
   await fill(10);
   await patch(3, { new_guid: guidOf(20) });
@@ -172,7 +172,7 @@ async function fillWithOldGuids() {
 
 describe("pages", () => {
   for (const per_page of [1, 2, 3, 4, 5, 7, 16, 17, 100]) {
-    test(`of ${per_page} hold every item once, by \`next\` as by number, and tell the same total`, async () => {
+    test(`of ${per_page} have every item once, by \`next\` and by number, and the same total`, async () => {
       await fillWithOldGuids();
       const whole = await page("per_page=100");
       expect(whole.total).toBe(whole.subscriptions.length);
@@ -190,7 +190,7 @@ describe("pages", () => {
     });
   }
 
-  test("with `since` at any stamp hold every item once, by `next` as by number, and tell the same total", async () => {
+  test("with any `since` have every item once, by `next` and by number, and the same total", async () => {
     await fillWithOldGuids();
     for (const since of new Set((await user.changes()).map(place))) {
       const whole = await page(`since=${since}&per_page=100`);
@@ -208,7 +208,7 @@ describe("pages", () => {
     }
   });
 
-  test("past the end are empty, without `next`, and `previous` leads to the last one", async () => {
+  test("past the end are empty, without `next`, and `previous` is the last one", async () => {
     await fill(5);
     for (const number of ["4", "100", "999999999999999", "99999999999999999999"]) {
       const past = await page(`page=${number}&per_page=2`);
@@ -220,7 +220,7 @@ describe("pages", () => {
     expect(new URL(empty.previous).searchParams.get("page")).toBe("1");
   });
 
-  test("`previous` leads back to the first one, page by page", async () => {
+  test("`previous` goes back to the first one, page by page", async () => {
     await fill(7);
     const walk: Item[][] = [];
     let last = "";
@@ -241,7 +241,7 @@ describe("while others write", () => {
     for await (const { subscriptions } of pages) yield subscriptions as Item[];
   }
 
-  test("what changes during a walk may come twice but is never missed", async () => {
+  test("what changes during a walk can come twice but is never missed", async () => {
     await fill(12);
     const seen: number[] = [];
     const steps = [
@@ -260,7 +260,7 @@ describe("while others write", () => {
     expect(seen.filter((n) => n === 1)).toHaveLength(2);
   });
 
-  test("a page that ended amid a subscription's old guids goes on after it, though the subscription moved away", async () => {
+  test("a page that ended between a subscription's retired guids continues after it, even if the subscription moved", async () => {
     await fill(3);
     await patch(2, { new_guid: guidOf(20) });
     await patch(20, { new_guid: guidOf(21) });
@@ -274,7 +274,7 @@ describe("while others write", () => {
     expect(pages.flat()).toEqual([2, 1, 3, 2, 20]);
   });
 
-  test("a page that ended amid old guids goes on, though the one it ended on is current again", async () => {
+  test("a page that ended on a retired guid continues, even if that guid is current again", async () => {
     await fill(2);
     await patch(1, { new_guid: guidOf(10) });
     await patch(10, { new_guid: guidOf(11) });
@@ -291,7 +291,7 @@ describe("while others write", () => {
     ]);
   });
 
-  test("a new `since` kept after the last page misses nothing that was written meanwhile", async () => {
+  test("a new `since` kept after the last page misses nothing that was written during the walk", async () => {
     await fill(6);
     let since = "";
     for await (const items of walk(2)) {
@@ -304,7 +304,7 @@ describe("while others write", () => {
   });
 });
 
-test("a cursor holds across a restart, with another per_page, and without a page number", async () => {
+test("a cursor works after a restart, with another per_page, and without a page number", async () => {
   await fill(6);
   const { next } = await page("per_page=2");
   const cursor = new URL(next).searchParams.get("cursor");
@@ -314,14 +314,14 @@ test("a cursor holds across a restart, with another per_page, and without a page
   expect(rest).toMatchObject({ total: 6, page: 1 });
 });
 
-test("a cursor before `since` begins at `since`", async () => {
+test("a cursor before `since` starts at `since`", async () => {
   await fill(6);
   const cursor = new URL((await page("per_page=1")).next).searchParams.get("cursor");
   const since = place((await user.changes())[3]);
   expect(names((await page(`since=${since}&cursor=${cursor}`)).subscriptions)).toEqual([5, 6]);
 });
 
-test("`total` holds where one request replaces a guid and then merges its subscription into an older change", async () => {
+test("`total` is right if one request replaces a guid and then merges its subscription into an older change", async () => {
   await user.add("https://a.example/", guidOf(1));
   const { body } = await user.request("POST", "/subscriptions", {
     subscriptions: [

@@ -22,7 +22,7 @@ afterEach(() => server.close());
 const record = (id = 1) => showDeletion(server.app, actorOf(user.id), id);
 const statusOf = async (id = 1) => (await user.request("GET", `/deletions/${id}`)).body.status;
 
-test("pauses grow fourfold up to the longest", () => {
+test("pauses grow fourfold up to the maximum", () => {
   const settings = { ...server.app.config, deletion_pause: 1000, deletion_pause_max: 60_000 };
   expect([1, 2, 3, 4, 5, 100].map((attempts) => pauseAfter(attempts, settings))).toEqual([
     1000, 4000, 16_000, 60_000, 60_000, 60_000,
@@ -35,7 +35,7 @@ describe("a deletion that fails", () => {
     await server.failDeletions("the disk is on fire");
   });
 
-  test("is rolled back whole and tried again after each pause, not before", async () => {
+  test("is rolled back completely and tried again after each pause, not before", async () => {
     const before = await user.changes();
     const attempts: number[] = [];
     for (let minute = 0; minute <= 16; minute++) {
@@ -88,7 +88,7 @@ describe("a deletion that fails", () => {
     expect([await statusOf(1), await statusOf(2)]).toEqual(["FAILURE", "SUCCESS"]);
   });
 
-  test("does not hold up the others", async () => {
+  test("does not delay the others", async () => {
     await server.failDeletions("only this one", A);
     for (const n of [2, 3, 4]) {
       await user.add(`https://${n}.example/`, guidOf(n));
@@ -108,7 +108,7 @@ describe("a pending deletion", () => {
     expect(await statusOf()).toBe("SUCCESS");
   });
 
-  test("keeps its count and its pause over a restart", async () => {
+  test("keeps its attempts and its pause after a restart", async () => {
     await user.remove(A);
     await server.failDeletions("no");
     await server.drain();
@@ -130,7 +130,7 @@ describe("a pending deletion", () => {
     );
   });
 
-  test("written while the clock was ahead is due now", async () => {
+  test("requested while the clock was ahead is due now", async () => {
     server.clock.set(START + 365 * 24 * 60 * MINUTE);
     await user.remove(A);
     server.clock.set(START);
@@ -138,7 +138,7 @@ describe("a pending deletion", () => {
     expect(await statusOf()).toBe("SUCCESS");
   });
 
-  test("whose pause was reckoned while the clock was a little ahead waits no longer than the longest pause", async () => {
+  test("whose pause was set while the clock was ahead waits at most the maximum pause", async () => {
     await user.remove(A);
     await server.failDeletions("no");
     server.clock.advance(5 * MINUTE);
@@ -152,14 +152,14 @@ describe("a pending deletion", () => {
     expect(await statusOf()).toBe("SUCCESS");
   });
 
-  test("that was never tried is due though the clock went back a little", async () => {
+  test("that was never tried is due even if the clock went back", async () => {
     await user.remove(A);
     server.clock.set(START - 5 * MINUTE);
     await server.drain();
     expect(await statusOf()).toBe("SUCCESS");
   });
 
-  test("is due though the clock stands at 1970 now", async () => {
+  test("is due even if the clock says 1970", async () => {
     await user.remove(A);
     server.clock.set(0);
     await server.drain();
@@ -168,7 +168,7 @@ describe("a pending deletion", () => {
   });
 });
 
-test("two workers on one database do each record once", async () => {
+test("two workers on one database carry out each deletion once", async () => {
   const other = await openApp(server.app.config, { clock: server.clock });
   try {
     for (let n = 2; n <= 40; n++) {
@@ -185,7 +185,7 @@ test("two workers on one database do each record once", async () => {
   }
 });
 
-test("more records than a batch are all done, and each user's feed tells them one by one", async () => {
+test("more deletions than a batch are all done, and each has a timestamp in its user's change feed", async () => {
   const subscriptions = Array.from({ length: 600 }, (_, n) => ({
     feed_url: `https://m.example/${n}`,
     guid: guidOf(n + 2),
@@ -198,7 +198,7 @@ test("more records than a batch are all done, and each user's feed tells them on
   expect(new Set(tombstones.map((item) => item.deleted)).size).toBe(600);
 });
 
-test("started, it carries out a new request without being asked, and stops when told", async () => {
+test("a started worker carries out new deletions, and stops when it is stopped", async () => {
   server.app.worker.start();
   await user.remove(A);
   const path = "/deletions/1";

@@ -1,4 +1,4 @@
-// Deletions as listeners meet them: pending, called off, done, and what remains.
+// Deletions as users meet them: pending, cancelled, done, and what remains.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { listDeletions, retryDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -22,7 +22,7 @@ const patch = (guid: string, body: object) => user.request("PATCH", `/subscripti
 const statusOf = async (id: number) => (await user.request("GET", `/deletions/${id}`)).body.status;
 
 describe("while a deletion is pending", () => {
-  test("the subscription reads and patches as before, and the change feed is silent", async () => {
+  test("the subscription can be read and patched, and the change feed has no change", async () => {
     const before = await user.changes();
     const id = await user.remove(A);
     expect(await user.changes()).toEqual(before);
@@ -39,15 +39,15 @@ describe("while a deletion is pending", () => {
 
   const callers: [string, () => Promise<unknown>][] = [
     ["adding the feed", () => user.add(FEED_A)],
-    ["adding its guid on another address", () => user.add("https://c.example/", A)],
-    ["adding a new guid on its address", () => user.add(FEED_A, guidOf(5))],
+    ["adding its guid on another URL", () => user.add("https://c.example/", A)],
+    ["adding a new guid on its URL", () => user.add(FEED_A, guidOf(5))],
     ["merging it into another by a new guid", () => patch(A, { new_guid: B })],
     ["merging another into it by a new guid", () => patch(B, { new_guid: A })],
-    ["merging it into another by a new address", () => patch(B, { new_feed_url: FEED_A })],
-    ["merging it by adding another's guid on its address", () => user.add(FEED_A, B)],
+    ["merging it into another by a new URL", () => patch(B, { new_feed_url: FEED_A })],
+    ["merging it by adding another's guid on its URL", () => user.add(FEED_A, B)],
   ];
   for (const [name, act] of callers) {
-    test(`${name} calls it off, and the subscription moves in the change feed`, async () => {
+    test(`${name} cancels it, and the subscription moves in the change feed`, async () => {
       await user.add(FEED_B, B);
       const id = await user.remove(A);
       const since = (await user.changes()).at(-1).subscription_changed;
@@ -63,7 +63,7 @@ describe("while a deletion is pending", () => {
     });
   }
 
-  test("subscribing again calls it off; setting what is so already does not", async () => {
+  test("subscribing again cancels it; setting the present value does not", async () => {
     const first = await user.remove(A);
     await patch(A, { is_subscribed: true });
     expect(await statusOf(first)).toBe("PENDING");
@@ -74,7 +74,7 @@ describe("while a deletion is pending", () => {
     expect(await user.remove(A)).toBe(2);
   });
 
-  test("merging two that are both pending calls both off", async () => {
+  test("merging two that are both pending cancels both", async () => {
     await user.add(FEED_B, B);
     const ids = [await user.remove(A), await user.remove(B)];
     await patch(A, { new_guid: B });
@@ -83,7 +83,7 @@ describe("while a deletion is pending", () => {
     expect((await get(B)).status).toBe(200);
   });
 
-  test("adding it again and again calls it off once", async () => {
+  test("adding it again and again cancels it once", async () => {
     await user.remove(A);
     await user.add(FEED_A);
     const before = await user.changes();
@@ -92,7 +92,7 @@ describe("while a deletion is pending", () => {
     expect(await user.changes()).toEqual(before);
   });
 
-  test("a request that fails as a whole calls nothing off", async () => {
+  test("a request that fails as a whole cancels nothing", async () => {
     const id = await user.remove(A);
     await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url: FEED_A }, null] });
     await patch(A, { is_subscribed: true, new_feed_url: "ftp://x.example" });
@@ -101,7 +101,7 @@ describe("while a deletion is pending", () => {
 });
 
 describe("after a deletion", () => {
-  test("every guid is 410, writes are 404, and the list shows the tombstone", async () => {
+  test("every guid is 410, writes are 404, and the change feed has the deletion", async () => {
     await patch(A, { new_guid: B });
     server.clock.advance(1000);
     await user.remove(A);
@@ -158,7 +158,7 @@ describe("an admin's retry", () => {
     expect((await get(A)).status).toBe(410);
   });
 
-  test("is refused where nothing failed, it was called off, or another one is pending or done", async () => {
+  test("is refused if nothing failed, it was cancelled, or another one is pending or done", async () => {
     const pending = await user.remove(A);
     await expect(retry(pending)).rejects.toMatchObject({
       code: "conflict",

@@ -1,4 +1,4 @@
-// How subscriptions, their guids and their addresses change: adding, redirects, chains of guids, merges.
+// How subscriptions, their guids and their feed URLs change: adding, moves, chains of guids, merges.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
@@ -23,7 +23,7 @@ async function erase(guid: string) {
   await user.remove(guid);
   await server.drain();
 }
-/** What is unsubscribed, changed or moved later gets a later stamp. */
+/** What changes later gets a later timestamp. */
 const later = () => server.clock.advance(1000);
 async function changesNothing(work: () => Promise<unknown>) {
   const before = await user.changes();
@@ -34,12 +34,12 @@ async function changesNothing(work: () => Promise<unknown>) {
 }
 
 describe("adding without a guid", () => {
-  test("what is there already changes nothing, however the address is spelt", async () => {
+  test("a feed that is subscribed changes nothing, in any spelling of its URL", async () => {
     const first = await user.add(FEED_A);
     expect(await changesNothing(() => user.add("http://A.EXAMPLE"))).toEqual(first);
   });
 
-  test("what was unsubscribed subscribes it again", async () => {
+  test("an unsubscribed feed subscribes to it again", async () => {
     const { guid } = await user.add(FEED_A);
     await patch(guid, { is_subscribed: false });
     later();
@@ -47,7 +47,7 @@ describe("adding without a guid", () => {
     expect(await get(guid)).toMatchObject({ is_subscribed: true, subscription_changed: "2026-01-01T00:00:01.000Z" });
   });
 
-  test("what was deleted revives it, with the address as it is sent now", async () => {
+  test("a deleted feed revives it, with the URL as it is sent now", async () => {
     const { guid } = await user.add(FEED_A, A);
     await erase(guid);
     later();
@@ -57,14 +57,14 @@ describe("adding without a guid", () => {
     ]);
   });
 
-  test("on an old address gives the subscription that moved from there, where it is now", async () => {
+  test("a subscription added on an old URL is the moved one", async () => {
     await user.add(FEED_A, A);
     await patch(A, { new_feed_url: FEED_B });
     await changesNothing(() => user.add(FEED_A));
     expect(await user.add(FEED_A)).toMatchObject({ guid: A, feed_url: FEED_B });
   });
 
-  test("on an old address of a deleted one revives it there", async () => {
+  test("an old URL of a deleted subscription revives it there", async () => {
     await user.add(FEED_A, A);
     await patch(A, { new_feed_url: FEED_B });
     await erase(A);
@@ -73,19 +73,19 @@ describe("adding without a guid", () => {
     expect(await total()).toBe(1);
   });
 
-  test("finds what bears the computed guid, without changing its address or guid", async () => {
+  test("finds the subscription with the computed guid, without changing its URL or guid", async () => {
     await user.add(FEED_A, COMPUTED);
     expect(await changesNothing(() => user.add(PODNEWS))).toMatchObject({ guid: COMPUTED, feed_url: FEED_A });
   });
 
-  test("finds what once bore the computed guid, though that is deleted, and revives it on the address sent", async () => {
+  test("finds the subscription that once had the computed guid, even if deleted, and revives it on the URL sent", async () => {
     await user.add(FEED_A, COMPUTED);
     await patch(COMPUTED, { new_guid: A });
     await erase(A);
     expect(await user.add(PODNEWS)).toMatchObject({ guid: A, feed_url: PODNEWS });
   });
 
-  test("prefers what the address leads to over what the computed guid leads to", async () => {
+  test("prefers the URL's subscription over the computed guid's", async () => {
     await user.add(PODNEWS, A);
     await user.add(FEED_B, COMPUTED);
     expect(await changesNothing(() => user.add(PODNEWS))).toMatchObject({ guid: A });
@@ -93,7 +93,7 @@ describe("adding without a guid", () => {
 });
 
 describe("adding with a guid that is known", () => {
-  test("moves the subscription to an address that is new to it", async () => {
+  test("moves the subscription to a URL that is new to it", async () => {
     await user.add(FEED_A, A);
     later();
     expect(await user.add(FEED_B, A)).toEqual({
@@ -105,19 +105,19 @@ describe("adding with a guid that is known", () => {
     expect(await user.add(FEED_A)).toMatchObject({ guid: A, feed_url: FEED_B });
   });
 
-  test("does not move it back to an address that it had before", async () => {
+  test("does not move it back to a URL that it had before", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, A);
     expect(await changesNothing(() => user.add(FEED_A, A))).toMatchObject({ feed_url: FEED_B });
   });
 
-  test("finds it by an old guid, and tells the current one", async () => {
+  test("finds it by a retired guid, and returns the current one", async () => {
     await user.add(FEED_A, A);
     await patch(A, { new_guid: B });
     expect(await changesNothing(() => user.add(FEED_A, A))).toMatchObject({ guid: B });
   });
 
-  test("revives it, and moves it only if the address is new to it", async () => {
+  test("revives it, and moves it only if the URL is new to it", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, A);
     await erase(A);
@@ -126,7 +126,7 @@ describe("adding with a guid that is known", () => {
     expect(await user.add(FEED_C, A)).toMatchObject({ guid: A, feed_url: FEED_C });
   });
 
-  test("and the address of another one merges that one into it", async () => {
+  test("and the URL of another one merges that one into it", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, B);
     expect(await user.add(FEED_B, A)).toMatchObject({ guid: A, feed_url: FEED_B });
@@ -135,7 +135,7 @@ describe("adding with a guid that is known", () => {
     expect(await total()).toBe(1);
   });
 
-  test("and the address of another one, both deleted, revives one with the address sent", async () => {
+  test("and the URL of another one, both deleted, revives one with the URL sent", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, B);
     await erase(A);
@@ -147,7 +147,7 @@ describe("adding with a guid that is known", () => {
 });
 
 describe("adding with an unknown guid", () => {
-  test("on the current address replaces the guid", async () => {
+  test("on the current URL replaces the guid", async () => {
     await user.add(PODNEWS);
     later();
     expect(await user.add(PODNEWS, A)).toMatchObject({ guid: A });
@@ -155,7 +155,7 @@ describe("adding with an unknown guid", () => {
     expect(await changesNothing(() => user.add(PODNEWS))).toMatchObject({ guid: A });
   });
 
-  test("on the address of a deleted one replaces the guid and revives it", async () => {
+  test("on the URL of a deleted one replaces the guid and revives it", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, A);
     await erase(A);
@@ -163,7 +163,7 @@ describe("adding with an unknown guid", () => {
     expect(await get(A)).toMatchObject({ new_guid: B });
   });
 
-  test("on a former address of a live one becomes one more guid that leads there", async () => {
+  test("on a former URL of a live one becomes one more guid of it", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, A);
     later();
@@ -177,7 +177,7 @@ describe("adding with an unknown guid", () => {
 describe("one request may", () => {
   const add = (...subscriptions: object[]) => user.request("POST", "/subscriptions", { subscriptions });
 
-  test("move, merge and add again what it has just added; the answer shows where all that leads", async () => {
+  test("move, merge and add again what it has just added; the response has the final state", async () => {
     const items = [
       { feed_url: FEED_A, guid: A },
       { feed_url: FEED_B, guid: B },
@@ -210,7 +210,7 @@ describe("one request may", () => {
 });
 
 describe("a new guid", () => {
-  test("is followed from every guid before it, through a long chain", async () => {
+  test("is found by every guid before it, through a long chain", async () => {
     await user.add(FEED_A, guidOf(1));
     for (let n = 1; n < 20; n++) await patch(guidOf(n), { new_guid: guidOf(n + 1) });
     for (let n = 1; n < 20; n++) expect(await get(guidOf(n))).toMatchObject({ guid: guidOf(n), new_guid: guidOf(20) });
@@ -220,7 +220,7 @@ describe("a new guid", () => {
     for (let n = 1; n <= 20; n++) expect((await user.request("GET", `/subscriptions/${guidOf(n)}`)).status).toBe(410);
   });
 
-  test("that is current already changes nothing, by whichever guid it is sent", async () => {
+  test("that is current already changes nothing, by any guid in the path", async () => {
     await user.add(FEED_A, A);
     expect(await changesNothing(() => patch(A, { new_guid: A }))).toEqual({ new_guid: A });
     const { guid_changed } = await patch(A, { new_guid: B });
@@ -237,14 +237,14 @@ describe("a new guid", () => {
     expect(await user.changes()).toMatchObject([{ guid: B, new_guid: A }]);
   });
 
-  test("that it had before is a late retry by an old guid: nothing changes", async () => {
+  test("that it had before, sent by a retired guid, is a late retry: nothing changes", async () => {
     await user.add(FEED_A, A);
     await patch(A, { new_guid: B });
     await patch(B, { new_guid: C });
     expect(await changesNothing(() => patch(A, { new_guid: B }))).toMatchObject({ new_guid: C });
   });
 
-  test("by an old guid that nobody has replaces the current one", async () => {
+  test("that no subscription has, sent by a retired guid, replaces the current one", async () => {
     await user.add(FEED_A, A);
     await patch(A, { new_guid: B });
     expect(await patch(A, { new_guid: C })).toMatchObject({ new_guid: C });
@@ -259,7 +259,7 @@ describe("merging by a new guid", () => {
     later();
   });
 
-  test("everything that led to either leads to the one that keeps its address", async () => {
+  test("all guids and URLs of both lead to the one that keeps its URL", async () => {
     await patch(A, { new_guid: C });
     expect(await patch(C, { new_guid: B })).toMatchObject({ new_guid: B });
     for (const guid of [A, C]) expect(await get(guid)).toMatchObject({ guid, new_guid: B, feed_url: FEED_B });
@@ -267,7 +267,7 @@ describe("merging by a new guid", () => {
     expect(await total()).toBe(2);
   });
 
-  test("into an old guid of another leads to that one as it is now", async () => {
+  test("into a retired guid of another leads to that one as it is now", async () => {
     await patch(B, { new_guid: C });
     expect(await patch(A, { new_guid: B })).toMatchObject({ new_guid: C });
     expect(await get(A)).toMatchObject({ new_guid: C, feed_url: FEED_B });
@@ -286,7 +286,7 @@ describe("merging by a new guid", () => {
     });
   }
 
-  test("into a deleted one revives it on the address of the living one", async () => {
+  test("into a deleted one revives it on the URL of the other", async () => {
     await patch(A, { is_subscribed: false });
     await erase(B);
     await patch(A, { new_guid: B });
@@ -294,14 +294,14 @@ describe("merging by a new guid", () => {
     expect(await user.add(FEED_B)).toMatchObject({ guid: B, feed_url: FEED_A });
   });
 
-  test("with an address and a flag in one request applies the guid first", async () => {
+  test("with a URL and a flag in one request applies the guid first", async () => {
     const answer = await patch(A, { new_guid: B, new_feed_url: FEED_C, is_subscribed: false });
     expect(answer).toMatchObject({ new_guid: B, new_feed_url: FEED_C, is_subscribed: false });
     expect(await get(B)).toMatchObject({ feed_url: FEED_C, is_subscribed: false });
   });
 });
 
-describe("a new address", () => {
+describe("a new feed URL", () => {
   test("of another subscription merges that one into the patched one", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, B);
@@ -327,14 +327,14 @@ describe("a new address", () => {
     expect(await total()).toBe(1);
   });
 
-  test("that differs in spelling alone is kept as it is sent; to the letter the same is no change", async () => {
+  test("that differs only in spelling is kept as it is sent; exactly the same is no change", async () => {
     await user.add(FEED_A, A);
     await patch(A, { new_feed_url: "http://a.example" });
     expect(await get(A)).toMatchObject({ feed_url: "http://a.example" });
     await changesNothing(() => patch(A, { new_feed_url: "http://a.example" }));
   });
 
-  test("brought by a new guid of one and a new address of another merges all three", async () => {
+  test("together with a new guid can merge three subscriptions into one", async () => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, B);
     await user.add(FEED_C, C);
