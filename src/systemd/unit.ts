@@ -91,13 +91,15 @@ ExecStart=${quotePath(executable)} serve
 EnvironmentFile=-${escapePercent(settings)}
 Restart=on-failure
 RestartSec=5
-# Settings that are wrong don't get right by trying again.
+# Exit code 3: wrong settings, which another start doesn't correct.
 RestartPreventExitStatus=3
 # A large database may have to be migrated first.
 TimeoutStartSec=15min
 TimeoutStopSec=60
 # The server reads its database before each sign of life.
 WatchdogSec=60
+# The runtime reports SIGABRT, the default, as a bug of its own.
+WatchdogSignal=SIGKILL
 ${user ? "" : `${SYSTEM}\n`}${HARDENING}
 
 [Install]
