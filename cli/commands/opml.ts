@@ -32,9 +32,10 @@ export function addOpmlCommands(program: Command): void {
 
 async function importFile(user: string, file: string, dry_run: boolean, command: Command): Promise<void> {
   const { decodeOpml, OpmlError, readOpml } = await import("../../src/domain/opml.ts");
+  // Before the app opens, because root then works as the data directory's owner.
+  const bytes = await readInput(file);
   const result = await withApp(command, async (app) => {
     const actor = await actAsAdmin(app, user, "opml import");
-    const bytes = await readInput(file);
     try {
       return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), { dry_run, progress: showProgress });
     } catch (error) {

@@ -1,5 +1,5 @@
 // Restoring a backup so that no client notices: the data is replaced, and all of it is news again.
-import { existsSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
@@ -37,10 +37,12 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
   const current = requireFile(config);
   const staged = stagedFile(current);
   checkCopy(file);
+  // Before root becomes the directory's owner, who may not read it.
+  const backup = openSync(file, "r");
   const unlock = lockDirectory(config.data_dir, "restore");
   try {
     const known = await readKnown(config);
-    unpackCopy(file, staged);
+    unpackCopy(backup, staged);
     const database = await openFile(config, staged);
     try {
       await renew(database, clock, known);
@@ -57,6 +59,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     throw error;
   } finally {
     unlock();
+    closeSync(backup);
   }
 }
 

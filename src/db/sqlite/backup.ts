@@ -1,17 +1,17 @@
 // Copies of the SQLite file: whole before they get their name, checked before they are trusted.
 import { Database as Sqlite } from "bun:sqlite";
 import {
-  chmodSync,
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DomainError, messageOf } from "../../errors.ts";
@@ -27,6 +27,8 @@ export interface Contents {
   tables: Record<string, number>;
 }
 
+/** Bytes that are copied at a time. */
+const PIECE = 1024 * 1024;
 /** How often a copy is made again because somebody wrote in the instant between its snapshot and the count of rows. */
 const ATTEMPTS = 10;
 
@@ -122,15 +124,26 @@ export function checkCopy(file: string): Contents {
   }
 }
 
-/** Copies a checked backup to where it can be opened. @throws DomainError "unavailable" where it can't be written */
-export function unpackCopy(copy: string, file: string): void {
+/**
+ * Copies a checked backup to where it can be opened.
+ * @param copy descriptor of the backup, read from its current position
+ * @throws DomainError "unavailable" if it can't be written
+ */
+export function unpackCopy(copy: number, file: string): void {
   try {
     rmSync(dirname(file), { recursive: true, force: true });
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    copyFileSync(copy, file);
-    chmodSync(file, 0o600);
+    const to = openSync(file, "wx", 0o600);
+    try {
+      const piece = Buffer.allocUnsafe(PIECE);
+      for (let bytes = readSync(copy, piece); bytes > 0; bytes = readSync(copy, piece)) {
+        writeFileSync(to, piece.subarray(0, bytes));
+      }
+    } finally {
+      closeSync(to);
+    }
   } catch (error) {
-    throw new DomainError("unavailable", `${copy} could not be unpacked: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `${file} can't be written: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError, messageOf } from "../../errors.ts";
+import { becomeOwnerOf } from "./directory-owner.ts";
 import { codeOf } from "./retry-busy.ts";
 
 /** Many commands and one server share a directory; a restore needs it alone. */
@@ -18,11 +19,13 @@ const REFUSED = {
 export type DirectoryUse = keyof typeof BEGIN;
 
 /**
- * Locks the directory, which is created if it is missing. Returns the function that unlocks it.
- * @throws DomainError "conflict" if another process uses it in a way that excludes this one, "config" if the directory
- * can't be used
+ * Locks the directory, which is created if it is missing. Until it is unlocked, root works as its owner. Returns the
+ * function that unlocks it.
+ * @throws DomainError "conflict" if another process uses it in a way that excludes this one, "unavailable" if the
+ * directory can't be used
  */
 export function lockDirectory(directory: string, use: DirectoryUse): () => void {
+  const becomeRoot = becomeOwnerOf(directory);
   let lock: Sqlite | undefined;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -36,12 +39,16 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     lock.query("select count(*) from sqlite_schema").get();
   } catch (error) {
     lock?.close();
+    becomeRoot();
     if (codeOf(error) === "SQLITE_BUSY") {
       throw new DomainError("conflict", REFUSED[use](directory), { cause: error });
     }
-    throw new DomainError("config", `The data directory ${directory} can't be used: ${messageOf(error)}`, {
+    throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${messageOf(error)}`, {
       cause: error,
     });
   }
-  return () => lock.close();
+  return () => {
+    lock.close();
+    becomeRoot();
+  };
 }

@@ -1,0 +1,62 @@
+// Commands that root runs on the data directory of another account.
+import { expect, test } from "bun:test";
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { install } from "../../support/start-server.ts";
+
+/** An account that need not exist. */
+const OWNER = 54321;
+const isRoot = process.getuid?.() === 0;
+
+// Where the owner can reach it: the run's own temporary directory is root's alone.
+function makeDirectory(): string {
+  const directory = mkdtempSync("/tmp/podkeep-owner-");
+  chownSync(directory, OWNER, OWNER);
+  return directory;
+}
+
+const ownersIn = (directory: string) => {
+  const paths = readdirSync(directory, { recursive: true, encoding: "utf8" }).map((name) => join(directory, name));
+  return [...new Set([directory, ...paths].map((path) => statSync(path).uid))];
+};
+
+test.skipIf(!isRoot)("leave no file of root's there, and read and write root's own files elsewhere", async () => {
+  const podkeep = install(makeDirectory());
+  const mine = mkdtempSync("/tmp/podkeep-root-");
+  try {
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await podkeep.run(args);
+      expect([code, stderr]).toEqual([0, ""]);
+      return stdout;
+    };
+    const opml = join(mine, "feeds.opml");
+    writeFileSync(opml, '<opml><body><outline xmlUrl="https://a.example/feed" text="A"/></body></opml>', {
+      mode: 0o600,
+    });
+    await run("user", "create", "ann");
+    await run("opml", "import", "ann", opml);
+    await run("opml", "export", "ann", join(mine, "export.opml"));
+    const { file } = JSON.parse(await run("backup", "create", "--json"));
+    const copy = join(mine, "copy.db");
+    await Bun.write(copy, Bun.file(file));
+    chmodSync(copy, 0o600);
+    await run("backup", "restore", copy);
+    expect(await run("user", "list")).toContain("ann");
+    expect(ownersIn(podkeep.data)).toEqual([OWNER]);
+    expect(ownersIn(mine)).toEqual([0]);
+  } finally {
+    for (const directory of [mine, podkeep.data]) rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test.skipIf(!isRoot)("a server that root starts works as the directory's owner too", async () => {
+  const podkeep = install(makeDirectory());
+  try {
+    const server = await podkeep.serve();
+    expect(ownersIn(podkeep.data)).toEqual([OWNER]);
+    await server.end("SIGTERM");
+    expect(ownersIn(podkeep.data)).toEqual([OWNER]);
+  } finally {
+    rmSync(podkeep.data, { recursive: true, force: true });
+  }
+});
