@@ -12,7 +12,7 @@ interface Address {
   flag: string;
 }
 
-/** @throws DomainError "config" where the address can't be had */
+/** @throws DomainError "unavailable" if the address may be free or there later, else "config" */
 export function listen(
   { host, port, flag }: Address,
   fetch: (request: Request, server: Server<undefined>) => Response | Promise<Response>,
@@ -29,9 +29,26 @@ export function listen(
       fetch,
     });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    const taken = `Port ${port} on ${host} is taken: stop what uses it, or choose another with ${flag}`;
-    const reason = code === "EADDRINUSE" ? taken : `Can't listen on ${host}, port ${port}: ${messageOf(error)}`;
-    throw new DomainError("config", reason, { cause: error });
+    throw refusal(error, { host, port, flag });
   }
+}
+
+// systemd starts the server again after "unavailable", and not after "config".
+function refusal(error: unknown, { host, port, flag }: Address): DomainError {
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  const refuse = (kind: "config" | "unavailable", reason: string) => new DomainError(kind, reason, { cause: error });
+  if (code === "EADDRINUSE") {
+    return refuse("unavailable", `Port ${port} on ${host} is taken: stop what uses it, or choose another with ${flag}`);
+  }
+  if (code === "EACCES") {
+    return refuse(
+      "config",
+      `Port ${port} needs root: choose one from 1024 with ${flag}, and a reverse proxy before it`,
+    );
+  }
+  // Bun's codes for an address that no interface has, and for a name without an address.
+  if (code === "EADDRNOTAVAIL" || code === "ENOENT") {
+    return refuse("unavailable", `Can't listen on ${host}: this machine doesn't have that address, or not yet`);
+  }
+  return refuse("unavailable", `Can't listen on ${host}, port ${port}: ${messageOf(error)}`);
 }

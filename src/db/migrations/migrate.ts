@@ -43,7 +43,7 @@ export function pendingMigrations(applied: readonly string[], dialect: Dialect, 
   return pending;
 }
 
-/** Brings the database up to this program's schema. @throws DomainError "config" where a migration fails */
+/** Brings the database up to this program's schema. @throws DomainError "unavailable" if a migration fails */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect, disableTransactions: boolean): Promise<void> {
   const migrator = new Migrator({
     db,
@@ -54,5 +54,5 @@ export async function migrate(db: Kysely<Schema>, dialect: Dialect, disableTrans
   });
   const { error } = await migrator.migrateToLatest();
   if (error)
-    throw new DomainError("config", `The database could not be migrated: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `The database could not be migrated: ${messageOf(error)}`, { cause: error });
 }

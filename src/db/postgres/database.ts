@@ -25,7 +25,8 @@ export interface PostgresOptions extends PoolOptions {
 
 /**
  * Connects to the database and migrates it.
- * @throws DomainError "config" where it can't be reached, is not ours, or is from a newer program
+ * @throws DomainError "unavailable" if it can't be reached; "config" if it refuses the login, is not ours, or is from
+ * a newer program
  */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const first = new Pool({ ...options, size: 1, unlimited: true });
@@ -60,14 +61,11 @@ async function prepare(pool: Pool, { url, migrate: migrating }: PostgresOptions)
 function refusal(error: unknown, url: string): DomainError {
   const { server, user, database } = describeServer(url);
   const state = sqlStateOf(error);
-  const reason = state.startsWith("28")
-    ? `refuses the login of ${user || "the user"}`
-    : state === "3D000"
-      ? `has no database ${database}`
-      : state || !isLost(error)
-        ? `can't be used: ${messageOf(error)}`
-        : "can't be reached";
-  return new DomainError("config", `PostgreSQL at ${server} ${reason}`, { cause: error });
+  const refuse = (code: "config" | "unavailable", reason: string) =>
+    new DomainError(code, `PostgreSQL at ${server} ${reason}`, { cause: error });
+  if (state.startsWith("28")) return refuse("config", `refuses the login of ${user || "the user"}`);
+  if (state === "3D000") return refuse("config", `has no database ${database}`);
+  return refuse("unavailable", state || !isLost(error) ? `can't be used: ${messageOf(error)}` : "can't be reached");
 }
 
 const WRITE = "begin";

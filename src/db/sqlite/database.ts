@@ -23,7 +23,7 @@ export interface SqliteOptions extends UpgradeOptions {
 
 /**
  * Opens the database file, creates it if it is missing, and migrates it.
- * @throws DomainError "config" if the file is not ours, damaged, from a newer program, or can't be written;
+ * @throws DomainError "config" if the file is not ours, damaged, or from a newer program; "unavailable" if it can't be written;
  * "conflict" if another process uses its directory in a way that excludes this one
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
@@ -51,7 +51,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     unlock();
     if (error instanceof DomainError) throw error;
     if (codeOf(error).startsWith("SQLITE_CORRUPT")) throw damaged(file, messageOf(error), error);
-    throw new DomainError("config", `${file} can't be opened as a database: ${messageOf(error)}`, { cause: error });
+    if (codeOf(error) === "SQLITE_NOTADB") {
+      throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
+    }
+    throw new DomainError("unavailable", `${file} can't be opened as a database: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

@@ -20,18 +20,18 @@ export const stagedFile = (file: string) => join(dirname(file), "restoring", "po
 /**
  * Creates the file and its directory if they are missing, for their owner only. SQLite gives its other files the mode
  * of the database.
- * @throws DomainError "config"
+ * @throws DomainError "unavailable"
  */
 export function prepareFile(file: string): void {
   // A new, empty database would look as if all data were lost.
   if (!existsSync(file) && existsSync(dirname(stagedFile(file)))) {
-    throw new DomainError("config", "A restore was interrupted: run `podkeep backup restore` again");
+    throw new DomainError("unavailable", "A restore was interrupted: run `podkeep backup restore` again");
   }
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
-    throw new DomainError("config", `The data directory can't be used: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `The data directory can't be used: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -73,7 +73,7 @@ async function lockForUpgrade(directory: string, timeout: number): Promise<() =>
       return lockDirectory(directory, "server");
     } catch (error) {
       if (performance.now() < end) continue;
-      throw new DomainError("config", "A server of an older version is running: stop it first", {
+      throw new DomainError("conflict", "A server of an older version is running: stop it first", {
         cause: error,
       });
     }
@@ -87,6 +87,6 @@ function backUpBefore(file: string, backup_dir: string): void {
     rmSync(to, { force: true });
     copyDatabase(file, to);
   } catch (error) {
-    throw new DomainError("config", `No migration without a backup: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `No migration without a backup: ${messageOf(error)}`, { cause: error });
   }
 }

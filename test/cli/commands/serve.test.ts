@@ -41,11 +41,11 @@ test("a body far over the limit gets an answer that clients can read, and does n
   expect(await server.stop()).toBe(0);
 });
 
-test("a port that is taken ends it with exit code 3, and no folder is made", async () => {
+test("a port that is taken ends it with exit code 1, so that systemd tries again, and no folder is made", async () => {
   const server = await program.serve();
   const other = join(program.folder, "other");
   const ran = await program.run(["serve", "--port", new URL(server.address).port, "--data-dir", other]);
-  expect(ran.code).toBe(3);
+  expect(ran.code).toBe(1);
   expect(ran.err).toContain("is taken");
   expect(existsSync(other)).toBe(false);
   await server.stop();
@@ -139,10 +139,21 @@ test("a failed deletion is retried by a command and carried out by the running s
   await server.stop();
 });
 
-test("a file where the data folder should be ends it with exit code 3", async () => {
+test.each(["192.0.2.1", "name.invalid"])(
+  "the address %s, which may come later, ends it with exit code 1",
+  async (host) => {
+    const ran = await program.run(["serve", "--port", "0", "--host", host]);
+    expect(ran).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${host}: this machine doesn't have that address`),
+    });
+  },
+);
+
+test("a file where the data folder should be ends it with exit code 1", async () => {
   writeFileSync(program.data, "");
   const ran = await program.run(["serve", "--port", "0"]);
-  expect(ran.code).toBe(3);
+  expect(ran.code).toBe(1);
   expect(ran.err).toContain(program.data);
   const list = await program.run(["user", "list"]);
   expect(list.code).toBe(3);

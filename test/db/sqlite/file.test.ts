@@ -129,7 +129,7 @@ describe("is refused and left as it was:", () => {
 
   test("a file that is no database", async () => {
     writeFileSync(file, "These are my podcasts:\n".repeat(500));
-    await expectRefused(`${file} can't be opened as a database`);
+    await expectRefused(`${file} is not a SQLite database`);
   });
 
   test("a damaged database, by the server", async () => {
@@ -153,11 +153,11 @@ describe("is refused and left as it was:", () => {
 
   test("a folder where the file should be, and a file where the folder should be", async () => {
     mkdirSync(file);
-    await expect(open()).rejects.toMatchObject({ code: "config", message: expect.stringContaining("EISDIR") });
+    await expect(open()).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("EISDIR") });
     const blocked = join(folder, "file");
     writeFileSync(blocked, "mine");
     await expect(open(blocked)).rejects.toMatchObject({
-      code: "config",
+      code: "unavailable",
       message: expect.stringContaining("data directory"),
     });
     expect(readFileSync(blocked, "utf8")).toBe("mine");
@@ -178,7 +178,7 @@ describe("is refused and left as it was:", () => {
     change.close();
     const before = schema();
     await expect(open()).rejects.toMatchObject({
-      code: "config",
+      code: "unavailable",
       message: expect.stringContaining("could not be migrated: table"),
     });
     expect(schema()).toEqual(before);
