@@ -9,7 +9,7 @@ export interface HttpEnv {
   Variables: {
     requestId: string;
     actor: Actor;
-    /** The user's clock, read before the handler runs. */
-    clock: number;
+    /** The part of the ETag that does not depend on the user's clock. */
+    etagTail: string;
   };
 }

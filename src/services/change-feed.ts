@@ -30,6 +30,8 @@ interface ChangedItem {
 type ChangedRow = Awaited<ReturnType<typeof listChanged>>[number];
 
 export interface ChangePage {
+  /** The user's clock at which the page was read. */
+  clock: number;
   /** Items on all pages. */
   total: number;
   items: ChangedItem[];
@@ -46,21 +48,16 @@ export function readUserClock({ database }: Context, { user_id }: Actor): Promis
   return database.read((tx) => clockIn(tx, user_id));
 }
 
-/**
- * Lists what changed after a timestamp, deleted subscriptions included.
- * @param clock the user's clock, read just before
- */
-export async function listChanges(
-  { database }: Context,
-  { user_id }: Actor,
-  query: ChangeQuery,
-  clock: number,
-): Promise<ChangePage> {
-  const since = query.since ?? -1;
-  if (since >= clock) return { total: 0, items: [], next: null, previous: query.page > 1 ? 1 : null };
+/** Lists what changed after a timestamp, deleted subscriptions included. */
+export function listChanges({ database }: Context, { user_id }: Actor, query: ChangeQuery): Promise<ChangePage> {
   return database.read(
-    (tx) => readPage(tx, user_id, since, query),
-    async (tx) => clock === (await clockIn(tx, user_id)),
+    async (tx) => {
+      const clock = await clockIn(tx, user_id);
+      const since = query.since ?? -1;
+      const empty = { total: 0, items: [], next: null, previous: query.page > 1 ? 1 : null };
+      return { clock, ...(since >= clock ? empty : await readPage(tx, user_id, since, query)) };
+    },
+    async (tx, { clock }) => clock === (await clockIn(tx, user_id)),
   );
 }
 
@@ -69,7 +66,7 @@ async function readPage(
   user_id: string,
   since: number,
   { page, per_page, after }: ChangeQuery,
-): Promise<ChangePage> {
+): Promise<Omit<ChangePage, "clock">> {
   const offset = after ? 0 : (page - 1) * per_page;
   const start = after ?? (offset === 0 ? null : await positionAt(tx, user_id, since, offset));
   const found = start === undefined ? [] : await listItems(tx, user_id, since, start, after ? 1 : 0, per_page);

@@ -52,11 +52,15 @@ const readDetails = (row: DeletionTable & { user: string; guid: string | null })
   guid: row.guid,
 });
 
-/** Reads a deletion. @throws DomainError "not_found" */
-export async function getDeletion({ database }: Context, { user_id }: Actor, id: number): Promise<Deletion> {
+/** Reads a deletion, with the user's clock. @throws DomainError "not_found" */
+export async function getDeletion(
+  { database }: Context,
+  { user_id }: Actor,
+  id: number,
+): Promise<Deletion & { clock: number }> {
   const [row] = await database.read((tx) => findDeletion(tx, { user_id, id }));
   if (!row) throw new DomainError("not_found", "There is no such deletion");
-  return readDeletion(row);
+  return { ...readDeletion(row), clock: row.clock };
 }
 
 /** Lists all users' deletions, oldest first. @throws DomainError "not_found" if there is no such user */

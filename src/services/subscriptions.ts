@@ -13,7 +13,7 @@ import { changeSubscriptions } from "./working-set.ts";
 const notFound = () => new DomainError("not_found", "There is no such subscription");
 
 /**
- * Reads one subscription by any guid that it ever had.
+ * Reads one subscription by any guid that it ever had, with the user's clock.
  * @throws DomainError "not_found", or "gone" if it was deleted
  */
 export async function getSubscription({ database }: Context, { user_id }: Actor, guid: string) {

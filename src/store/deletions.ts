@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { clockOf } from "./users.ts";
 
 // Written into the statements as a literal, so that the partial indexes on pending records serve them.
 const PENDING = sql.lit("PENDING" as const);
@@ -21,8 +22,14 @@ export const insertDeletion = statement((db, p: Owner & { id: number; subscripti
   }),
 );
 
+/** A deletion, and the user's clock. */
 export const findDeletion = statement((db, p: Owner & { id: number }) =>
-  db.selectFrom("deletions").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
+  db
+    .selectFrom("deletions")
+    .selectAll()
+    .select(clockOf(db, p.user_id))
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id),
 );
 
 export const findPending = bulkStatement((db, p: Owner, rows: { subscription: number }[]) =>

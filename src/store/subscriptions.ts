@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Owner, SubscriptionTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
@@ -15,11 +16,12 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
     ),
 );
 
-/** The subscription that has, or had, a guid. */
+/** The subscription that has, or had, a guid, and the user's clock. */
 export const findByGuid = statement((db, p: Owner & { guid: string }) =>
   db
     .selectFrom("subscriptions")
     .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted"])
+    .select(clockOf(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", (guids) =>
       guids.selectFrom("guids").select("subscription").where("user_id", "=", p.user_id).where("guid", "=", p.guid),

@@ -1,5 +1,11 @@
 // Statements on users.
+import type { Kysely } from "kysely";
+import type { Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+
+/** The user's clock as a column of a statement on the user's rows, which saves a statement. */
+export const clockOf = (db: Kysely<Schema>, user_id: string) =>
+  db.selectFrom("users").select("clock").where("users.id", "=", user_id).$asScalar().$notNull().as("clock");
 
 export const readClock = statement((db, p: { user_id: string }) =>
   db.selectFrom("users").select("clock").where("id", "=", p.user_id),

@@ -7,7 +7,7 @@ import { type Deletion as DeletionRow, getDeletion } from "../../services/deleti
 import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../protocol.ts";
-import { conditional } from "./etag.ts";
+import { conditional, setETag } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads } from "./openapi.ts";
 import { Deletion, MESSAGES } from "./schemas/deletions.ts";
 
@@ -33,7 +33,11 @@ export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shar
         ...describeErrors("unauthorized", "not_found", "invalid"),
       },
     }),
-    async (c) => c.json(writeDeletion(await getDeletion(app, c.get("actor"), c.req.valid("param").id)), 200),
+    async (c) => {
+      const deletion = await getDeletion(app, c.get("actor"), c.req.valid("param").id);
+      setETag(c, deletion.clock);
+      return c.json(writeDeletion(deletion), 200);
+    },
   );
 }
 

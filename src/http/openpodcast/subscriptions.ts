@@ -17,7 +17,7 @@ import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../protocol.ts";
 import { requireJson } from "./body.ts";
-import { conditional } from "./etag.ts";
+import { conditional, setETag } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
 import { guid } from "./schemas/common.ts";
 import { DeletionReceipt, RECEIVED } from "./schemas/deletions.ts";
@@ -58,7 +58,8 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       const { since = null, page = 1, per_page: wanted = DEFAULT_PER_PAGE, cursor = null } = c.req.valid("query");
       const per_page = Math.min(wanted, max_per_page);
       const query = { since, page, per_page, after: cursor };
-      const changes = await listChanges(app, c.get("actor"), query, c.get("clock"));
+      const changes = await listChanges(app, c.get("actor"), query);
+      setETag(c, changes.clock);
       const url = forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path;
       return c.json(writePage(changes, page, per_page, url, c.req.query("since")), 200);
     },
@@ -99,6 +100,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     async (c) => {
       const { guid } = c.req.valid("param");
       const row = await getSubscription(app, c.get("actor"), guid);
+      setETag(c, row.clock);
       return c.json(writeSubscription(row, guid), 200);
     },
   );
