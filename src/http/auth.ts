@@ -5,7 +5,7 @@ import { DomainError } from "../errors.ts";
 import { requireWrite } from "../services/actor.ts";
 import { authenticate } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
-import type { Shared } from "./protocol.ts";
+import type { Shared } from "./shared.ts";
 
 /**
  * Sets the actor of a request by its token; too many refused tokens from one address are 429.

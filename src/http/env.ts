@@ -1,10 +1,13 @@
 // Values that travel with a request through middleware and handlers.
+import type { Context } from "hono";
 import type { Actor } from "../services/actor.ts";
 
 export interface HttpEnv {
   Bindings: {
     /** The peer's IP address, as the socket has it. */
     readonly address?: string | undefined;
+    /** The context of the server's middleware, for protocols that are loaded at their first request. */
+    readonly outer?: Context<HttpEnv>;
   };
   Variables: {
     requestId: string;

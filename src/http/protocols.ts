@@ -1,8 +1,13 @@
-// The protocols that the server speaks. Mount another one here: the first that owns a path serves it.
-import { openPodcast } from "./openpodcast/protocol.ts";
-import type { Protocol } from "./protocol.ts";
+// The protocols that the server speaks. Mount another one here.
+import type { Hono } from "hono";
+import type { App } from "../app.ts";
+import type { HttpEnv } from "./env.ts";
+import { mountLazily } from "./lazy.ts";
+import { mountOpenPodcast } from "./openpodcast/protocol.ts";
+import type { Shared } from "./shared.ts";
 
-export const protocols: Protocol[] = [openPodcast];
-
-/** The protocol that answers on a path; the Open Podcast API owns all that no other does. */
-export const protocolOf = (path: string): Protocol => protocols.find((protocol) => protocol.owns(path)) ?? openPodcast;
+/** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */
+export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  mountLazily(http, ["/", "/assets/*"], app, shared, async () => (await import("./web/protocol.tsx")).serveWeb);
+  mountOpenPodcast(http, app, shared);
+}

@@ -1,13 +1,12 @@
-// The HTTP server: middleware that all protocols share, the protocols, errors.
+// The HTTP server: middleware that all protocols share, and the protocols.
 import { type Context, Hono } from "hono";
 import { requestId } from "hono/request-id";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
-import { CLIENT_CLOSED, isClientGone, toDomainError } from "./errors.ts";
 import { createForwarded } from "./forwarded.ts";
 import { serveHealth } from "./health.ts";
-import { protocolOf, protocols } from "./protocols.ts";
+import { mountProtocols } from "./protocols.ts";
 import { logRequests } from "./request-log.ts";
 import { createThrottle } from "./throttle.ts";
 
@@ -25,12 +24,7 @@ export function createHttp(app: App): Http {
   serveHealth(http, app);
   http.use(logRequests(app));
   http.use(requireHost);
-  for (const protocol of protocols) protocol.mount(http, app, shared);
-  http.notFound((c) => protocolOf(c.req.path).respondToError(new DomainError("not_found", "No such path"), c));
-  http.onError((error, c) => {
-    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return protocolOf(c.req.path).respondToError(toDomainError(app.log, error, c), c);
-  });
+  mountProtocols(http, app, shared);
   return http;
 }
 

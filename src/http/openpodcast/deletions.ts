@@ -6,7 +6,7 @@ import { positive } from "../../config/values.ts";
 import { type Deletion as DeletionRow, getDeletion } from "../../services/deletions.ts";
 import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
-import type { Shared } from "../protocol.ts";
+import type { Shared } from "../shared.ts";
 import { conditional, setETag } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads } from "./openapi.ts";
 import { Deletion, MESSAGES } from "./schemas/deletions.ts";

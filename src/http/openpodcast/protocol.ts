@@ -4,22 +4,25 @@ import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
-import type { Protocol, Shared } from "../protocol.ts";
+import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import type { Shared } from "../shared.ts";
 import { allowAnyOrigin } from "./cors.ts";
 import { serveDeletions } from "./deletions.ts";
 import { invalidInput, respondToError } from "./errors.ts";
 import { DOCUMENT } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
-export const openPodcast: Protocol = {
-  owns: () => true,
-  mount(http, app, shared) {
-    const api = createApi(app, shared);
-    http.route("/", api);
-    http.route("/v1", api);
-  },
-  respondToError,
-};
+/** Mounts the API on the server, and with it the responses to unknown paths and to errors of shared middleware. */
+export function mountOpenPodcast(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  const api = createApi(app, shared);
+  http.route("/", api);
+  http.route("/v1", api);
+  http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c));
+  http.onError((error, c) => {
+    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
+    return respondToError(toDomainError(app.log, error, c), c);
+  });
+}
 
 function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
   const api = new OpenAPIHono<HttpEnv>({

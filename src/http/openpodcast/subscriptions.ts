@@ -15,7 +15,7 @@ import {
 } from "../../services/subscriptions.ts";
 import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
-import type { Shared } from "../protocol.ts";
+import type { Shared } from "../shared.ts";
 import { requireJson } from "./body.ts";
 import { conditional, setETag } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";

@@ -1,0 +1,38 @@
+// Protocols whose code is loaded at their first request, which keeps idle memory small.
+import { Hono } from "hono";
+import type { App } from "../app.ts";
+import type { HttpEnv } from "./env.ts";
+import type { Shared } from "./shared.ts";
+
+/** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
+export type Serve = (http: Hono<HttpEnv>, app: App, shared: Shared) => void;
+
+/** Serves `paths` (patterns of Hono) by routes that `load` brings. */
+export function mountLazily(
+  http: Hono<HttpEnv>,
+  paths: string[],
+  app: App,
+  shared: Shared,
+  load: () => Promise<Serve>,
+): void {
+  let routes: Promise<Hono<HttpEnv>> | undefined;
+  for (const path of paths) {
+    http.all(path, async (c) => {
+      routes ??= load().then((serve) => createRoutes(serve, app, shared));
+      return (await routes).fetch(c.req.raw, Object.assign(Object.create(c.env), { outer: c }));
+    });
+  }
+}
+
+// The request log reads the actor and the request's id from the outer context.
+function createRoutes(serve: Serve, app: App, shared: Shared): Hono<HttpEnv> {
+  const routes = new Hono<HttpEnv>();
+  routes.use(async (c, next) => {
+    const { outer } = c.env;
+    if (outer) c.set("requestId", outer.get("requestId"));
+    await next();
+    if (outer && c.get("actor")) outer.set("actor", c.get("actor"));
+  });
+  serve(routes, app, shared);
+  return routes;
+}

@@ -1,0 +1,5 @@
+// Stylesheets are embedded as text.
+declare module "*.css" {
+  const text: string;
+  export default text;
+}

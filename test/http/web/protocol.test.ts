@@ -1,0 +1,30 @@
+// The web page at /: what a visitor without an account sees.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
+
+let server: TestApp;
+beforeEach(async () => {
+  server = await openTestApp();
+});
+afterEach(() => server.close());
+
+test("a browser that opens the server sees that podkeep runs, and the URL that apps need", async () => {
+  const { status, headers, body } = await server.send("GET", "/", { headers: { Accept: "text/html" } });
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toStartWith("text/html");
+  expect(body).toContain(`<code>${ORIGIN}</code>`);
+});
+
+test("the page loads only what this server serves", async () => {
+  const { headers, body } = await server.send("GET", "/");
+  expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+  const links = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, link]) => link);
+  expect(links.length).toBeGreaterThan(0);
+  for (const link of links) expect((await server.send("GET", link)).status).toBe(200);
+});
+
+test("an unknown file of the page is a page that says so", async () => {
+  const { status, headers } = await server.send("GET", "/assets/nothing.js");
+  expect(status).toBe(404);
+  expect(headers.get("content-type")).toStartWith("text/html");
+});
