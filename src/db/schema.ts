@@ -11,6 +11,14 @@ export interface UserTable {
   last_subscription: number;
   last_deletion: number;
   created_at: number;
+  /** The name without case; unique. `=` and the name if an older user's name differs in case only. */
+  name_key: string;
+  /** Argon2id, in PHC format; null if the user signs in with tokens only. */
+  password_hash: string | null;
+  /** When the password was last set or removed. */
+  password_changed_at: number | null;
+  /** Signs the user's sessions, in hex; another one ends them all. Null before the first session. */
+  session_key: string | null;
 }
 
 export interface TokenTable {
@@ -71,6 +79,33 @@ export interface DeletionTable {
   finished_at: number | null;
 }
 
+/** What syncs, by the id that its app chose. */
+interface DeviceTable {
+  user_id: string;
+  id: string;
+  caption: string;
+  type: "desktop" | "laptop" | "mobile" | "server" | "other";
+  /** The token that created it; null for the password. */
+  token_id: string | null;
+  created_at: number;
+  last_sync_at: number | null;
+}
+
+/** An app that waits for its user to sign in on a page. */
+interface LoginFlowTable {
+  /** SHA-256 of the secret in the page's URL, in hex. */
+  page_hash: string;
+  /** SHA-256 of the secret that the app polls with, in hex. */
+  poll_hash: string;
+  /** Who signed in; null before that. */
+  user_id: string | null;
+  /** What the app calls itself. */
+  label: string;
+  /** The IP address that started it. */
+  address: string;
+  expires_at: number;
+}
+
 export interface Schema {
   users: UserTable;
   tokens: TokenTable;
@@ -78,4 +113,6 @@ export interface Schema {
   guids: GuidTable;
   feeds: FeedTable;
   deletions: DeletionTable;
+  devices: DeviceTable;
+  login_flows: LoginFlowTable;
 }

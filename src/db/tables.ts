@@ -9,8 +9,9 @@ import type { Schema } from "./schema.ts";
  * - timestamp unless deleted: the same, but it stays in a row whose `deleted` is set
  * - clock: the last timestamp given out; moves past all renewed ones
  * - counter: the last id given out that apps may know; moves on, so that no id is used twice
+ * - dropped: becomes null
  */
-export type Column = "value" | "place" | "timestamp" | "timestamp unless deleted" | "clock" | "counter";
+export type Column = "value" | "place" | "timestamp" | "timestamp unless deleted" | "clock" | "counter" | "dropped";
 
 export interface Table<Row> {
   /** The column with the user's id. */
@@ -19,6 +20,8 @@ export interface Table<Row> {
   key: readonly (keyof Row)[];
   /** All columns; a table without this list, or with an incomplete one, does not compile. */
   columns: Record<keyof Row, Column>;
+  /** True if a restore deletes all rows. */
+  dropped?: boolean;
 }
 
 /** All tables, each after those that it refers to. */
@@ -33,6 +36,10 @@ export const tables = {
       last_subscription: "value",
       last_deletion: "counter",
       created_at: "value",
+      name_key: "value",
+      password_hash: "value",
+      password_changed_at: "value",
+      session_key: "dropped",
     },
   },
   tokens: {
@@ -90,5 +97,31 @@ export const tables = {
       run_after: "value",
       finished_at: "value",
     },
+  },
+  devices: {
+    owner: "user_id",
+    key: ["user_id", "id"],
+    columns: {
+      user_id: "value",
+      id: "value",
+      caption: "value",
+      type: "value",
+      token_id: "value",
+      created_at: "value",
+      last_sync_at: "value",
+    },
+  },
+  login_flows: {
+    owner: "user_id",
+    key: ["page_hash"],
+    columns: {
+      page_hash: "value",
+      poll_hash: "value",
+      user_id: "value",
+      label: "value",
+      address: "value",
+      expires_at: "value",
+    },
+    dropped: true,
   },
 } as const satisfies { [Name in keyof Schema]: Table<Schema[Name]> };

@@ -1,24 +1,32 @@
 // Users.
+import type { Tx } from "../db/statement.ts";
+import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
+import { deleteLoginFlows } from "../store/login-flows.ts";
 import { deleteTokens } from "../store/tokens.ts";
 import {
   anyUser,
   deleteUser as deleteRow,
-  findUser,
+  findUsers,
   insertUser,
   latestClock,
   listUsers as listRows,
 } from "../store/users.ts";
 import type { Context } from "./context.ts";
 
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+-]{0,63}$/u;
+/** The user of a name, which is compared without case. Exactly this name comes first. */
+async function findUser(tx: Tx, name: string) {
+  if (!isUserName(name)) return null;
+  const rows = await findUsers(tx, { name, name_key: foldName(name) });
+  return rows.find((row) => row.name === name) ?? rows[0] ?? null;
+}
 
-/** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken */
+/** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken in any case */
 export async function createUser(
   { database, clock, ids }: Context,
   name: string,
 ): Promise<{ id: string; name: string }> {
-  if (!NAME.test(name)) {
+  if (!isUserName(name)) {
     throw new DomainError(
       "invalid",
       "A user name is 1 to 64 letters, digits and . _ @ + -, and begins with a letter or digit",
@@ -26,8 +34,9 @@ export async function createUser(
   }
   const id = ids.random(16);
   await database.write(async (tx) => {
-    if ((await findUser(tx, { name })).length > 0) throw new DomainError("conflict", `There is a user ${name} already`);
-    await insertUser(tx, { user_id: id, name, created_at: clock.now() });
+    const taken = await findUser(tx, name);
+    if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
+    await insertUser(tx, { user_id: id, name, name_key: foldName(name), created_at: clock.now() });
   });
   return { id, name };
 }
@@ -41,9 +50,9 @@ export async function hasUsers({ database }: Context): Promise<boolean> {
   return (await database.read((tx) => anyUser(tx, {}))).length > 0;
 }
 
-/** The user of this name. @throws DomainError "not_found" */
+/** The user of this name, compared without case. @throws DomainError "not_found" */
 export async function requireUser({ database }: Context, name: string): Promise<{ id: string; name: string }> {
-  const [user] = await database.read((tx) => findUser(tx, { name }));
+  const user = await database.read((tx) => findUser(tx, name));
   if (!user) throw new DomainError("not_found", `There is no user ${name}`);
   return user;
 }
@@ -52,8 +61,9 @@ export async function requireUser({ database }: Context, name: string): Promise<
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
   await context.database.write(async (tx) => {
-    // On a sharded PostgreSQL, no foreign key goes from tokens to users.
+    // On a sharded PostgreSQL, no foreign key goes from these to users.
     await deleteTokens(tx, { user_id: id });
+    await deleteLoginFlows(tx, { user_id: id });
     await deleteRow(tx, { user_id: id });
   }, id);
 }

@@ -28,6 +28,7 @@ function newValue(name: string, column: string, kind: Column, p: Renewal): RawBu
     "timestamp unless deleted": sql`case when ${sql.ref(`${name}.deleted`)} is null then ${NEW} else ${old} end`,
     clock: sql`${p.clock}`,
     counter: sql`${old} + ${p.ids}`,
+    dropped: sql`null`,
   };
   return values[kind];
 }
@@ -58,11 +59,13 @@ function renewalOf([name, table]: [string, AnyTable]) {
   });
 }
 
-const renewals = Object.entries<AnyTable>(tables)
-  .filter(([, { columns }]) => Object.values(columns).some((kind) => kind !== "value"))
-  .map(renewalOf);
+const deletionOf = (name: string) => statement(() => sql<never>`delete from ${sql.table(name)}`);
 
-/** Renews every table, in the order in which they refer to one another. */
+const renewals = Object.entries<AnyTable>(tables)
+  .filter(([, { columns, dropped }]) => dropped || Object.values(columns).some((kind) => kind !== "value"))
+  .map((entry) => (entry[1].dropped ? deletionOf(entry[0]) : renewalOf(entry)));
+
+/** Renews every table, or deletes its rows, in the order in which they refer to one another. */
 export async function renewTables(tx: Tx, values: Renewal): Promise<void> {
   for (const renew of renewals) await renew(tx, values);
 }

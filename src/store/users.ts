@@ -15,8 +15,12 @@ export const latestClock = statement((db) =>
   db.selectFrom("users").select((row) => row.fn.max<number | null>("clock").as("clock")),
 );
 
-export const findUser = statement((db, p: { name: string }) =>
-  db.selectFrom("users").selectAll().where("name", "=", p.name),
+/** The user of exactly this name, and one whose name differs in case only. */
+export const findUsers = statement((db, p: { name: string; name_key: string }) =>
+  db
+    .selectFrom("users")
+    .select(["id", "name", "password_hash"])
+    .where((row) => row.or([row("name", "=", p.name), row("name_key", "=", p.name_key)])),
 );
 
 export const listUsers = statement((db) =>
@@ -47,7 +51,7 @@ export const countUsers = statement((db) =>
 
 export const anyUser = statement((db) => db.selectFrom("users").select("id").limit(1));
 
-export const insertUser = statement((db, p: { user_id: string; name: string; created_at: number }) =>
+export const insertUser = statement((db, p: { user_id: string; name: string; name_key: string; created_at: number }) =>
   db.insertInto("users").values({
     id: p.user_id,
     name: p.name,
@@ -55,6 +59,10 @@ export const insertUser = statement((db, p: { user_id: string; name: string; cre
     last_subscription: 0,
     last_deletion: 0,
     created_at: p.created_at,
+    name_key: p.name_key,
+    password_hash: null,
+    password_changed_at: null,
+    session_key: null,
   }),
 );
 

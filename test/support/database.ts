@@ -111,6 +111,7 @@ async function createPostgresStore(): Promise<Store> {
       if (altered) await run(`drop database ${name} with (force)`, "postgres");
       else {
         await run("delete from users");
+        await run("delete from login_flows");
         emptied.push(name);
       }
     },

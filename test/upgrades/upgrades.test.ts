@@ -11,6 +11,7 @@ import { verifyBackup } from "../../src/backups/backups.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { DIALECT } from "../../src/db/postgres/database.ts";
+import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
 import { ask } from "./story.ts";
@@ -114,9 +115,44 @@ describe("a database that needs a migration", () => {
   });
 });
 
+type Rows = Record<string, unknown>[];
+
+// PostgreSQL databases of the first version are not recorded: its migration and a recorded file's rows make one.
+async function createOld(name: string): Promise<string> {
+  const server = await sharedPostgres();
+  await server.createDatabase(name);
+  const postgres = server.connect(name);
+  const kysely = new Kysely<Record<string, Record<string, unknown>>>({
+    dialect: new PostgresJSDialect({ postgres }),
+  });
+  const { error } = await new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => ({ "0001_start": start(DIALECT) }) },
+    migrationTableName: MIGRATION_TABLE,
+    migrationLockTableName: `${MIGRATION_TABLE}_lock`,
+  }).migrateToLatest();
+  expect(error).toBeUndefined();
+  const file = Sqlite.deserialize(await unpack("0001_start"));
+  for (const table of ["users", "tokens", "subscriptions", "guids", "feeds", "deletions"]) {
+    const all = file.query<Record<string, unknown>, []>(`select * from ${table}`).all() as Rows;
+    await kysely.insertInto(table).values(all).execute();
+  }
+  file.close();
+  await kysely.destroy();
+  return server.url(name);
+}
+
+const sqlOn = async (name: string, text: string): Promise<Rows> => {
+  const connection = (await sharedPostgres()).connect(name);
+  try {
+    return await connection.unsafe(text).simple();
+  } finally {
+    await connection.close();
+  }
+};
+
 describe("0002_relax_checks", () => {
   const TABLES = ["tokens", "deletions"];
-  type Rows = Record<string, unknown>[];
 
   describe("on a file", () => {
     afterEach(remove);
@@ -150,40 +186,6 @@ describe("0002_relax_checks", () => {
     });
   });
 
-  // PostgreSQL databases of the first version are not recorded: its migration and a recorded file's rows make one.
-  async function createOld(name: string): Promise<string> {
-    const server = await sharedPostgres();
-    await server.createDatabase(name);
-    const postgres = server.connect(name);
-    const kysely = new Kysely<Record<string, Record<string, unknown>>>({
-      dialect: new PostgresJSDialect({ postgres }),
-    });
-    const { error } = await new Migrator({
-      db: kysely,
-      provider: { getMigrations: async () => ({ "0001_start": start(DIALECT) }) },
-      migrationTableName: MIGRATION_TABLE,
-      migrationLockTableName: `${MIGRATION_TABLE}_lock`,
-    }).migrateToLatest();
-    expect(error).toBeUndefined();
-    const file = Sqlite.deserialize(await unpack("0001_start"));
-    for (const table of ["users", "tokens", "subscriptions", "guids", "feeds", "deletions"]) {
-      const all = file.query<Record<string, unknown>, []>(`select * from ${table}`).all() as Rows;
-      await kysely.insertInto(table).values(all).execute();
-    }
-    file.close();
-    await kysely.destroy();
-    return server.url(name);
-  }
-
-  const sqlOn = async (name: string, text: string): Promise<Rows> => {
-    const connection = (await sharedPostgres()).connect(name);
-    try {
-      return await connection.unsafe(text).simple();
-    } finally {
-      await connection.close();
-    }
-  };
-
   test("on PostgreSQL answers as it did, and takes scopes and statuses that come later", async () => {
     const app = await openTestApp({ database_url: await createOld("old") });
     await expectUnchanged(app, "0001_start");
@@ -199,9 +201,52 @@ describe("0002_relax_checks", () => {
       `create function create_distributed_table(regclass, text, colocate_with text default 'default')
         returns void language sql as ''`,
     );
-    await sqlOn("old_citus", await Bun.file(join(import.meta.dirname, "../../docs/operators/scale/citus.sql")).text());
+    await sqlOn("old_citus", await Bun.file(join(import.meta.dirname, "0001_start.citus.sql")).text());
     const app = await openTestApp({ database_url: url });
     await expectUnchanged(app, "0001_start");
+    await app.close();
+  });
+});
+
+describe("0003_accounts", () => {
+  const INSERT = `insert into users (id, name, clock, last_subscription, last_deletion, created_at) values
+    ('u1', 'Zoë', 0, 0, 0, 3), ('u2', 'zoë', 0, 0, 0, 2), ('u3', 'ZOË', 0, 0, 0, 4), ('u4', 'Bo', 0, 0, 0, 1)`;
+
+  /** Expects users whose names differ in case only to keep their names, and no further one to be created. */
+  async function expectKept(app: TestApp): Promise<void> {
+    const users = await app.sql("select id, name_key from users where id like 'u_' order by id");
+    expect(users.map(({ name_key }) => name_key)).toEqual(["=Zoë", "zoë", "=ZOË", "bo"]);
+    for (const [name, id] of [
+      ["Zoë", "u1"],
+      ["zoë", "u2"],
+      ["ZOË", "u3"],
+      ["zOË", "u2"],
+      ["BO", "u4"],
+    ] as const) {
+      expect(await requireUser(app.app, name)).toMatchObject({ id });
+    }
+    await expect(createUser(app.app, "zOË")).rejects.toMatchObject({ code: "conflict" });
+    await expect(createUser(app.app, "bO")).rejects.toMatchObject({ code: "conflict" });
+  }
+
+  describe("on a file", () => {
+    afterEach(remove);
+
+    test("opens with users whose names differ in case only", async () => {
+      await placeRecorded("0002_relax_checks");
+      await podkeep.sql(INSERT);
+      await podkeep.open();
+      await expectKept(podkeep);
+    });
+  });
+
+  test("on PostgreSQL opens with users whose names differ in case only", async () => {
+    const url = await createOld("old_names");
+    await sqlOn("old_names", INSERT);
+    const app = await openTestApp({ database_url: url });
+    // The store of openTestApp() has another database.
+    app.sql = (text) => sqlOn("old_names", text);
+    await expectKept(app);
     await app.close();
   });
 });

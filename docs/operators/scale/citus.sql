@@ -6,10 +6,14 @@ alter table subscriptions drop constraint subscriptions_user_id_fkey;
 alter table guids drop constraint guids_subscription;
 alter table feeds drop constraint feeds_subscription;
 alter table deletions drop constraint deletions_user_id_fkey;
+alter table devices drop constraint devices_user_id_fkey;
+alter table login_flows drop constraint login_flows_user_id_fkey;
 
 -- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
 alter table users drop constraint users_name_key;
 create index users_by_name on users (name);
+drop index users_by_name_key;
+create index users_by_name_key on users (name_key);
 alter table tokens drop constraint tokens_pkey;
 create index tokens_by_id on tokens (id);
 
@@ -19,9 +23,11 @@ select create_distributed_table('subscriptions', 'user_id', colocate_with => 'us
 select create_distributed_table('guids', 'user_id', colocate_with => 'users');
 select create_distributed_table('feeds', 'user_id', colocate_with => 'users');
 select create_distributed_table('deletions', 'user_id', colocate_with => 'users');
+select create_distributed_table('devices', 'user_id', colocate_with => 'users');
 
 -- A token is looked up by its hash, before its user is known.
 select create_distributed_table('tokens', 'hash', colocate_with => 'none');
+-- Login flows are few and short: the table login_flows stays on the coordinator.
 
 alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
 alter table guids add constraint guids_subscription
@@ -29,3 +35,4 @@ alter table guids add constraint guids_subscription
 alter table feeds add constraint feeds_subscription
   foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
 alter table deletions add foreign key (user_id) references users (id) on delete cascade;
+alter table devices add foreign key (user_id) references users (id) on delete cascade;

@@ -4,17 +4,19 @@ import { DomainError, messageOf } from "../../errors.ts";
 import type { Schema } from "../schema.ts";
 import { start } from "./0001_start.ts";
 import { relaxChecks } from "./0002_relax_checks.ts";
+import { accounts } from "./0003_accounts.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
   return {
     "0001_start": start(dialect),
     "0002_relax_checks": relaxChecks(dialect),
+    "0003_accounts": accounts(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0002_relax_checks";
+export const SCHEMA_VERSION = "0003_accounts";
 /** Holds the names of the migrations that were applied; a database with tables and without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -110,7 +110,7 @@ test("a database that lacks what is needed is an error, not a retry without end"
 
 test("a statement that failed fails its transaction, though somebody caught the error", async () => {
   await open();
-  const user = { user_id: "a", name: "ann", created_at: 0 };
+  const user = { user_id: "a", name: "ann", name_key: "ann", created_at: 0 };
   const writing = app.app.database.write(async (tx) => {
     await insertUser(tx, user);
     await insertUser(tx, { ...user, name: "bob" }).catch(() => {});

@@ -49,7 +49,7 @@ describe("reads", () => {
     const count = (tx: Tx) => countUsers(tx, {});
     const { promise, resolve } = Promise.withResolvers<void>();
     const earlier = database.read(async (tx) => [await count(tx), await promise, await count(tx)]);
-    await database.write((tx) => insertUser(tx, { user_id: "b", name: "bob", created_at: 0 }));
+    await database.write((tx) => insertUser(tx, { user_id: "b", name: "bob", name_key: "bob", created_at: 0 }));
     const later = database.read(count);
     resolve();
     expect(await earlier).toEqual([[{ count: 1 }], undefined, [{ count: 1 }]]);

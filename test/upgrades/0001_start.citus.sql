@@ -1,0 +1,31 @@
+-- Distributes podkeep's tables over a Citus cluster. Run it on the coordinator after `podkeep migrate`, while they are empty.
+
+-- Tables with foreign keys can't be distributed; the keys within one user's rows are added again below.
+alter table tokens drop constraint tokens_user_id_fkey;
+alter table subscriptions drop constraint subscriptions_user_id_fkey;
+alter table guids drop constraint guids_subscription;
+alter table feeds drop constraint feeds_subscription;
+alter table deletions drop constraint deletions_user_id_fkey;
+
+-- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
+alter table users drop constraint users_name_key;
+create index users_by_name on users (name);
+alter table tokens drop constraint tokens_pkey;
+create index tokens_by_id on tokens (id);
+
+-- All rows of a user are on one node.
+select create_distributed_table('users', 'id');
+select create_distributed_table('subscriptions', 'user_id', colocate_with => 'users');
+select create_distributed_table('guids', 'user_id', colocate_with => 'users');
+select create_distributed_table('feeds', 'user_id', colocate_with => 'users');
+select create_distributed_table('deletions', 'user_id', colocate_with => 'users');
+
+-- A token is looked up by its hash, before its user is known.
+select create_distributed_table('tokens', 'hash', colocate_with => 'none');
+
+alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
+alter table guids add constraint guids_subscription
+  foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
+alter table feeds add constraint feeds_subscription
+  foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
+alter table deletions add foreign key (user_id) references users (id) on delete cascade;
