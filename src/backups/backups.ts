@@ -1,4 +1,4 @@
-// Backups of the data folder: made while the server runs, checked, and thinned out.
+// Backups of the database file: making, checking and pruning.
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
@@ -7,7 +7,7 @@ import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { DomainError, messageOf } from "../errors.ts";
 
-/** Names that sort by age. */
+/** Backup names, which sort by age. */
 const NAME = /^podkeep-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.db$/;
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -16,23 +16,23 @@ export interface Backup extends Contents {
   bytes: number;
 }
 
-/** A time as it stands in names of files, which sort by it. */
+/** A time as part of a file name; the names sort by it. */
 export const timeInName = (time: number) => new Date(time).toISOString().replace(/[:.]/g, "-");
 
 const nameAt = (time: number) => `podkeep-${timeInName(time)}.db`;
 const timeOf = (name: string) =>
   Date.parse(name.slice(8, -3).replace(/T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z/, "T$1:$2:$3.$4Z"));
 
-function filesIn(folder: string): string[] {
+function filesIn(directory: string): string[] {
   try {
-    return existsSync(folder) ? readdirSync(folder) : [];
+    return existsSync(directory) ? readdirSync(directory) : [];
   } catch (error) {
-    throw new DomainError("unavailable", `${folder} can't be read: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `${directory} can't be read: ${messageOf(error)}`, { cause: error });
   }
 }
 
-const listBackups = (folder: string) =>
-  filesIn(folder)
+const listBackups = (directory: string) =>
+  filesIn(directory)
     .filter((name) => NAME.test(name))
     .sort();
 
@@ -43,8 +43,8 @@ export function requireFile({ location }: Config): string {
 }
 
 /**
- * Makes a backup while others read and write: in `file`, or under a name with the time in the folder for backups.
- * @throws DomainError "not_found" without a database, and as `copyDatabase` does
+ * Makes a backup while others read and write: as `file`, or in the backup directory under a name with the time.
+ * @throws DomainError "not_found" if there is no database, and as `copyDatabase` does
  */
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
   const database = requireFile(config);
@@ -58,39 +58,39 @@ export function createBackup(config: Config, clock: Clock, file?: string): Backu
   }
 }
 
-// Later than every other name, even where the clock has gone back: the newest must not look like the oldest.
+// Later than every other name, even if the clock went back: the newest must not look like the oldest.
 function nextName(config: Config, clock: Clock): string {
   const newest = listBackups(config.backup_dir).at(-1);
   return nameAt(Math.max(clock.now(), newest ? timeOf(newest) + 1 : 0));
 }
 
-/** When the newest backup in the folder was made, in Unix milliseconds; null where there is none. */
+/** When the newest backup in the backup directory was made, in Unix milliseconds; null if there is none. */
 export function latestBackup(config: Config): number | null {
   const newest = listBackups(config.backup_dir).at(-1);
   return newest ? timeOf(newest) : null;
 }
 
-/** Reads a backup from end to end. @throws DomainError as `checkCopy` does */
+/** Checks a whole backup. @throws DomainError as `checkCopy` does */
 export function verifyBackup(file: string): Backup {
   return { file: resolve(file), ...checkCopy(file), bytes: statSync(file).size };
 }
 
 /**
- * Removes all but the newest `keep` backups from the folder, and gives the names of those that went.
- * @throws DomainError "config" where the data is on PostgreSQL, "unavailable" where the folder can't be read
+ * Removes all but the newest `keep` backups from the backup directory. Returns the removed names.
+ * @throws DomainError "config" if the data is on PostgreSQL, "unavailable" if the directory can't be read
  */
 export function pruneBackups(config: Config, clock: Clock, keep: number): string[] {
   requireFile(config);
-  const folder = config.backup_dir;
-  const old = listBackups(folder).slice(0, -keep);
-  for (const name of [...old, ...abandoned(folder, clock)]) rmSync(join(folder, name), { force: true });
+  const directory = config.backup_dir;
+  const old = listBackups(directory).slice(0, -keep);
+  for (const name of [...old, ...abandoned(directory, clock)]) rmSync(join(directory, name), { force: true });
   return old;
 }
 
-// What a process left that was killed while it wrote. One that is being written may get its name at any moment.
-function abandoned(folder: string, clock: Clock): string[] {
-  const writtenAt = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs;
-  return filesIn(folder)
+// Left by a process that was killed. A younger one may be in the making, and vanish at any moment.
+function abandoned(directory: string, clock: Clock): string[] {
+  const writtenAt = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs;
+  return filesIn(directory)
     .filter((name) => name.startsWith("podkeep-") && name.endsWith(".db.partial"))
     .filter((name) => clock.now() - (writtenAt(name) ?? clock.now()) > DAY);
 }

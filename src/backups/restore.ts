@@ -1,4 +1,4 @@
-// Restoring a backup so that no client notices: the data is replaced, and all of it is news again.
+// Restores of a backup, after which apps get all subscriptions as changed.
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
@@ -14,24 +14,24 @@ import { revokeToken } from "../store/tokens.ts";
 import { latestClock } from "../store/users.ts";
 import { requireFile, timeInName } from "./backups.ts";
 
-/** How far a lost server's clock may have been ahead, in milliseconds: more than any wrong time zone. */
+/** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
 const MARGIN = 24 * 60 * 60 * 1000;
-/** How many deletions may have been asked for since the backup. */
+/** Maximum deletions that may have been requested since the backup. */
 const DELETIONS = 1000;
 
 export interface Restored extends Contents {
   file: string;
-  /** Folder with the data that was there before; null where there was none. */
+  /** Directory with the replaced data; null if there was none. */
   replaced: string | null;
-  /** Where what was there before could not be read: why. */
+  /** Why the replaced data could not be read; null if it could. */
   unread: string | null;
 }
 
 /**
- * Puts a backup in the place of the data, which is kept aside. Everything in it gets a new stamp later than any that a
- * client may have seen, so that clients that are ahead of the backup hear of it again; a token that was revoked since
- * stays revoked, as far as the old data can be read.
- * @throws DomainError "conflict" where a server uses the folder; as `checkCopy` does; then nothing was changed
+ * Replaces the data by a backup and keeps the old data in another directory. All timestamps move past those that apps
+ * may have seen, so that apps that are ahead of the backup get everything again. A token that was revoked since stays
+ * revoked, if the old data can be read.
+ * @throws DomainError "conflict" if a server uses the data directory, and as `checkCopy` does; then nothing was changed
  */
 export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
   const current = requireFile(config);
@@ -72,7 +72,7 @@ interface Known {
   unread: string | null;
 }
 
-// From a copy, for the data that is set aside stays as it is, whatever schema it has.
+// Reads a copy, because opening the old data could migrate it.
 async function readKnown(config: Config): Promise<Known> {
   const known: Known = { clock: 0, revoked: [], unread: null };
   const current = requireFile(config);

@@ -1,4 +1,4 @@
-// Backups that the server makes by itself, each in a process of its own: copying would hold up the requests.
+// Scheduled backups, each in another process, because copying would delay requests.
 import { Cron } from "croner";
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
@@ -10,7 +10,7 @@ import { latestBackup, pruneBackups } from "./backups.ts";
 const Made = z.object({ file: z.string(), bytes: z.number() });
 
 /**
- * Makes backups by the schedule, and now where one was missed while the server was off.
+ * Makes backups by the schedule, and one now if the last was missed while the server was off.
  * @param program the arguments that start this program
  * @returns the function that ends it
  */
@@ -27,8 +27,7 @@ export function scheduleBackups(config: Config, program: string[], log: Logger):
   };
 }
 
-// A disk for backups that is broken keeps nobody from syncing: where its folder can't be read, the backup fails and the
-// log says why.
+// If the backup directory can't be read, the backup fails and the log says why; the server starts.
 function isMissed(config: Config, last: Date): boolean {
   try {
     return (latestBackup(config) ?? 0) < last.getTime();
@@ -39,8 +38,8 @@ function isMissed(config: Config, last: Date): boolean {
 
 async function makeBackup(config: Config, program: string[], log: Logger, signal: AbortSignal): Promise<void> {
   try {
-    const folders = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
-    const command = [...program, "backup", "create", "--json", ...folders];
+    const directories = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
+    const command = [...program, "backup", "create", "--json", ...directories];
     const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
     if (signal.aborted) return;

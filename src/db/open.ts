@@ -1,4 +1,4 @@
-// Chooses the engine: the one place that knows there are two.
+// The choice of the engine.
 
 import type { Location } from "../config/location.ts";
 import { DomainError } from "../errors.ts";
@@ -17,18 +17,17 @@ export interface DatabaseOptions {
   /** Milliseconds. */
   database_timeout: number;
   migrate: Migrating;
-  /** False where a file that is missing or empty is an error. */
+  /** If false, a missing or empty file is an error. Default: true. */
   create?: boolean;
   metrics?: Metrics | undefined;
-  /** How the data folder is used. */
   use: DirectoryUse;
-  /** Folder for the backup that is made before a migration of a file. */
+  /** Directory of the backup that is made before a file is migrated; null to make none. */
   backup_dir: string | null;
 }
 
 /**
  * Opens a database and migrates it.
- * @throws DomainError "config" where the database can't be used
+ * @throws DomainError "config" if the database can't be used, "conflict" if another process excludes this one
  */
 export async function openDatabase(location: Location, options: DatabaseOptions): Promise<Database> {
   const { database_pool, database_timeout, migrate, metrics } = options;

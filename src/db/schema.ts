@@ -1,12 +1,12 @@
-// The tables as Kysely sees them. Stamps and times are Unix milliseconds, flags are 0 or 1.
+// The rows of each table. Times are Unix milliseconds, flags are 0 or 1.
 
-/** Whose rows a statement is about. */
+/** The user whose rows a statement reads or changes. */
 export type Owner = { user_id: string };
 
 export interface UserTable {
   id: string;
   name: string;
-  /** The last change stamp given out (P1). */
+  /** The last timestamp given out (P1). */
   clock: number;
   last_subscription: number;
   last_deletion: number;
@@ -44,7 +44,7 @@ export interface SubscriptionTable {
   subscription_changed: number;
   guid_changed: number | null;
   deleted: number | null;
-  /** The latest of the three stamps: the place in the change feed, unique per user. */
+  /** The latest of the three timestamps: the place in the change feed, unique per user. */
   changed_at: number;
 }
 
@@ -53,11 +53,11 @@ export interface GuidTable {
   user_id: string;
   guid: string;
   subscription: number;
-  /** When another guid took its place; null for the current one. */
+  /** When another guid replaced it; null for the current one. */
   retired_at: number | null;
 }
 
-/** Every feed address that a subscription ever had, as the hash of its feed key. */
+/** Every feed URL that a subscription ever had, as the hash of its feed key. */
 export interface FeedTable {
   user_id: string;
   feed: string;
@@ -71,7 +71,7 @@ export interface DeletionTable {
   status: "SUCCESS" | "PENDING" | "FAILURE";
   /** 1 if the subscription was added again before the deletion ran. */
   cancelled: number;
-  /** What went wrong last, for the admin; never a feed address. */
+  /** The last error, for the admin; never a feed URL. */
   message: string | null;
   attempts: number;
   requested_at: number;

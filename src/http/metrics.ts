@@ -4,7 +4,7 @@ import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { checkReady } from "../services/health.ts";
-import { readTotals } from "../services/status.ts";
+import { readStatus } from "../services/status.ts";
 import { VERSION } from "../version.ts";
 
 /** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */
@@ -109,14 +109,14 @@ function createDatabaseGauges(): (app: App) => Promise<string> {
   return async (app) => {
     try {
       await checkReady(app);
-      const totals = await readTotals(app);
-      waiting.set(totals.waiting);
-      bytes.set(totals.bytes);
-      walBytes.set(totals.wal_bytes);
-      users.set(totals.users);
-      subscriptions.set(totals.subscriptions);
-      for (const [status, count] of Object.entries(totals.deletions)) deletions.set({ status }, count);
-      oldest.set(totals.oldest_pending);
+      const status = await readStatus(app);
+      waiting.set(status.waiting);
+      bytes.set(status.bytes);
+      walBytes.set(status.wal_bytes);
+      users.set(status.users);
+      subscriptions.set(status.subscriptions);
+      for (const [name, count] of Object.entries(status.deletions)) deletions.set({ status: name }, count);
+      oldest.set(status.oldest_pending / 1000);
     } catch (error) {
       app.log.error({ reason: messageOf(error) }, "metrics can't be read from the database");
       up.set(0);

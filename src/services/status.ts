@@ -1,23 +1,22 @@
 // Counts over all users, for monitoring.
-
 import type { DatabaseStatus } from "../db/database.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
 import { countUsers } from "../store/users.ts";
 import type { Context } from "./context.ts";
 import type { DeletionStatus } from "./deletions.ts";
 
-export interface Totals extends DatabaseStatus {
+export interface Status extends DatabaseStatus {
   users: number;
   /** Subscriptions that are neither deleted nor unsubscribed. */
   subscriptions: number;
   deletions: Record<DeletionStatus, number>;
-  /** Seconds since the oldest pending deletion was requested; 0 if none is pending. */
+  /** Milliseconds since the oldest pending deletion was requested; 0 if none is pending. */
   oldest_pending: number;
 }
 
 /** Reads whole tables: call it for each scrape, not for each request. */
-export async function readTotals({ database, clock }: Context): Promise<Totals> {
-  const status = await database.status();
+export async function readStatus({ database, clock }: Context): Promise<Status> {
+  const figures = await database.status();
   return database.read(async (tx) => {
     const [users] = await countUsers(tx, {});
     const [subscriptions] = await countLiveSubscriptions(tx, {});
@@ -26,11 +25,11 @@ export async function readTotals({ database, clock }: Context): Promise<Totals> 
     for (const { status, count } of await countDeletions(tx, {})) deletions[status] = count;
     const since = oldest?.requested_at ?? null;
     return {
-      ...status,
+      ...figures,
       users: users?.count ?? 0,
       subscriptions: subscriptions?.count ?? 0,
       deletions,
-      oldest_pending: since === null ? 0 : Math.max(0, (clock.now() - since) / 1000),
+      oldest_pending: since === null ? 0 : Math.max(0, clock.now() - since),
     };
   });
 }

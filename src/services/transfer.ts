@@ -1,4 +1,4 @@
-// Moves everything from one database to another, whatever their engines: users, tokens, subscriptions, deletions.
+// Transfer of all data from one database to another, of either engine.
 import { parseLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
@@ -7,13 +7,13 @@ import { DomainError } from "../errors.ts";
 import { listUsersAfter, type Row, transfers } from "../store/transfer.ts";
 import { countUsers, readClock } from "../store/users.ts";
 
-/** All that belongs to one user: table by table, row by row in the order of their keys. */
+/** All rows of one user, by table, in the order of their keys. */
 type Belongings = Row[][];
 
 export interface Copied {
   /** Rows by table. */
   counts: Record<string, number>;
-  /** SHA-256 over all rows, the same for equal databases of either engine. */
+  /** SHA-256 over all rows; equal for equal databases of either engine. */
   checksum: string;
 }
 
@@ -21,21 +21,22 @@ export interface Progress {
   step: "comparing" | "copying" | "verifying";
   users: number;
   of: number;
-  /** Rows that were read in this step. */
+  /** Rows read in this step. */
   rows: number;
 }
 
 type Report = (progress: Progress) => void;
 
-/** Users under way at a time. */
+/** Users at a time. */
 const BATCH = 8;
 
 /**
  * Copies between two databases by their addresses: postgres://… or the path of a file.
- * @throws DomainError "config" where one of them can't be opened or the source has an older schema, "conflict" where a server uses it, and as copyUsers does
+ * @throws DomainError "config" if one of them can't be opened or the source has an older schema, "conflict" if a server
+ * uses a file, and as copyUsers does
  */
 export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
-  // A file that a server uses is refused; of PostgreSQL nobody can tell. The source stays as it is, its schema too.
+  // Refuses a file that a server uses; on PostgreSQL that is not known. The source is not migrated.
   const options = { ...config, use: "server", backup_dir: null } as const;
   const source = await openDatabase(parseLocation(from), { ...options, create: false, migrate: "command" });
   try {
@@ -51,9 +52,9 @@ export async function copy(from: string, to: string, config: Config, report: Rep
 }
 
 /**
- * Copies user by user, each in one transaction, then reads both databases again and compares them. A copy that was
- * interrupted goes on: what is there already is compared first.
- * @throws DomainError "conflict" where the target holds anything that the source doesn't, or either is being written
+ * Copies each user in one transaction, then reads both databases again and compares them. An interrupted copy can be
+ * continued: users in the target are compared first.
+ * @throws DomainError "conflict" if the target holds anything that the source doesn't, or a server writes to either
  */
 async function copyUsers(from: Database, to: Database, report: Report): Promise<Copied> {
   const compare = async (user_id: string): Promise<Belongings> => {
@@ -83,7 +84,7 @@ async function copyUsers(from: Database, to: Database, report: Report): Promise<
   return { counts, checksum: hash.digest("hex") };
 }
 
-/** Goes through all users of a database in the order of their ids; `done` gets what `act` gave in that order. */
+/** Visits all users of a database. `done` gets the results of `act` in the order of user ids. */
 async function walk(
   database: Database,
   step: Progress["step"],

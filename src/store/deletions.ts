@@ -1,10 +1,10 @@
-// Statements on deletion records.
+// Statements on deletions.
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { clockOf } from "./users.ts";
 
-// Written into the statements as a literal, so that the partial indexes on pending records serve them.
+// A literal in the SQL, because the partial indexes on pending deletions need it.
 const PENDING = sql.lit("PENDING" as const);
 
 export const insertDeletion = statement((db, p: Owner & { id: number; subscription: number; requested_at: number }) =>
@@ -59,8 +59,8 @@ export const cancelDeletions = bulkStatement((db, p: Owner & { finished_at: numb
 );
 
 /**
- * Pending records whose time has come, or lies farther ahead than any pause: the clock was wrong then. One that was
- * never tried has no pause to wait for, whatever the clock says.
+ * Pending deletions that are due, that were never tried, or whose time is farther ahead than any pause, because the
+ * clock was wrong.
  */
 export const listDue = statement((db, p: { now: number; horizon: number; limit: number }) =>
   db
@@ -78,7 +78,7 @@ export const nextDue = statement((db) =>
   db.selectFrom("deletions").select("run_after").where("status", "=", PENDING).orderBy("run_after").limit(1),
 );
 
-/** Counts an attempt; gives the record back to whoever was first to count this one. */
+/** Counts an attempt. Returns the deletion only to the first caller that counts this one. */
 export const countAttempt = statement((db, p: Owner & { id: number; attempts: number; run_after: number }) =>
   db
     .updateTable("deletions")
@@ -90,7 +90,7 @@ export const countAttempt = statement((db, p: Owner & { id: number; attempts: nu
     .returning("id"),
 );
 
-/** Claims a pending record by writing how it ends; gives it back to the one who did. */
+/** Ends a pending deletion. Returns it only to the caller that ended it. */
 export const finishDeletion = statement(
   (db, p: Owner & { id: number; status: "SUCCESS" | "FAILURE"; message: string | null; finished_at: number }) =>
     db

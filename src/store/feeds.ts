@@ -1,4 +1,4 @@
-// Statements on the feed addresses that lead to subscriptions.
+// Statements on the feed URLs that subscriptions have or had.
 import type { FeedTable, Owner } from "../db/schema.ts";
 import { bulkStatement } from "../db/statement.ts";
 
@@ -14,7 +14,7 @@ export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) 
     ),
 );
 
-/** All feed addresses of these subscriptions, former ones too. */
+/** All feed URLs of these subscriptions, former ones too. */
 export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .selectFrom("feeds")
@@ -27,7 +27,7 @@ export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     ),
 );
 
-/** Inserts feed addresses, or has those that are there lead to another subscription. */
+/** Inserts feed URLs. Those that exist get the new subscription. */
 export const saveFeeds = bulkStatement((db, p: Owner, rows: Omit<FeedTable, "user_id">[]) =>
   db
     .insertInto("feeds")

@@ -1,4 +1,4 @@
-// Statements on the guids that lead to subscriptions.
+// Statements on the guids that subscriptions have or had.
 import type { GuidTable, Owner } from "../db/schema.ts";
 import { bulkStatement } from "../db/statement.ts";
 
@@ -27,7 +27,7 @@ export const listGuidsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     ),
 );
 
-/** Inserts guids, or replaces all fields of those that are there. */
+/** Inserts guids. Those that exist get all new fields. */
 export const saveGuids = bulkStatement((db, p: Owner, rows: Omit<GuidTable, "user_id">[]) =>
   db
     .insertInto("guids")

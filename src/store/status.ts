@@ -1,4 +1,4 @@
-// Statements that count over all users, for those who watch the server.
+// Statements that count over all users.
 import { sql } from "kysely";
 import { statement } from "../db/statement.ts";
 

@@ -28,7 +28,7 @@ export const findByGuid = statement((db, p: Owner & { guid: string }) =>
     ),
 );
 
-/** Inserts subscriptions, or replaces all fields of those that are there. */
+/** Inserts subscriptions. Those that exist get all new fields. */
 export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<SubscriptionTable, "user_id">[]) =>
   db
     .insertInto("subscriptions")

@@ -48,7 +48,7 @@ export const useToken = statement((db, p: { hash: string; last_used_at: number }
   db.updateTable("tokens").set({ last_used_at: p.last_used_at }).where("hash", "=", p.hash),
 );
 
-/** Revokes the token; one that is revoked already keeps its time. */
+/** Revokes the token. A revoked one keeps its time. */
 export const revokeToken = statement((db, p: { id: string; revoked_at: number }) =>
   db
     .updateTable("tokens")

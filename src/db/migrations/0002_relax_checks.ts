@@ -1,13 +1,13 @@
-// Frees tokens.scope and deletions.status of their CHECK constraints, and renames deletions.called_off to cancelled.
+// No more CHECK on tokens.scope and deletions.status; deletions.called_off becomes deletions.cancelled.
 import { type Kysely, type Migration, sql } from "kysely";
 import { type Dialect, textType } from "./dialect.ts";
 
-/** SQLite can't drop a constraint, so that a value added later would cost a copy of the table at that time. */
+/** SQLite can't alter a CHECK: every scope or status added later would cost a copy of the table. */
 export function relaxChecks(dialect: Dialect): Migration {
   return { up: (db: Kysely<unknown>) => (dialect.dropsConstraints ? alterTables(db) : rebuildTables(db, dialect)) };
 }
 
-// Each statement is one that Citus passes on to the nodes: it renames columns, and no constraints.
+// Only statements that Citus passes on to its nodes: it renames columns, but not constraints.
 async function alterTables(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable("tokens").dropConstraint("tokens_scope_check").execute();
   await db.schema.alterTable("deletions").dropConstraint("deletions_status_check").execute();
@@ -19,7 +19,7 @@ async function alterTables(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-// No table refers to these two, so that dropping them deletes no other rows.
+// No table refers to these two, so dropping them deletes no other rows.
 async function rebuildTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
   const text = textType(dialect);
   const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
@@ -63,7 +63,7 @@ async function rebuildTables(db: Kysely<unknown>, dialect: Dialect): Promise<voi
   await db.schema.createIndex("deletions_due").on("deletions").columns(["run_after"]).where(pending).execute();
 }
 
-/** Moves all rows to the table's rebuilt copy, which has the same columns in the same order, and gives it the name. */
+/** Replaces the table by its rebuilt copy, which has the same columns in the same order. */
 async function replaceTable(db: Kysely<unknown>, name: string): Promise<void> {
   const rebuilt = `${name}_rebuilt`;
   await sql`insert into ${sql.table(rebuilt)} select * from ${sql.table(name)}`.execute(db);

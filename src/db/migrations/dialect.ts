@@ -1,13 +1,13 @@
 // How the engines' schemas differ.
 import { type RawBuilder, sql } from "kysely";
 
-/** What an engine's column types and tables are like. Migrations read these fields, never an engine's name. */
+/** Migrations read these fields and never an engine's name. */
 export interface Dialect {
   /** Type of text that is compared byte by byte. */
   readonly text: "text" | 'text collate "C"';
   /** Appended to `create table`. */
   readonly tableOptions: string;
-  /** Whether a constraint of a table can be dropped. If not, the table is made again without it. */
+  /** Whether a constraint can be dropped. If not, the table is rebuilt without it. */
   readonly dropsConstraints: boolean;
 }
 

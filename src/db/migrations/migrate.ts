@@ -1,4 +1,4 @@
-// The schema's history as a static map: a compiled executable has no folder to look into.
+// Migrations, as a static map: a compiled executable has no directory to read them from.
 import { type Kysely, type Migration, Migrator } from "kysely";
 import { DomainError, messageOf } from "../../errors.ts";
 import type { Schema } from "../schema.ts";
@@ -17,17 +17,17 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
 
 /** The schema version of this program. */
 export const SCHEMA_VERSION = "0003_accounts";
-/** Holds the names of the migrations that were applied; a database with tables and without this one is not ours. */
+/** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 
-/** When a database is migrated: whenever it is opened, or by `podkeep migrate` alone. */
+/** When a database is migrated: at each opening, or by `podkeep migrate` only. */
 export type Migrating = "start" | "command";
 
 /**
- * Tells which migrations of this program the database lacks.
- * @param applied names of the migrations that the database holds, in any order
- * @throws DomainError "config" where the database holds one that this program doesn't know, or lacks one that may not
- *   be made now
+ * The migrations that the database lacks.
+ * @param applied names of the applied migrations, in any order
+ * @throws DomainError "config" if the database holds one that this program doesn't know, or lacks one that only
+ *   `podkeep migrate` may make
  */
 export function pendingMigrations(applied: readonly string[], dialect: Dialect, migrating: Migrating): string[] {
   const known = Object.keys(migrationsFor(dialect));
@@ -45,7 +45,7 @@ export function pendingMigrations(applied: readonly string[], dialect: Dialect, 
   return pending;
 }
 
-/** Brings the database up to this program's schema. @throws DomainError "unavailable" if a migration fails */
+/** Brings the database to this program's schema. @throws DomainError "unavailable" if a migration fails */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect, disableTransactions: boolean): Promise<void> {
   const migrator = new Migrator({
     db,

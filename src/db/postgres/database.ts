@@ -1,4 +1,4 @@
-// The engine for many processes: one PostgreSQL database, plain transactions, the user's row as the lock.
+// The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
 import { Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../../errors.ts";
@@ -13,9 +13,9 @@ import { KeyedQueue } from "./keyed-queue.ts";
 import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
 
 export const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "", dropsConstraints: true };
-/** How often a transaction is run before its error counts. */
+/** Maximum attempts of a transaction. */
 const ATTEMPTS = 5;
-/** Milliseconds before the second attempt, at most; each next pause may be twice as long. */
+/** Maximum milliseconds before the second attempt; doubled for each further one. */
 const PAUSE = 20;
 
 export interface PostgresOptions extends PoolOptions {
@@ -42,14 +42,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
 
 const dialectOf = (pool: Pool) => new PostgresJSDialect({ postgres: pool.sql });
 
-// Without a time limit, for another process may be migrating, and that takes as long as it takes.
+// On a pool without statement timeout, because another process may be migrating.
 async function prepare(pool: Pool, { url, migrate: migrating }: PostgresOptions): Promise<void> {
   const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
   const tables = (await pool.run({ sql: list, parameters: [] })).map((row) => row["tablename"]);
   const ours = tables.includes(MIGRATION_TABLE);
   if (tables.length > 0 && !ours) {
     const { server, database } = describeServer(url);
-    throw new DomainError("config", `${database} on ${server} is not a database of podkeep: it holds other tables`);
+    throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   }
   const rows = ours ? await pool.run({ sql: `select name from ${MIGRATION_TABLE}`, parameters: [] }) : [];
   const applied = rows.map((row) => String(row["name"]));
@@ -73,7 +73,7 @@ const READ = "begin isolation level repeatable read, read only";
 
 type Work<T> = (tx: Tx) => Promise<T>;
 
-/** Thrown into a read that has begun without a transaction and turns out to need one. */
+/** Thrown into a read that began without a transaction and needs one. */
 class SnapshotNeeded extends Error {}
 
 class PostgresDatabase implements Database {
@@ -91,7 +91,7 @@ class PostgresDatabase implements Database {
     return this.#track(this.#attempt(() => this.#readOnce(work, isCurrent)));
   }
 
-  // One user's writers wait for the same row: they must not take all connections while they do.
+  // Writers of one user wait for the same row, and must not take all connections.
   write<T>(work: Work<T>, queue?: string): Promise<T> {
     const act = () => this.#attempt(() => this.#transaction(WRITE, work));
     return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
@@ -132,8 +132,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  // A transaction takes a connection of its own and costs more than most reads do. One statement needs none, nor do
-  // several where nobody wrote meanwhile; only else the work is done again in one.
+  // A transaction costs more than most reads. One statement needs none, nor do several if nothing changed between them.
   async #readOnce<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
     const pool = this.#live();
     let sent = 0;
@@ -165,11 +164,11 @@ class PostgresDatabase implements Database {
     try {
       await control(begin);
       const result = await work(tx);
-      // PostgreSQL rolls back at the commit then, and reports success.
+      // After a failed statement PostgreSQL rolls back at COMMIT, and reports success.
       if (failed) throw failed.error;
       const start = performance.now();
       await control("commit").catch((error) => {
-        // Nobody knows whether it was committed: not a case for another attempt.
+        // It may have been committed: no other attempt.
         throw isConflict(error) ? error : translate(error);
       });
       if (begin === WRITE) this.options.metrics?.committed(1, (performance.now() - start) / 1000);

@@ -1,4 +1,4 @@
-// Connections to a PostgreSQL server, and what their errors mean.
+// PostgreSQL connections and their errors.
 import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
 import { DomainError } from "../../errors.ts";
@@ -6,20 +6,20 @@ import { DomainError } from "../../errors.ts";
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
   url: string;
-  /** Most connections at a time. */
+  /** Maximum connections. */
   size: number;
   /** Milliseconds that connecting, waiting for a connection, and a statement may take. */
   timeout: number;
-  /** Whether statements may take as long as they like. */
+  /** Whether statements run without a timeout. */
   unlimited?: boolean;
 }
 
-/** Milliseconds after the server should have ended a statement itself: no answer then means a dead connection. */
+/** Milliseconds after the server's own statement timeout: no response by then means a dead connection. */
 const GRACE = 2000;
 
 /**
- * A server's address as it may be shown: never with the password.
- * @throws DomainError "config" where the text is no such address
+ * The parts of a PostgreSQL URL that may be shown, so without the password.
+ * @throws DomainError "config" if it is not a URL
  */
 export function describeServer(url: string): { server: string; user: string; database: string } {
   try {
@@ -29,11 +29,11 @@ export function describeServer(url: string): { server: string; user: string; dat
     return { server: `${hostname || "localhost"}:${port || 5432}`, user, database };
   } catch {
     const example = "postgres://user:password@host:5432/database";
-    throw new DomainError("config", `The address of PostgreSQL can't be read; it looks like ${example}`);
+    throw new DomainError("config", `The PostgreSQL URL can't be read (example: ${example})`);
   }
 }
 
-/** Connections that are made when they are needed. It is closed for good where the server gives no answer at all. */
+/** Connects when needed. It closes for good if the server does not respond. */
 export class Pool {
   readonly sql: SQL;
   #closed = false;
@@ -53,23 +53,23 @@ export class Pool {
       connection: {
         application_name: "podkeep",
         statement_timeout: limit,
-        // A process that stands still must not keep a user's row locked.
+        // A process that hangs must not keep a user's row locked.
         idle_in_transaction_session_timeout: limit,
       },
     });
   }
 
-  /** Whether the pool has been closed, be it because the server did not answer. */
+  /** Whether the pool was closed, by close() or because the server did not respond. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** Takes a connection for a transaction. One that is released inside a transaction is closed by Bun. */
+  /** Takes a connection for a transaction. Bun closes one that is released inside a transaction. */
   reserve(): Promise<ReservedSQL> {
     return this.sql.reserve({ signal: AbortSignal.timeout(this.options.timeout) });
   }
 
-  /** Runs a statement on a connection of its own, or on whichever comes next, behind the statements of others. */
+  /** Runs a statement on the reserved connection `on`; without it, on any, after the statements of others. */
   async run({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">, on: SQL = this.sql): Promise<Row[]> {
     const { timeout, unlimited } = this.options;
     const timer = unlimited ? undefined : setTimeout(() => this.close(true), timeout + GRACE);
@@ -80,7 +80,7 @@ export class Pool {
     }
   }
 
-  /** @param now to drop statements under way, which fail then, instead of waiting for them */
+  /** @param now true to fail running statements instead of waiting for them */
   async close(now = false): Promise<void> {
     this.#closed = true;
     await this.sql.close(now ? { timeout: 0 } : {});
@@ -89,31 +89,31 @@ export class Pool {
 
 type Row = Record<string, unknown>;
 
-// Counters and stamps stay far below 2^53.
+// Counters and timestamps stay far below 2^53.
 function readBigints(row: Row): Row {
   for (const column in row) if (typeof row[column] === "bigint") row[column] = Number(row[column]);
   return row;
 }
 
-/** The SQLSTATE of an error that the server sent. */
+/** The SQLSTATE of an error that the server sent; empty for other errors. */
 export const sqlStateOf = (error: unknown) => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");
 
 /** Whether the server asks for the transaction to be run again. */
 export function isConflict(error: unknown): boolean {
-  // A name that was free when the transaction looked, and is taken when it writes, is seen by the next try.
+  // 23505: the next attempt sees the row that another transaction inserted.
   return /^(40001|40P01|23505)$/.test(sqlStateOf(error));
 }
 
-/** Whether the connection is gone, so that a transaction which was not committed did nothing. */
+/** Whether the connection was lost, so that an uncommitted transaction changed nothing. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof SQL.PostgresError)) return false;
   return error.errno ? /^(08|57P)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
 }
 
-/** An error as callers get it: "unavailable" where the server refuses for a reason that may pass. */
+/** The error that callers get: "unavailable" if the server's reason may pass. */
 export function translate(error: unknown): unknown {
   const waited = error instanceof DOMException && error.name === "TimeoutError";
-  // Out of resources, lock or statement timeout, a standby, a failing disk, a login that is being changed.
+  // Out of resources, lock or statement timeout, a standby, a failing disk, a changing login.
   const refused = /^(40|53|55P03|57|58|25006|28)/.test(sqlStateOf(error));
   if (!waited && !refused && !isLost(error)) return error;
   return new DomainError("unavailable", "The database can't be reached now", { retry_after: 5, cause: error });

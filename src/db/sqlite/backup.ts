@@ -1,4 +1,4 @@
-// Copies of the SQLite file: whole before they get their name, checked before they are trusted.
+// Copies of the database file: complete before they get their name, checked before they are used.
 import { Database as Sqlite } from "bun:sqlite";
 import {
   closeSync,
@@ -19,26 +19,25 @@ import { pendingMigrations } from "../migrations/migrate.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
 import { codeOf } from "./retry-busy.ts";
 
-/** What a database file holds. */
 export interface Contents {
-  /** Its schema version. */
+  /** Schema version. */
   schema: string;
   /** Rows by table. */
   tables: Record<string, number>;
 }
 
-/** Bytes that are copied at a time. */
+/** Bytes copied at a time. */
 const PIECE = 1024 * 1024;
-/** How often a copy is made again because somebody wrote in the instant between its snapshot and the count of rows. */
+/** Maximum copies, each made because another process wrote between the count of rows and the copy. */
 const ATTEMPTS = 10;
 
 /**
- * Copies the database while others read and write it; the copy is compact, of mode 0600, checked and on disk.
- * @throws DomainError "conflict" where `to` exists, "config" where the database is damaged or not ours, "unavailable"
- * where `to` can't be written; then nothing is left of it
+ * Copies the database while others read and write it. The copy is compact, of mode 0600, checked and on disk.
+ * @throws DomainError "conflict" if `to` exists, "config" if the database is damaged or not ours, "unavailable" if `to`
+ * can't be written; then nothing of it is left
  */
 export function copyDatabase(file: string, to: string): Contents {
-  if (existsSync(to)) throw new DomainError("conflict", `${to} exists already`);
+  if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
   const partial = `${to}.partial`;
   try {
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
@@ -53,7 +52,7 @@ export function copyDatabase(file: string, to: string): Contents {
         sync(dirname(to));
         return contents;
       }
-      if (attempt === ATTEMPTS) throw new Error("its rows are not those of the database");
+      if (attempt === ATTEMPTS) throw new Error("its rows differ from the database");
     }
   } catch (error) {
     for (const rest of [partial, `${partial}-journal`]) rmSync(rest, { force: true });
@@ -65,12 +64,12 @@ export function copyDatabase(file: string, to: string): Contents {
   }
 }
 
-// SQLite's VACUUM INTO has a snapshot of its own, so the rows are counted on one that was taken just before.
+// VACUUM INTO takes its own snapshot, so the rows are counted on one taken just before.
 function copyInto(file: string, partial: string): Contents {
   const witness = new Sqlite(file, { readwrite: true });
   const source = new Sqlite(file, { readwrite: true });
   try {
-    if (!isOurs(source)) throw new DomainError("config", `${file} is not a database of podkeep`);
+    if (!isOurs(source)) throw new DomainError("config", `${file} is not a podkeep database`);
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");
     source.run("vacuum into ?", [partial]);
@@ -97,35 +96,33 @@ function contentsOf(sqlite: Sqlite): Contents {
 
 /**
  * Checks a copy from end to end.
- * @throws DomainError "not_found", "invalid" where it is damaged, cut off or not ours, "config" where a newer program
- * wrote it
+ * @throws DomainError "not_found", "invalid" if it is damaged, cut off or not ours, "config" if a newer program wrote it
  */
 export function checkCopy(file: string): Contents {
   if (!existsSync(file)) throw new DomainError("not_found", `There is no file ${file}`);
   const log = `${file}-wal`;
   if (existsSync(log) && statSync(log).size > 0) {
-    throw new DomainError("invalid", `${file} is a database in use and no backup: part of it is still in ${log}`);
+    throw new DomainError("invalid", `${file} is a database in use, not a backup: part of it is still in ${log}`);
   }
   let copy: Sqlite | undefined;
   try {
-    // On a connection that can only read, SQLite's check leaves out the rows and their indexes. On a medium that can
-    // only be read it has to do; a restore checks again what it has unpacked.
+    // On a read-only connection SQLite's check skips the rows and indexes.
     copy = new Sqlite(file, { readwrite: true });
-    if (!isOurs(copy)) throw new Error("it is not a database of podkeep");
+    if (!isOurs(copy)) throw new Error("not a podkeep database");
     const damage = damageIn(copy);
     if (damage) throw new Error(damage);
     pendingMigrations(appliedMigrations(copy), DIALECT, "start");
     return contentsOf(copy);
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw new DomainError("invalid", `${file} is no sound backup: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("invalid", `${file} is not a valid podkeep backup (${messageOf(error)})`, { cause: error });
   } finally {
     copy?.close();
   }
 }
 
 /**
- * Copies a checked backup to where it can be opened.
+ * Copies a checked backup to `file`, alone in its directory.
  * @param copy descriptor of the backup, read from its current position
  * @throws DomainError "unavailable" if it can't be written
  */
@@ -147,16 +144,16 @@ export function unpackCopy(copy: number, file: string): void {
   }
 }
 
-/** Puts the closed database `staged` in the place of `file`, whose files go to the folder `aside`. */
+/** Replaces `file` by the closed database `staged`. The old files go to the directory `aside`. */
 export function replaceDatabase(staged: string, file: string, aside: string): void {
   sync(staged);
-  const folder = dirname(file);
-  const old = readdirSync(folder).filter((name) => [basename(file), `${basename(file)}-wal`].includes(name));
+  const directory = dirname(file);
+  const old = readdirSync(directory).filter((name) => [basename(file), `${basename(file)}-wal`].includes(name));
   if (old.length > 0) mkdirSync(aside, { mode: 0o700 });
-  for (const name of old) renameSync(join(folder, name), join(aside, name));
+  for (const name of old) renameSync(join(directory, name), join(aside, name));
   rmSync(`${file}-shm`, { force: true });
   renameSync(staged, file);
-  sync(folder);
+  sync(directory);
   rmSync(dirname(staged), { recursive: true, force: true });
 }
 

@@ -1,4 +1,4 @@
-// A thread of its own for what keeps a disk busy: moving the write-ahead log into the database file.
+// The thread that moves the write-ahead log into the database file.
 import { Database } from "bun:sqlite";
 import { LONG_LOG, type Moved, type Task } from "./checkpoint.ts";
 
@@ -12,19 +12,18 @@ self.onmessage = ({ data }: MessageEvent<Task>) => {
   try {
     inVain = move(data);
   } catch {
-    // The disk is full or failing: what is in the log stays there until the next time.
+    // The disk is full or failing: the log stays until the next time.
   }
   postMessage(inVain);
 };
 
-/** True where writers waited and the log is not empty all the same. */
+/** Returns true if writers were made to wait and the log is still not empty. */
 function move({ file, wait }: Task): boolean {
   const sqlite = new Database(file, { readwrite: true });
   try {
     sqlite.run(`pragma busy_timeout = ${PATIENCE}`);
     const moved = sqlite.query<Moved, []>("pragma wal_checkpoint(passive)").get();
-    // While others write without a pause, the log is never empty and only grows. Now there is little left to move, so
-    // they can wait for that.
+    // Without a pause between writes the log only grows. Little is left to move now, so writers can wait.
     if (!wait || !moved || moved.log <= LONG_LOG) return false;
     return sqlite.query<Moved, []>("pragma wal_checkpoint(restart)").get()?.busy === 1;
   } finally {

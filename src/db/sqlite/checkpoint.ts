@@ -1,31 +1,31 @@
-// When the write-ahead log is moved into the database file. A thread does it: it takes two fsyncs or more, and nobody
-// would be answered meanwhile.
+// Checkpoints: moving the write-ahead log into the database file. A thread does it, because it takes several fsyncs.
 import type { SqliteConnection } from "./connection.ts";
 
-/** Pages in the log from which they are moved, as SQLite has it by default. */
+/** Pages in the log that start a checkpoint: SQLite's default. */
 const LARGE_LOG = 1000;
-/** Pages in the log from which writers wait until it is empty. */
+/** Pages in the log from which writers wait for it to become empty. */
 export const LONG_LOG = 4 * LARGE_LOG;
-/** Pages in the log from which a commit moves them itself: nothing else did. */
+/** Pages in the log from which a commit moves them itself, because the thread did not. */
 export const LONGEST_LOG = 16 * LARGE_LOG;
 
-/** What SQLite answers to a checkpoint, in pages. */
+/** Row of `pragma wal_checkpoint`, in pages. */
 export interface Moved {
   busy: number;
   log: number;
   checkpointed: number;
 }
 
-/** What the thread is asked: whether it may make writers wait until the log is empty. */
+/** A message to the thread. */
 export interface Task {
   file: string;
+  /** Whether it may make writers wait for an empty log. */
   wait: boolean;
 }
 
-/** Milliseconds until writers are made to wait again, after they waited in vain. */
+/** Milliseconds until writers wait again, after they waited without success. */
 const REST = 60_000;
 
-/** Moves the log of one file; its thread is started when the log is large for the first time. */
+/** Starts its thread when the log of the file is large for the first time. */
 export class Checkpointer {
   #waitFrom = 0;
   #worker: Worker | null = null;
@@ -33,10 +33,10 @@ export class Checkpointer {
 
   constructor(private readonly file: string) {}
 
-  /** Has the log moved where it is large; to be called after each commit. Never throws. */
+  /** Starts a checkpoint if the log is large. Call it after each commit. Never throws. */
   check(writer: SqliteConnection): void {
     if (this.#running || unmoved(writer) < LARGE_LOG) return;
-    // Where there is no thread to be had, the log waits for the next commit.
+    // If no thread can be started, the log waits for the next commit.
     const done = () => {
       this.#running = null;
     };
@@ -47,12 +47,12 @@ export class Checkpointer {
     this.#worker ??= startThread();
     const worker = this.#worker;
     await new Promise<void>((resolve) => {
-      // Somebody reads without end, as Litestream does, which empties the log itself.
+      // A reader never ends, such as Litestream, which empties the log itself.
       worker.onmessage = ({ data: inVain }: MessageEvent<boolean>) => {
         if (inVain) this.#waitFrom = performance.now() + REST;
         resolve();
       };
-      // The next one gets a new thread.
+      // The next checkpoint starts a new thread.
       worker.onerror = () => {
         this.#worker = null;
         resolve();
@@ -74,7 +74,7 @@ function startThread(): Worker {
   return worker;
 }
 
-// Where that can't be read, the disk is failing: the next commit meets it, and says so.
+// If it can't be read, the disk is failing: the next commit reports that.
 function unmoved(writer: SqliteConnection): number {
   try {
     const [state] = writer.run("pragma wal_checkpoint(noop)") as Moved[];
