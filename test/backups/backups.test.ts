@@ -124,11 +124,11 @@ describe("making one", () => {
 
 describe("checking one", () => {
   const refused: [string, (file: string) => void, RegExp][] = [
-    ["cut off in the middle", (file) => truncateSync(file, 4096 * 5), /no sound backup/],
-    ["cut off within a page", (file) => truncateSync(file, statSync(file).size - 100), /no sound backup/],
-    ["cut off to nothing", (file) => truncateSync(file, 0), /not a database of podkeep/],
+    ["cut off in the middle", (file) => truncateSync(file, 4096 * 5), /not a valid podkeep backup/],
+    ["cut off within a page", (file) => truncateSync(file, statSync(file).size - 100), /not a valid podkeep backup/],
+    ["cut off to nothing", (file) => truncateSync(file, 0), /not a podkeep database/],
     ["no database", (file) => writeFileSync(file, "x".repeat(10_000)), /file is not a database/],
-    ["of another program", (file) => change(file, "pragma application_id = 7"), /not a database of podkeep/],
+    ["of another program", (file) => change(file, "pragma application_id = 7"), /not a podkeep database/],
     [
       "of a newer podkeep",
       (file) => change(file, "insert into podkeep_migration values ('9999_x', '')"),
@@ -138,7 +138,7 @@ describe("checking one", () => {
     [
       "with a value that can't be",
       (file) => change(file, "pragma ignore_check_constraints = on", "update subscriptions set is_subscribed = 7"),
-      /no sound backup: CHECK constraint failed/,
+      /not a valid podkeep backup \(CHECK constraint failed/,
     ],
     ["beside a log that holds part of it", (file) => writeFileSync(`${file}-wal`, "x"), /in use/],
   ];

@@ -32,9 +32,9 @@ async function refusal(url: string, migrate: "start" | "command" = "start", code
 }
 
 test.each([
-  ["postgres://podkeep:correct-horse@[nonsense/x", /^The address of PostgreSQL can't be read/],
-  ["postgres://podkeep:correct-horse@host:port/x", /^The address of PostgreSQL can't be read/],
-  ["postgres://pod%zzkeep:correct-horse@host/x", /^The address of PostgreSQL can't be read/],
+  ["postgres://podkeep:correct-horse@[nonsense/x", /^The PostgreSQL URL can't be read/],
+  ["postgres://podkeep:correct-horse@host:port/x", /^The PostgreSQL URL can't be read/],
+  ["postgres://pod%zzkeep:correct-horse@host/x", /^The PostgreSQL URL can't be read/],
 ])("%s", async (url, message) => {
   expect(await refusal(url)).toMatch(message);
 });
@@ -68,7 +68,7 @@ async function newDatabase(name: string, statement: string, template?: string): 
 
 test("a database of another program is refused and stays as it was", async () => {
   const url = await newDatabase("foreign_tables", "create table orders (id integer)");
-  expect(await refusal(url)).toMatch(/^foreign_tables on 127\.0\.0\.1:\d+ is not a database of podkeep/);
+  expect(await refusal(url)).toMatch(/^foreign_tables on 127\.0\.0\.1:\d+ is not a podkeep database/);
   expect(await tablesOf("foreign_tables")).toEqual(["orders"]);
 });
 
