@@ -63,7 +63,11 @@ test("data that others can read is found", async () => {
 
 test("a damaged database is found", async () => {
   change("insert into tokens values ('t', 'nobody', '', 'read', 'h', 0, null, null, null)");
-  expect(await ask("database")).toMatchObject({ code: 1, state: "problem", detail: expect.stringContaining("rows without a user") });
+  expect(await ask("database")).toMatchObject({
+    code: 1,
+    state: "problem",
+    detail: expect.stringContaining("rows without a user"),
+  });
   writeFileSync(file(), "rubbish");
   expect(await ask("database")).toMatchObject({ code: 1, state: "problem" });
 });
