@@ -40,9 +40,12 @@ const nextIds = db.query<{ clock: number; last_subscription: number }, [number, 
    returning clock, last_subscription`,
 );
 const addSubscription = db.query<null, [string, number, string, string, number, number]>(
-  "insert into subscriptions values (?, ?, ?, ?, 1, ?, null, null, ?)",
+  `insert into subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)
+   values (?, ?, ?, ?, 1, ?, ?)`,
 );
-const addGuid = db.query<null, [string, string, number]>("insert into guids values (?, ?, ?, null)");
+const addGuid = db.query<null, [string, string, number]>(
+  "insert into guids (user_id, guid, subscription) values (?, ?, ?)",
+);
 const addFeed = db.query<null, [string, string, number]>("insert into feeds values (?, ?, ?)");
 
 function describe({ feed_url, guid, is_subscribed, subscription_changed }: Row) {

@@ -91,16 +91,17 @@ export function makeRows(count: number, name = "bench", from = 0): Row[] {
 export const feedUrl = (name: string, index: number) => `https://feeds.example.com/${name}/${index}/podcast.xml`;
 
 const LARGEST_INSERT = 100;
+const SUBSCRIPTION = "user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at";
 
 /** Inserts a user's rows, 100 a statement. Runs in the caller's transaction. */
 export function insertRows(db: Database, user: string, rows: Row[]): void {
   for (let start = 0; start < rows.length; start += LARGEST_INSERT) {
     const piece = rows.slice(start, start + LARGEST_INSERT);
-    const insert = (table: string, values: string, parameters: (row: Row) => (string | number)[]) =>
+    const insert = (into: string, values: string, parameters: (row: Row) => (string | number)[]) =>
       db
-        .query(`insert into ${table} values ${piece.map(() => values).join(", ")}`)
+        .query(`insert into ${into} values ${piece.map(() => values).join(", ")}`)
         .run(...piece.flatMap((row) => parameters(row)));
-    insert("subscriptions", "(?, ?, ?, ?, 1, ?, null, null, ?)", ({ id, feed_url, guid, timestamp }) => [
+    insert(`subscriptions (${SUBSCRIPTION})`, "(?, ?, ?, ?, 1, ?, ?)", ({ id, feed_url, guid, timestamp }) => [
       user,
       id,
       feed_url,
@@ -108,13 +109,15 @@ export function insertRows(db: Database, user: string, rows: Row[]): void {
       timestamp,
       timestamp,
     ]);
-    insert("guids", "(?, ?, ?, null)", ({ guid, id }) => [user, guid, id]);
-    insert("feeds", "(?, ?, ?)", ({ feed, id }) => [user, feed, id]);
+    insert("guids (user_id, guid, subscription)", "(?, ?, ?)", ({ guid, id }) => [user, guid, id]);
+    insert("feeds (user_id, feed, subscription)", "(?, ?, ?)", ({ feed, id }) => [user, feed, id]);
   }
 }
 
 function insertDeletions(db: Database, user: string, count: number): void {
-  const insert = db.query("insert into deletions values (?, ?, ?, 'PENDING', 0, null, 0, ?, ?, null)");
+  const insert = db.query(`insert into deletions
+    (user_id, id, subscription, status, cancelled, attempts, requested_at, run_after)
+    values (?, ?, ?, 'PENDING', 0, 0, ?, ?)`);
   for (let id = 1; id <= count; id++) insert.run(user, id, id, NEWEST, NEWEST);
 }
 

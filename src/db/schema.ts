@@ -46,6 +46,8 @@ export interface SubscriptionTable {
   deleted: number | null;
   /** The latest of the three timestamps: the place in the change feed, unique per user. */
   changed_at: number;
+  /** The podcast's title, if any source gave one. No part of the change feed. */
+  title: string | null;
 }
 
 /** Every guid that a subscription ever had. */

@@ -70,6 +70,7 @@ export const tables = {
       guid_changed: "timestamp",
       deleted: "timestamp",
       changed_at: "place",
+      title: "value",
     },
   },
   guids: {

@@ -66,6 +66,11 @@ export function changeSubscribed(set: WorkingSet, subscription: SubscriptionStat
   if (is_subscribed) cancelDeletion(set, subscription);
 }
 
+/** Gives a subscription a title if it has none. */
+export function giveTitle(subscription: SubscriptionState, title: string | null): void {
+  subscription.title ??= title;
+}
+
 /** Carries a deletion out: guids and feed URLs stay and lead to the tombstone (P3). */
 export function deleteSubscription(set: WorkingSet, subscription: SubscriptionState): void {
   if (subscription.deleted !== null) return;
@@ -138,6 +143,7 @@ function merge(set: WorkingSet, from: SubscriptionState, into: SubscriptionState
     into.is_subscribed = true;
     into.subscription_changed = now;
   }
+  giveTitle(into, from.title);
   set.merge(from, into);
   retireGuid(set, into, from.guid);
 }

@@ -10,6 +10,8 @@ export interface SubscriptionState {
   subscription_changed: number;
   guid_changed: number | null;
   deleted: number | null;
+  /** No part of the change feed: a new title moves no timestamp. */
+  title: string | null;
 }
 
 /** Which subscription a guid means, and when another guid replaced it there; null for the current guid. */
@@ -40,6 +42,10 @@ export interface SubscriptionChange {
   after: Readonly<SubscriptionState> | null;
   merged_into: Readonly<SubscriptionState> | null;
 }
+
+/** The place in the change feed of a subscription that is stored. */
+const placeOf = ({ subscription_changed, guid_changed, deleted }: SubscriptionState) =>
+  Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
 
 /** The part of a user's subscriptions that one transaction can change. */
 export class WorkingSet {
@@ -123,6 +129,7 @@ export class WorkingSet {
       subscription_changed: 0,
       guid_changed: null,
       deleted: null,
+      title: null,
     };
     subscription.subscription_changed = this.timestamp(subscription);
     this.#subscriptions.set(subscription.id, subscription);
@@ -169,11 +176,18 @@ export class WorkingSet {
     return [...merged, ...kept];
   }
 
-  /** Subscriptions to write, each with the timestamp of its change. */
+  /** Subscriptions to write, each with its place in the change feed. */
   changedSubscriptions(): { subscription: SubscriptionState; changed_at: number }[] {
-    return [...this.#timestamps]
-      .filter(([subscription]) => !this.#merged.has(subscription))
-      .map(([subscription, changed_at]) => ({ subscription, changed_at }));
+    return [...this.#subscriptions.values()]
+      .filter((subscription) => !this.#merged.has(subscription) && this.#isChanged(subscription))
+      .map((subscription) => ({
+        subscription,
+        changed_at: this.#timestamps.get(subscription) ?? placeOf(subscription),
+      }));
+  }
+
+  #isChanged(subscription: SubscriptionState): boolean {
+    return this.#timestamps.has(subscription) || subscription.title !== this.#before.get(subscription)?.title;
   }
 
   /** Guids to write. */

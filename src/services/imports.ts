@@ -3,6 +3,7 @@
 import type { Tx } from "../db/statement.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
+import { readTitle } from "../domain/title.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
@@ -39,7 +40,11 @@ export async function importFeeds(
   const result: ImportResult = { added: [], present: [], failed: [] };
   const seen = new Set<string>();
   for (let start = 0; start < feeds.length; start += BATCH) {
-    const batch = feeds.slice(start, start + BATCH).map((one) => ({ ...one, feed: readFeedUrl(one.feed_url) }));
+    const batch = feeds.slice(start, start + BATCH).map(({ feed_url, title }) => ({
+      feed_url,
+      feed: readFeedUrl(feed_url),
+      title: readTitle(title, feed_url),
+    }));
     const valid = batch.flatMap(({ feed }) => ("hash" in feed ? [feed] : []));
     const present = await context.database.read((tx) => findPresent(tx, actor.user_id, valid));
     for (const { title, feed_url, feed } of batch) {
@@ -54,7 +59,7 @@ export async function importFeeds(
       await addSubscriptions(
         context,
         actor,
-        valid.map((feed) => ({ feed, guid: null })),
+        batch.flatMap(({ feed, title }) => ("hash" in feed ? [{ feed, guid: null, title }] : [])),
       );
     }
     progress(Math.min(start + BATCH, feeds.length), feeds.length);
@@ -90,5 +95,5 @@ async function findPresent(tx: Tx, user_id: string, feeds: FeedUrl[]): Promise<S
 /** The feeds that a user is subscribed to. */
 export async function exportFeeds({ database }: Context, { user_id }: Actor): Promise<OpmlFeed[]> {
   const rows = await database.read((tx) => listSubscribed(tx, { user_id }));
-  return rows.map(({ feed_url }) => ({ feed_url, title: null }));
+  return rows;
 }

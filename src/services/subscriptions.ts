@@ -1,7 +1,7 @@
 // Subscriptions: read, add, change, and request deletion.
 import type { FeedUrl } from "../domain/feed-url.ts";
-import { addFeed, changeFeed, changeGuid, changeSubscribed } from "../domain/subscription-rules.ts";
-import type { SubscriptionState } from "../domain/working-set.ts";
+import { addFeed, changeFeed, changeGuid, changeSubscribed, giveTitle } from "../domain/subscription-rules.ts";
+import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid } from "../store/subscriptions.ts";
@@ -23,10 +23,13 @@ export async function getSubscription({ database }: Context, { user_id }: Actor,
   return row;
 }
 
-/** A feed to subscribe to. @property guid the guid that was sent for it; null if none was */
+/** A feed to subscribe to. */
 export interface NewSubscription {
   feed: FeedUrl;
+  /** The guid that was sent for it; null if none was. */
   guid: string | null;
+  /** For a subscription that has no title. */
+  title?: string | null;
 }
 
 /**
@@ -45,8 +48,14 @@ export async function addSubscriptions(
     feeds: items.map(({ feed }) => feed.hash),
   };
   return changeSubscriptions(context, actor, wanted, (set) =>
-    items.map(({ feed, guid }) => addFeed(set, feed, guid)).map((added) => set.current(added)),
+    items.map((item) => add(set, item)).map((added) => set.current(added)),
   );
+}
+
+function add(set: WorkingSet, { feed, guid, title = null }: NewSubscription): SubscriptionState {
+  const added = addFeed(set, feed, guid);
+  giveTitle(added, title);
+  return added;
 }
 
 export interface SubscriptionPatch {

@@ -61,8 +61,9 @@ export async function loadWorkingSet(user: UserTx, { ids = [], guids = [], feeds
 type Row = Omit<SubscriptionState, "is_subscribed"> & { is_subscribed: number };
 
 function readState(row: Row): SubscriptionState {
-  const { id, feed_url, guid, is_subscribed, subscription_changed, guid_changed, deleted } = row;
-  return { id, feed_url, guid, is_subscribed: is_subscribed === 1, subscription_changed, guid_changed, deleted };
+  const { id, feed_url, guid, subscription_changed, guid_changed, deleted, title } = row;
+  const is_subscribed = row.is_subscribed === 1;
+  return { id, feed_url, guid, is_subscribed, subscription_changed, guid_changed, deleted, title };
 }
 
 /** @param now wall time in Unix milliseconds */

@@ -43,6 +43,7 @@ export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<Subscri
         guid_changed: row.guid_changed,
         deleted: row.deleted,
         changed_at: row.changed_at,
+        title: row.title,
       })),
     )
     .onConflict((conflict) =>
@@ -54,6 +55,7 @@ export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<Subscri
         guid_changed: row.ref("excluded.guid_changed"),
         deleted: row.ref("excluded.deleted"),
         changed_at: row.ref("excluded.changed_at"),
+        title: row.ref("excluded.title"),
       })),
     ),
 );
@@ -73,7 +75,7 @@ export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: numb
 export const listSubscribed = statement((db, p: Owner) =>
   db
     .selectFrom("subscriptions")
-    .select(["feed_url", "guid"])
+    .select(["feed_url", "title"])
     .where("user_id", "=", p.user_id)
     .where("deleted", "is", null)
     .where("is_subscribed", "=", sql.lit(1))

@@ -5,6 +5,7 @@ import type { Schema } from "../schema.ts";
 import { start } from "./0001_start.ts";
 import { relaxChecks } from "./0002_relax_checks.ts";
 import { accounts } from "./0003_accounts.ts";
+import { addTitles } from "./0004_titles.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -12,11 +13,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0001_start": start(dialect),
     "0002_relax_checks": relaxChecks(dialect),
     "0003_accounts": accounts(dialect),
+    "0004_titles": addTitles(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0003_accounts";
+export const SCHEMA_VERSION = "0004_titles";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -168,7 +168,7 @@ function requireFeedUrl(feed_url: string) {
 }
 
 /** A subscription as the database or a working set has it. */
-type Readable = Omit<SubscriptionState, "id" | "is_subscribed"> & { is_subscribed: boolean | number };
+type Readable = Omit<SubscriptionState, "id" | "is_subscribed" | "title"> & { is_subscribed: boolean | number };
 
 /** A subscription under the guid `known` by which the app knows it. */
 function writeSubscription(state: Readable, known: string) {

@@ -1,0 +1,22 @@
+// Titles of podcasts, as apps and OPML files send them.
+
+/** In characters. */
+const LONGEST_TITLE = 500;
+/** Embeddings, overrides and isolates (UAX #9): with them a title can reorder the text around it. */
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Makes a title safe to store and to show: one line, without control characters, at most 500 characters.
+ * @param feed_url its feed; apps write the URL or the host name for podcasts whose title they don't know
+ * @returns null if there is no title
+ */
+export function readTitle(text: string | null, feed_url: string): string | null {
+  const plain = (text ?? "")
+    .toWellFormed()
+    .replace(/\s+/g, " ")
+    .replace(/\p{Cc}/gu, "")
+    .replace(BIDI_CONTROLS, "")
+    .trim();
+  if (plain === feed_url || plain === URL.parse(feed_url)?.hostname) return null;
+  return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
+}

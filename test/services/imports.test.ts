@@ -1,0 +1,64 @@
+// What users get back from an export after an import: feeds and titles.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readUserClock } from "../../src/services/change-feed.ts";
+import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+const A = "https://a.example/feed";
+const B = "https://b.example/feed";
+
+let server: TestApp;
+let user: TestUser;
+beforeEach(async () => {
+  server = await openTestApp();
+  user = await server.user("ann");
+});
+afterEach(() => server.close());
+
+const importAll = (...feeds: [feed_url: string, title: string | null][]) =>
+  importFeeds(
+    server.app,
+    actorOf(user.id),
+    feeds.map(([feed_url, title]) => ({ feed_url, title })),
+    { dry_run: false, progress: () => {} },
+  );
+const exportAll = () => exportFeeds(server.app, actorOf(user.id));
+const clock = () => readUserClock(server.app, actorOf(user.id));
+
+test("titles of an import are in the export", async () => {
+  await importAll([A, "  First\u202e & best "], [B, null]);
+  expect(await exportAll()).toEqual([
+    { feed_url: A, title: "First & best" },
+    { feed_url: B, title: null },
+  ]);
+});
+
+test("a subscription without a title gets it from an import, and apps see no change", async () => {
+  await user.add(A);
+  const before = await clock();
+  const seen = await user.changes();
+  server.clock.advance(1000);
+  await importAll([A, "First"]);
+  expect(await exportAll()).toEqual([{ feed_url: A, title: "First" }]);
+  expect(await clock()).toBe(before);
+  expect(await user.changes()).toEqual(seen);
+});
+
+test("a title stays through another import, unsubscribing, deletion and a new guid", async () => {
+  await importAll([A, "First"]);
+  await importAll([A, "Other"]);
+  const { guid } = await user.add(A, guidOf(1));
+  await user.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  await user.remove(guid);
+  await server.drain();
+  await user.add(A);
+  expect(await exportAll()).toEqual([{ feed_url: A, title: "First" }]);
+});
+
+test("merging keeps a title that only the merged subscription has", async () => {
+  await importAll([A, "First"]);
+  await user.add(B, guidOf(1));
+  await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: A });
+  expect(await exportAll()).toEqual([{ feed_url: A, title: "First" }]);
+});
