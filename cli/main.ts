@@ -28,6 +28,7 @@ const NOT_FOUND = 4;
 /** The one table from error code to exit code. */
 const EXIT_CODES: Record<ErrorCode, number> = {
   unauthorized: FAILED,
+  forbidden: FAILED,
   conflict: FAILED,
   gone: FAILED,
   too_large: FAILED,

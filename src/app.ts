@@ -8,6 +8,7 @@ import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
+import { createPasswordChecker } from "./services/passwords.ts";
 
 export interface App extends Context {
   log: Logger;
@@ -38,12 +39,14 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     metrics,
     use: options.use ?? "command",
   });
+  const clock = options.clock ?? systemClock;
   const context: Context = {
     database,
-    clock: options.clock ?? systemClock,
+    clock,
     ids: options.ids ?? systemIds,
     config,
     wakeWorker: () => worker.wake(),
+    passwords: createPasswordChecker(clock),
     recording: new Set(),
   };
   const worker = createWorker(context, log);

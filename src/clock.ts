@@ -1,8 +1,10 @@
-// Clock and random ids, injected so that tests control them.
+// Time and randomness, handed in so that tests can bring their own.
 
 export interface Clock {
   /** Wall time in Unix milliseconds; may jump in either direction. */
   now(): number;
+  /** Waits for some milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
 }
 
 export interface Ids {
@@ -10,7 +12,7 @@ export interface Ids {
   random(length: number): string;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = { now: () => Date.now(), sleep: (milliseconds) => Bun.sleep(milliseconds) };
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 

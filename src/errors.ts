@@ -3,6 +3,7 @@
 /** Why something was refused. A new code does not compile until every protocol and cli/main.ts map it. */
 export type ErrorCode =
   | "unauthorized"
+  | "forbidden"
   | "not_found"
   | "gone"
   | "invalid"

@@ -12,6 +12,10 @@ export interface HttpEnv {
   Variables: {
     requestId: string;
     actor: Actor;
+    /** Name of the user who signed in by Basic or a session. */
+    userName: string;
+    /** True if the response ends the session. */
+    endsSession: boolean;
     /** The part of the ETag that does not depend on the user's clock. */
     etagTail: string;
   };

@@ -7,10 +7,11 @@ export type Scope = "read" | "write";
 
 export interface Actor {
   user_id: string;
+  /** `session` if the user signed in with the password; a session by a token is `token`. */
   kind: "token" | "session" | "admin" | "worker";
-  /** The credential's id; null for commands and the worker. */
+  /** The token's id; null for others. */
   id: string | null;
-  /** What the credential or command is called now. */
+  /** What the token, the app or the command is called now. */
   label: string | null;
   /** The device that an app named. */
   device: string | null;
@@ -22,6 +23,11 @@ export interface Actor {
 export function requireWrite({ scope }: Actor): void {
   if (scope === "write") return;
   throw new DomainError("unauthorized", "The token may only read", { challenge: "insufficient_scope" });
+}
+
+/** @throws DomainError "forbidden" if the actor signed in with a token: it may not change how the user signs in */
+export function requirePassword({ kind }: Actor): void {
+  if (kind === "token") throw new DomainError("forbidden", "A token may not do this: sign in with the password");
 }
 
 /** An admin who acts for a user by a command. @throws DomainError "not_found" if there is no such user */

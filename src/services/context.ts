@@ -2,6 +2,7 @@
 import type { Clock, Ids } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
+import type { PasswordChecker } from "./passwords.ts";
 
 export interface Context {
   database: Database;
@@ -10,6 +11,7 @@ export interface Context {
   config: Config;
   /** Called after each commit that can leave work for the deletion worker. */
   wakeWorker: () => void;
+  passwords: PasswordChecker;
   /** Tokens whose last use is being written. */
   recording: Set<string>;
 }

@@ -3,12 +3,13 @@ import { DomainError } from "../errors.ts";
 import {
   deleteToken,
   findToken,
+  findTokenById,
   insertToken,
   listTokens as listRows,
   revokeToken as revokeRow,
   useToken,
 } from "../store/tokens.ts";
-import { type Actor, actAsAdmin, requireWrite, type Scope } from "./actor.ts";
+import { type Actor, actAsAdmin, requirePassword, requireWrite, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { listUsers, requireUser } from "./users.ts";
 
@@ -22,10 +23,13 @@ const LATEST_EXPIRY = Date.parse("9999-12-31T23:59:59.999Z");
 const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7, "0");
 const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
 
+/** Whether a text has the form of a token; its checksum may be wrong. */
+export const isToken = (text: string) => TOKEN.test(text);
+
 /**
  * Issues a token for the actor's user; the only time that it is seen whole.
  * @param expires_at wall time in Unix milliseconds; null for never
- * @throws DomainError "invalid" for a bad label or expiry
+ * @throws DomainError "invalid" for a bad label or expiry, "forbidden" if the actor signed in with a token
  */
 export async function issueToken(
   context: Context,
@@ -33,7 +37,19 @@ export async function issueToken(
   { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
 ): Promise<{ id: string; token: string }> {
   requireWrite(actor);
-  const now = context.clock.now();
+  requirePassword(actor);
+  const { token, row } = createToken(context, actor.user_id, { label, scope, expires_at });
+  await context.database.write((tx) => insertToken(tx, row));
+  return { id: row.id, token };
+}
+
+/** Makes a token whose row is to be inserted. @throws DomainError "invalid" for a bad label or expiry */
+function createToken(
+  { clock, ids }: Pick<Context, "clock" | "ids">,
+  user_id: string,
+  { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
+) {
+  const now = clock.now();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they would garble the terminal that lists labels
   if (label.length > LONGEST_LABEL || /[\u0000-\u001f\u007f]/.test(label)) {
     throw new DomainError("invalid", `A label has up to ${LONGEST_LABEL} printable characters`);
@@ -41,14 +57,10 @@ export async function issueToken(
   if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
   if (expires_at !== null && expires_at > LATEST_EXPIRY)
     throw new DomainError("invalid", "The expiry is after the year 9999");
-  const id = context.ids.random(10);
-  const body = `podkeep_${id}_${context.ids.random(26)}`;
+  const id = ids.random(10);
+  const body = `podkeep_${id}_${ids.random(26)}`;
   const token = body + checksum(body);
-  const { user_id } = actor;
-  await context.database.write((tx) =>
-    insertToken(tx, { id, user_id, label, scope, hash: hashOf(token), created_at: now, expires_at }),
-  );
-  return { id, token };
+  return { token, row: { id, user_id, label, scope, hash: hashOf(token), created_at: now, expires_at } };
 }
 
 /**
@@ -97,13 +109,24 @@ export async function revokeToken(
 export async function authenticate(context: Context, token: string): Promise<Actor> {
   const match = TOKEN.exec(token);
   if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
-  const hash = hashOf(token);
-  const [row] = await context.database.read((tx) => findToken(tx, { hash }));
+  const [row] = await context.database.read((tx) => findToken(tx, { hash: hashOf(token) }));
+  return actorOf(context, row);
+}
+
+/** Finds the actor of a token by its id. @throws DomainError "unauthorized" if it is unknown, expired or revoked */
+export async function authenticateById(context: Context, id: string): Promise<Actor> {
+  const [row] = await context.database.read((tx) => findTokenById(tx, { id }));
+  return actorOf(context, row);
+}
+
+type FoundToken = Awaited<ReturnType<typeof findToken>>[number];
+
+function actorOf(context: Context, row: FoundToken | undefined): Actor {
   const now = context.clock.now();
   if (!row) throw refuse("The token is unknown");
   if (row.revoked_at !== null) throw refuse("The token was revoked");
   if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired");
-  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, hash, now);
+  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, row.hash, now);
   return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device: null, scope: row.scope };
 }
 

@@ -15,7 +15,7 @@ import {
 import type { Context } from "./context.ts";
 
 /** The user of a name, which is compared without case. Exactly this name comes first. */
-async function findUser(tx: Tx, name: string) {
+export async function findUser(tx: Tx, name: string) {
   if (!isUserName(name)) return null;
   const rows = await findUsers(tx, { name, name_key: foldName(name) });
   return rows.find((row) => row.name === name) ?? rows[0] ?? null;

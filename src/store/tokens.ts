@@ -3,11 +3,14 @@
 import type { TokenTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
+const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
+
 export const findToken = statement((db, p: { hash: string }) =>
-  db
-    .selectFrom("tokens")
-    .select(["id", "user_id", "label", "scope", "expires_at", "last_used_at", "revoked_at"])
-    .where("hash", "=", p.hash),
+  db.selectFrom("tokens").select(found).where("hash", "=", p.hash),
+);
+
+export const findTokenById = statement((db, p: { id: string }) =>
+  db.selectFrom("tokens").select(found).where("id", "=", p.id),
 );
 
 export const insertToken = statement(

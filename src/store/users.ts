@@ -87,3 +87,30 @@ export const saveCounters = statement(
       .set({ clock: p.clock, last_subscription: p.last_subscription, last_deletion: p.last_deletion })
       .where("id", "=", p.user_id),
 );
+
+/** Sets or removes the password, and ends all sessions. */
+export const setPassword = statement(
+  (db, p: { user_id: string; password_hash: string | null; password_changed_at: number }) =>
+    db
+      .updateTable("users")
+      .set({ password_hash: p.password_hash, password_changed_at: p.password_changed_at, session_key: null })
+      .where("id", "=", p.user_id),
+);
+
+export const findUserById = statement((db, p: { user_id: string }) =>
+  db.selectFrom("users").select(["name", "session_key"]).where("id", "=", p.user_id),
+);
+
+/** Gives the user a session key, or leaves the one that is there. */
+export const keepSessionKey = statement((db, p: { user_id: string; session_key: string }) =>
+  db
+    .updateTable("users")
+    .set((row) => ({ session_key: row.fn.coalesce("session_key", row.val(p.session_key)) }))
+    .where("id", "=", p.user_id)
+    .returning(["session_key"]),
+);
+
+/** Ends all sessions. */
+export const deleteSessionKey = statement((db, p: { user_id: string }) =>
+  db.updateTable("users").set({ session_key: null }).where("id", "=", p.user_id),
+);

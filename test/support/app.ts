@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, openApp } from "../../src/app.ts";
-import type { Ids } from "../../src/clock.ts";
+import type { Clock, Ids } from "../../src/clock.ts";
 import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
@@ -44,7 +44,12 @@ export interface TestApp {
   app: App;
   http: Http;
   folder: string;
-  clock: { now(): number; set(ms: number): void; advance(ms: number): void };
+  clock: Clock & {
+    set(ms: number): void;
+    advance(ms: number): void;
+    /** What was slept, in milliseconds; it takes no time. */
+    slept: number[];
+  };
   /** Makes a user with a token of write scope. */
   user(name?: string): Promise<TestUser>;
   /** A user's client with another token. */
@@ -85,8 +90,13 @@ export async function openTestApp(
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
   let now = START;
+  const slept: number[] = [];
   const clock = {
     now: () => now,
+    slept,
+    sleep: async (ms: number) => {
+      slept.push(ms);
+    },
     set: (ms: number) => {
       now = ms;
     },

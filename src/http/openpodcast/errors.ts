@@ -8,6 +8,7 @@ import type { ErrorBody } from "./schemas/common.ts";
 
 export const RESPONSES = {
   unauthorized: [401, "User not authorized"],
+  forbidden: [403, "Forbidden"],
   not_found: [404, "Resource not found"],
   invalid: [405, "Input could not be validated"],
   method_not_allowed: [405, "Method not allowed"],

@@ -1,0 +1,138 @@
+// Signing in to protocols whose apps send user name and password: Basic (RFC 7617), tokens, session cookies.
+import type { Context, MiddlewareHandler } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import type { App } from "../app.ts";
+import { DomainError } from "../errors.ts";
+import type { Actor } from "../services/actor.ts";
+import { type Audience, createSession, readSession, type Session } from "../services/sessions.ts";
+import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
+import type { HttpEnv } from "./env.ts";
+import type { Shared } from "./shared.ts";
+import { productOf } from "./user-agent.ts";
+
+/** For every 401: gPodder sends credentials only after it. */
+export const BASIC_CHALLENGE = 'Basic realm="podkeep"';
+
+const COOKIES: Record<Audience, string> = { app: "podkeep_app", page: "podkeep_page" };
+
+export interface SignInOptions {
+  /** Whether a token is taken by Bearer too. */
+  bearer: boolean;
+  /** Whether a session is taken, and begun by Basic: mygpoclient answers only three challenges. */
+  sessions: boolean;
+}
+
+/**
+ * Sets `actor` and `userName`. An Authorization header counts before a cookie.
+ *
+ * A response has a cookie if the request had credentials and no session of theirs, and once more after nameDevice().
+ * @throws DomainError "unauthorized", or "too_many" after too many failures
+ */
+export function requireSignIn(app: App, shared: Shared, options: SignInOptions): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const { actor, name, session } = await identify(c, app, shared, options).catch((error) => {
+      if (error instanceof DomainError && error.code === "unauthorized") app.metrics?.unauthorized(error.message);
+      throw error;
+    });
+    const device = session?.actor.device ?? null;
+    c.set("actor", { ...actor, device });
+    c.set("userName", name);
+    await next();
+    if (!options.sessions) return;
+    if (c.get("endsSession")) deleteCookie(c, COOKIES.app, cookieOptions(c, shared));
+    else if (!session || (device === null && c.get("actor").device !== null)) {
+      await giveSession(c, app, shared, c.get("actor"), "app");
+    }
+  };
+}
+
+/** Names the device of this request, and of those by its session if it had none. */
+export function nameDevice(c: Context<HttpEnv>, device: string): void {
+  c.set("actor", { ...c.get("actor"), device });
+}
+
+/** Has the response of a route behind requireSignIn() delete the cookie. */
+export function endSession(c: Context<HttpEnv>): void {
+  c.set("endsSession", true);
+}
+
+/** Begins a session and puts it into a cookie. */
+export async function giveSession(
+  c: Context<HttpEnv>,
+  app: App,
+  shared: Shared,
+  actor: Actor,
+  audience: Audience,
+): Promise<void> {
+  const { text, expires_at } = await createSession(app, actor, audience);
+  const maxAge = Math.floor((expires_at - app.clock.now()) / 1000);
+  setCookie(c, COOKIES[audience], text, { ...cookieOptions(c, shared), maxAge });
+}
+
+const cookieOptions = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
+  path: "/",
+  httpOnly: true,
+  sameSite: "Lax" as const,
+  secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),
+});
+
+/** The session in the request's cookie. @throws DomainError "unauthorized" if it is not good */
+async function sessionOf(c: Context<HttpEnv>, app: App, audience: Audience): Promise<Session | null> {
+  const text = getCookie(c, COOKIES[audience]);
+  return text === undefined ? null : readSession(app, text, audience);
+}
+
+async function identify(
+  c: Context<HttpEnv>,
+  app: App,
+  shared: Shared,
+  { bearer, sessions }: SignInOptions,
+): Promise<SignedIn & { session: Session | null }> {
+  const header = c.req.header("Authorization");
+  if (header === undefined) {
+    const session = sessions ? await sessionOf(c, app, "app") : null;
+    if (!session) throw new DomainError("unauthorized", "No credentials");
+    return { ...session, session };
+  }
+  const signedIn = await checkHeader(c, app, shared, header, bearer);
+  const session = sessions ? await sessionOf(c, app, "app").catch(ignoreRefusal) : null;
+  const { user_id, kind, id } = signedIn.actor;
+  const same = session?.actor.user_id === user_id && session.actor.kind === kind && session.actor.id === id;
+  return { ...signedIn, session: same ? session : null };
+}
+
+function ignoreRefusal(error: unknown): null {
+  if (error instanceof DomainError && error.code === "unauthorized") return null;
+  throw error;
+}
+
+// Two Authorization headers arrive joined by a comma, which matches neither form.
+async function checkHeader(
+  c: Context<HttpEnv>,
+  app: App,
+  { forwarded, throttle }: Shared,
+  header: string,
+  bearer: boolean,
+): Promise<SignedIn> {
+  const attempts = throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address));
+  const [, scheme = "", value = ""] = /^(basic|bearer) +([^\s,]+)$/i.exec(header) ?? [];
+  if (bearer && scheme.toLowerCase() === "bearer") return signInByToken(app, value, attempts);
+  const credentials = scheme.toLowerCase() === "basic" ? readBasic(value) : null;
+  if (credentials) return signIn(app, { ...credentials, app: productOf(c.req.raw) }, attempts);
+  attempts.fail();
+  throw new DomainError("unauthorized", "Not one credential that can be read", { challenge: "invalid_request" });
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** User name and password, which may have colons; null if they are not UTF-8 in Base64. */
+function readBasic(value: string): { name: string; password: string } | null {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return null;
+  try {
+    const text = utf8.decode(Buffer.from(value, "base64"));
+    const colon = text.indexOf(":");
+    return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,49 @@
+// Signing in with a user name, and the password or a token.
+import { DomainError } from "../errors.ts";
+import { findUserById } from "../store/users.ts";
+import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
+import type { Attempts } from "./passwords.ts";
+import { authenticate, isToken } from "./tokens.ts";
+import { findUser } from "./users.ts";
+
+export interface SignedIn {
+  actor: Actor;
+  /** The user's name. */
+  name: string;
+}
+
+export interface Credentials {
+  /** Compared without case. */
+  name: string;
+  /** The user's password, or a token of the user. */
+  password: string;
+  /** What the app calls itself; null if it does not. */
+  app: string | null;
+}
+
+/** @throws DomainError "unauthorized" if the credentials are wrong, "too_many" after too many failures */
+export async function signIn(context: Context, credentials: Credentials, attempts: Attempts): Promise<SignedIn> {
+  const { name, password, app } = credentials;
+  const user = await context.database.read((tx) => findUser(tx, name));
+  if (isToken(password)) {
+    const signedIn = await signInByToken(context, password, attempts);
+    if (user && signedIn.actor.user_id === user.id) return signedIn;
+    attempts.fail();
+    throw new DomainError("unauthorized", "The token is another user's");
+  }
+  const matches = await context.passwords.check(user, name, password, attempts);
+  if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
+  const actor = { user_id: user.id, kind: "session", id: null, label: app, device: null, scope: "write" } as const;
+  return { actor, name: user.name };
+}
+
+/** @throws as signIn() does */
+export async function signInByToken(context: Context, token: string, attempts: Attempts): Promise<SignedIn> {
+  const actor = await authenticate(context, token).catch((error) => {
+    if (error instanceof DomainError && error.code === "unauthorized") attempts.fail();
+    throw error;
+  });
+  const [user] = await context.database.read((tx) => findUserById(tx, { user_id: actor.user_id }));
+  return { actor, name: user?.name ?? "" };
+}
