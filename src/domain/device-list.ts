@@ -73,7 +73,7 @@ export function changesFor(
 const withoutScheme = (feed_url: string) => feed_url.replace(/^https?:/i, "");
 
 /** What the server knows when an upload arrives. */
-export interface Known {
+interface Known {
   listings: ReadonlyMap<string, Listing>;
   claims: Claims;
   /** The client's last GET; null when there was none. */
@@ -90,9 +90,9 @@ export interface Known {
  * - `agree`: it is so already
  * - `ignore`: it removes what the device has under another URL, or what is nowhere
  */
-export type Verdict = "change" | "repeat" | "agree" | "ignore";
+type Verdict = "change" | "repeat" | "agree" | "ignore";
 
-export interface Judged extends Statement {
+interface Judged extends Statement {
   verdict: Verdict;
 }
 

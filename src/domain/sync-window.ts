@@ -16,7 +16,7 @@ export interface SyncWindow extends SyncPosition {
   clock: number;
 }
 
-export const secondOf = (milliseconds: number) => Math.floor(milliseconds / 1000);
+const secondOf = (milliseconds: number) => Math.floor(milliseconds / 1000);
 
 /** The last millisecond of a second. */
 export const endOf = (second: number) => second * 1000 + 999;

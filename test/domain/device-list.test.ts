@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type Claim, changesFor, type Listing } from "../../src/domain/device-list.ts";
-import { openWindow } from "../../src/domain/sync-window.ts";
+import { openWindow, startUnknown } from "../../src/domain/sync-window.ts";
 import { RULES, type Rules } from "./device-sync.ts";
 import { play, type World, world } from "./device-world.ts";
 
@@ -23,6 +23,11 @@ test("a GET answers the second that it closes, and the next change falls into a 
   const first = openWindow(null, 0, 5_123);
   expect(first).toEqual({ since: 0, start: 0, given: 5, clock: 5_999 });
   expect(openWindow(first, 5, first.clock)).toEqual({ since: 5, start: 5_999, given: 5, clock: 5_999 });
+});
+
+test("without a known client, a GET starts at its `since`, inclusive", () => {
+  expect([0, 5, 200].map((since) => startUnknown(since))).toEqual([0, 4_999, 199_999]);
+  expect([0, 5, 200].map((since) => startUnknown(since, 120))).toEqual([0, 0, 79_999]);
 });
 
 test("a GET answers a later second than its `since` when there is something before it to tell", () => {

@@ -1,14 +1,25 @@
 // A server in memory, made of the rules under test, and apps as they sync with it (after their sources).
-import * as list from "../../src/domain/device-list.ts";
-import { readFeed } from "../../src/domain/feed-url.ts";
-import * as window from "../../src/domain/sync-window.ts";
+import {
+  type Claim,
+  changesFor,
+  claimAfter,
+  judge,
+  type Listing,
+  type Statement,
+  statementsOf,
+} from "../../src/domain/device-list.ts";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 
 /** The rules, so that each can be broken. */
 export const RULES = {
-  ...list,
-  ...window,
+  changesFor,
+  claimAfter,
+  judge,
+  statementsOf,
+  openWindow,
   /** The timestamp that a POST answers. */
-  timestampOfPost: (last: window.SyncPosition | null, _clock: number) => last?.given ?? 0,
+  timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
   /** Whether former URLs of subscriptions are told. */
   tellsLeft: true,
   /** Whether clients keep the spelling they were told when the subscription takes another one. */
@@ -19,9 +30,9 @@ export const RULES = {
 export type Rules = typeof RULES;
 
 export const feedOf = (feed_url: string): string => {
-  const feed = readFeed(feed_url);
+  const feed = readFeedUrl(feed_url);
   if ("message" in feed) throw new Error(feed.message);
-  return feed.feed;
+  return feed.hash;
 };
 
 interface Subscription {
@@ -44,8 +55,8 @@ export class Server {
   readonly feeds = new Map<string, FeedRow>();
   /** Feeds that lead to a subscription by their computed guid alone. */
   readonly aliases = new Map<string, Subscription>();
-  readonly positions = new Map<string, window.SyncPosition>();
-  readonly claims = new Map<string, Map<string, list.Claim>>();
+  readonly positions = new Map<string, SyncPosition>();
+  readonly claims = new Map<string, Map<string, Claim>>();
   private ids = 0;
 
   constructor(readonly rules: Rules = RULES) {}
@@ -59,7 +70,7 @@ export class Server {
     return this.feeds.get(feed)?.subscription ?? this.aliases.get(feed);
   }
 
-  private listing(feed: string): list.Listing | undefined {
+  private listing(feed: string): Listing | undefined {
     const row = this.feeds.get(feed);
     if (!row) return undefined;
     const { subscription: one, left } = row;
@@ -174,8 +185,8 @@ export class Server {
     }
   }
 
-  private claimsOf(client: string): Map<string, list.Claim> {
-    const claims = this.claims.get(client) ?? new Map<string, list.Claim>();
+  private claimsOf(client: string): Map<string, Claim> {
+    const claims = this.claims.get(client) ?? new Map<string, Claim>();
     this.claims.set(client, claims);
     return claims;
   }
@@ -185,7 +196,7 @@ export class Server {
     this.positions.set(client, { since, start: opened.start, given: opened.given });
     this.clock = opened.clock;
     const claims = this.claimsOf(client);
-    const listings: list.Listing[] = [];
+    const listings: Listing[] = [];
     for (const feed of new Set([...this.feeds.keys(), ...claims.keys()])) {
       const listing = this.listing(feed) ?? {
         feed,
@@ -215,10 +226,10 @@ export class Server {
     return this.upload(client, this.rules.statementsOf(whole, claims));
   }
 
-  private upload(client: string, statements: list.Statement[]): number {
+  private upload(client: string, statements: Statement[]): number {
     const last = this.positions.get(client) ?? null;
     const claims = this.claimsOf(client);
-    const before = new Map<string, list.Listing>();
+    const before = new Map<string, Listing>();
     for (const { feed } of statements) {
       const listing = this.listing(feed);
       if (listing) before.set(feed, listing);

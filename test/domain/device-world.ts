@@ -182,7 +182,7 @@ export function play({ devices: kinds, steps }: World, rules: Rules = RULES): vo
       return;
     }
     const on = devices[one.device];
-    // Nobody taps while the app syncs.
+    // No taps while the app syncs.
     if (!on || on === busy) return;
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
