@@ -205,7 +205,7 @@ describe("a path is refused", () => {
   }
 
   const unknown = ["/v1", "/v1/", "/v2/subscriptions", "/v1/v1/subscriptions", "/SUBSCRIPTIONS"];
-  for (const path of [...unknown, "/subscriptions/", "//subscriptions", "/subscriptions/a/b", "/deletions"]) {
+  for (const path of [...unknown, "/subscriptions/a/b", "/deletions"]) {
     test(`that nobody knows: ${path}`, async () => {
       for (const method of ["GET", "POST", "OPTIONS", "PURGE"]) {
         const { status, body } = await user.request(method, path);
