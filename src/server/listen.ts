@@ -46,8 +46,8 @@ function refusal(error: unknown, { host, port, flag }: Address): DomainError {
   if (code === "EACCES") {
     return refuse("config", `Port ${port} needs root: choose a port from 1024 with ${flag}, behind a reverse proxy`);
   }
-  // Bun's codes for an address that no interface has, and for a name without an address.
-  if (code === "EADDRNOTAVAIL" || code === "ENOENT") {
+  // Bun's codes for an address that no interface has, and for a name without an address, which depend on DNS.
+  if (["EADDRNOTAVAIL", "ENOENT", "EINVAL", "ENOTFOUND"].includes(String(code))) {
     return refuse("unavailable", `Can't listen on ${host}: this machine doesn't have that address, or not yet`);
   }
   return refuse("unavailable", `Can't listen on ${host}, port ${port}: ${reasonOf(error)}`);
