@@ -1,4 +1,4 @@
-// Loaded before the tests: what ends with their run, also with one that is interrupted.
+// The end of a test run, also of an interrupted one; preloaded.
 import { afterAll } from "bun:test";
 import { endSharedPostgres } from "./database.ts";
 import { removeScratch } from "./scratch.ts";

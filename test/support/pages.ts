@@ -1,12 +1,12 @@
-// Walking a list by its links, as clients do.
+// Reading a list page by page through its links.
 
-/** More pages than any list of a test has. */
+/** More pages than any test has. */
 export const MOST_PAGES = 2000;
 
 /**
- * Reads the page that a link leads to, then the page that it leads to itself, and so on to the last.
+ * Reads the page at `first`, then the page that it links to, and so on to the last.
  * @param linkOf which link of a page to follow; without it, `next`
- * @throws Error where there is no end of pages
+ * @throws Error after MOST_PAGES pages
  */
 export async function* walkPages<Page extends { next?: string | undefined }>(
   first: string,
@@ -15,7 +15,7 @@ export async function* walkPages<Page extends { next?: string | undefined }>(
 ): AsyncGenerator<Page> {
   let link: string | undefined = first;
   for (let count = 0; link; count++) {
-    if (count === MOST_PAGES) throw new Error(`After ${count} pages there is still another one: ${link}`);
+    if (count === MOST_PAGES) throw new Error(`There is another page after ${count}: ${link}`);
     const page = await read(link);
     yield page;
     link = linkOf(page);

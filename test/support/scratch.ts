@@ -1,22 +1,22 @@
-// The folder of a run, loaded before all else: whatever its tests make in the system's temporary folder lies in there.
+// The temporary directory of a test run; preloaded, so that it holds everything that tests create.
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-tests-"));
-// PostgreSQL doesn't run as root, and its own user has to get through.
+// PostgreSQL doesn't run as root; its user must be able to enter.
 chmodSync(folder, 0o711);
 process.env["TMPDIR"] = folder;
 
-/** Removes it with all that is in it; call it when the processes that write there have been told to end. */
+/** Removes the directory; call it after ending the processes that write there. */
 export function removeScratch(): void {
-  // Where one of them still writes, Bun's rmSync stops half-way and says nothing.
+  // If a process still writes, Bun's rmSync stops half-way without an error.
   for (let attempt = 0; attempt < 100 && existsSync(folder); attempt++) {
     rmSync(folder, { recursive: true, force: true });
     Bun.sleepSync(10);
   }
 }
 
-// An interrupted run. Bun has no such event at the end of the others.
+// For interrupted runs; Bun does not emit exit at the end of others.
 process.on("exit", removeScratch);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
