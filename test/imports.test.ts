@@ -46,7 +46,7 @@ async function imports({ types }: { types: boolean }): Promise<Map<string, strin
   const found = new Map<string, string[]>();
   for (const [file, text] of await sources("{src,cli}/**/*.{ts,tsx}")) {
     const counted = types ? text : text.replace(/^import type [^;]*;/gm, "");
-    const paths = [...counted.matchAll(/(?:from|import\()\s*"(\.[^"]+\.tsx?)"/g)].map(([, path = ""]) => path);
+    const paths = [...counted.matchAll(/(?:from|import\(?)\s*"(\.[^"]+\.tsx?)"/g)].map(([, path = ""]) => path);
     found.set(
       file,
       paths.map((path) => relative(root, join(root, dirname(file), path))),
