@@ -5,13 +5,16 @@ WORKDIR /src
 COPY package.json package-lock.json bunfig.toml ./
 RUN npm install --no-save --no-audit --no-fund
 COPY . .
-RUN npm run -s build -- --target "bun-linux-$(echo "$TARGETARCH" | sed s/amd64/x64/)" --outfile /out/podkeep && mkdir /out/data
+# Builders without BuildKit leave TARGETARCH empty.
+RUN arch=${TARGETARCH:-$(dpkg --print-architecture)} && \
+  npm run -s build -- --target "bun-linux-$(echo "$arch" | sed s/amd64/x64/)" --outfile /out/usr/local/bin/podkeep && \
+  install -d -m 700 -o 65532 -g 65532 /out/data
 
 FROM gcr.io/distroless/base-debian12:nonroot
-COPY --from=build /out/podkeep /usr/local/bin/podkeep
-# A new volume gets its owner from this directory.
-COPY --from=build --chown=nonroot:nonroot /out/data /data
-ENV PODKEEP_DATA_DIR=/data PODKEEP_HOST=0.0.0.0
+# In one COPY, which keeps the owner and mode of /data. A new volume gets them too.
+COPY --from=build /out /
+# Docker kills a container 10 s after it asks it to stop.
+ENV PODKEEP_DATA_DIR=/data PODKEEP_HOST=0.0.0.0 PODKEEP_DRAIN_TIMEOUT=7s
 VOLUME /data
 EXPOSE 8042
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["podkeep", "healthcheck"]
