@@ -1,4 +1,4 @@
-// Markdown files, imported as text.
+// Markdown is imported as text.
 declare module "*.md" {
   const text: string;
   export default text;

@@ -1,12 +1,13 @@
-// The result of a check.
+// What a check has found, and what to do about it.
 
 export interface Finding {
-  /** What was checked, in a word or two. */
+  /** What was looked at, in a word or two. */
   about: string;
-  /** A warning may be intended; a problem stops something from working, or soon will. */
+  /** A warning may be meant so; a problem keeps something from working, or soon will. */
   state: "ok" | "warning" | "problem";
+  /** What is so. */
   detail: string;
-  /** How to fix it; null if all is well. */
+  /** What to do about it; null where all is well. */
   advice: string | null;
 }
 

@@ -2,7 +2,6 @@
 import { Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
-import { pathOf } from "./path.ts";
 import type { Shared } from "./shared.ts";
 
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
@@ -27,7 +26,7 @@ export function mountLazily(
 
 // The request log reads the actor and the request's id from the outer context.
 function createRoutes(serve: Serve, app: App, shared: Shared): Hono<HttpEnv> {
-  const routes = new Hono<HttpEnv>({ getPath: pathOf });
+  const routes = new Hono<HttpEnv>();
   routes.use(async (c, next) => {
     const { outer } = c.env;
     if (outer) c.set("requestId", outer.get("requestId"));

@@ -1,4 +1,4 @@
-// Copies between a file and PostgreSQL: apps go on with their tokens and see no difference.
+// Moving to PostgreSQL and back: whoever had a token goes on as if nothing had happened.
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ const settingsOf = (location: string) =>
 const { config } = readConfig({ data_dir: folder }, {});
 const move = (from: string, to: string) => copy(from, to, config, () => {});
 
-/** Users with merges, retired guids, deleted subscriptions, deletions of all kinds, revoked tokens. */
+/** Users with everything that a database can hold: merges, old guids, tombstones, deletions of all kinds, dead tokens. */
 async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string }> {
   const ann = await app.user("ann");
   const bob = await app.user("bob");
@@ -72,7 +72,7 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
   return { users: [ann, bob], revoked: token };
 }
 
-/** The responses of the API to these users. */
+/** Every answer that the API can give to these users, byte for byte. */
 async function answers(app: TestApp, users: TestUser[]): Promise<Answer[]> {
   const all: Answer[] = [];
   for (const user of users) {
@@ -88,7 +88,7 @@ async function answers(app: TestApp, users: TestUser[]): Promise<Answer[]> {
   return all;
 }
 
-test("a copy to PostgreSQL and back gives the same responses, byte for byte", async () => {
+test("a file copied to PostgreSQL and back answers everything byte for byte as before", async () => {
   const source = await open({});
   const { users, revoked } = await fill(source);
   const [onPostgres, back] = [await newDatabase(), newFile()];
@@ -107,7 +107,7 @@ test("a copy to PostgreSQL and back gives the same responses, byte for byte", as
   }
 });
 
-test("source and copy give the same next timestamps, guids and deletion ids", async () => {
+test("both go on alike after the copy: the next stamps, guids and deletion ids are the same", async () => {
   const source = await open({});
   const { users } = await fill(source);
   const url = await newDatabase();
@@ -124,7 +124,7 @@ test("source and copy give the same next timestamps, guids and deletion ids", as
   expect(await answers(copied, users)).toEqual(await answers(source, users));
 });
 
-test("an interrupted copy can be continued, a complete one repeated", async () => {
+test("a copy that was stopped goes on, and one that is done can be asked for again", async () => {
   const source = await open({});
   const { users } = await fill(source);
   const file = locationOf(source);
@@ -136,7 +136,7 @@ test("an interrupted copy can be continued, a complete one repeated", async () =
   expect(await answers(target, users)).toEqual(await answers(source, users));
 });
 
-test("a target with other data is refused and stays unchanged", async () => {
+test("a target that holds anything else is refused and stays as it was", async () => {
   const source = await open({});
   await fill(source);
   const url = await newDatabase();
@@ -148,7 +148,7 @@ test("a target with other data is refused and stays unchanged", async () => {
   expect(await listUsers(target.app)).toHaveLength(1);
 });
 
-test("a copy that was changed since is refused as a target", async () => {
+test("a target whose copy was written to since is refused", async () => {
   const source = await open({});
   const { users } = await fill(source);
   const url = await newDatabase();
@@ -158,14 +158,14 @@ test("a copy that was changed since is refused as a target", async () => {
   await expect(move(locationOf(source), url)).rejects.toMatchObject({ code: "conflict" });
 });
 
-test("a source without podkeep's schema is refused and stays unchanged", async () => {
+test("a source that holds nothing of podkeep, or an older schema, is refused and stays as it was", async () => {
   const source = await newDatabase();
   const refusal = { code: "config", message: expect.stringContaining("run podkeep migrate") };
   await expect(move(source, newFile())).rejects.toMatchObject(refusal);
   await expect(move(source, newFile())).rejects.toMatchObject(refusal);
 });
 
-test("a missing source is refused, and no file is created", async () => {
+test("a source that is not there is refused, and no file is made", async () => {
   const file = newFile();
   await expect(move(file, await newDatabase())).rejects.toMatchObject({
     code: "config",

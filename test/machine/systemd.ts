@@ -1,0 +1,179 @@
+// podkeep as a service of a booted systemd, from the install to the uninstall; each test continues the one before.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { executable } from "../support/start-server.ts";
+import { bootMachine, type Machine, until } from "./booted.ts";
+import { done, reasonToSkip } from "./debian.ts";
+
+const PROGRAM = "/usr/local/bin/podkeep";
+const SETTINGS = "/etc/podkeep.env";
+const DATA = "/var/lib/podkeep";
+const skip = reasonToSkip("systemd", ["mmdebstrap", "systemd-nspawn", "nsenter", "setpriv"]);
+
+describe.skipIf(skip !== null)("on a machine with systemd", () => {
+  let machine: Machine;
+  let token = "";
+
+  beforeAll(async () => {
+    machine = await bootMachine();
+    await install();
+  }, 300_000);
+  afterAll(() => machine?.close(), 30_000);
+
+  async function install(): Promise<void> {
+    const next = machine.path(`${PROGRAM}.next`);
+    copyFileSync(await executable(), next);
+    renameSync(next, machine.path(PROGRAM));
+  }
+  function write(file: string, text: string): void {
+    mkdirSync(dirname(machine.path(file)), { recursive: true });
+    writeFileSync(machine.path(file), text);
+  }
+  /** Runs `sudo podkeep`, which has to succeed, and returns its output. */
+  const podkeep = (...words: string[]) =>
+    done(machine.admin("sudo", "podkeep", ...(words[0] === "service" ? [] : ["--data-dir", DATA]), ...words));
+  const systemctl = (...words: string[]) => done(machine.root("systemctl", ...words));
+  /** Starts the service or starts it again; as often as the tests do, systemd would refuse. */
+  const restart = () => {
+    systemctl("reset-failed", "podkeep");
+    return machine.root("systemctl", "restart", "podkeep");
+  };
+  const property = (name: string) => systemctl("show", "--value", `--property=${name}`, "podkeep").trim();
+  const journal = () => done(machine.root("journalctl", "--no-pager", "--output=cat", "--unit=podkeep"));
+  const status = (path: string, bearer = token) => {
+    const url = `http://127.0.0.1:8042${path}`;
+    const asked = ["--silent", "--output", "/dev/null", "--write-out", "%{http_code}"];
+    return Number(machine.admin("curl", ...asked, "--header", `Authorization: Bearer ${bearer}`, url).out);
+  };
+  const ready = () => until("the service to be ready", () => status("/readyz") === 200);
+  /** Waits until the service runs as another process than `before`. */
+  const restarted = async (before: string) => {
+    await until("another process", () => property("ActiveState") === "active" && property("MainPID") !== before);
+    await ready();
+  };
+  /** Settings or limits of the service, until `undo`. */
+  const dropIn = "/etc/systemd/system/podkeep.service.d/test.conf";
+  function override(lines: string): void {
+    write(dropIn, `[Service]\n${lines}\n`);
+    systemctl("daemon-reload");
+  }
+  const strangers = () => machine.root("find", DATA, "!", "-user", "podkeep").out;
+
+  test("sudo podkeep service install starts the service now and at every boot", async () => {
+    podkeep("service", "install");
+    expect(status("/readyz")).toBe(200);
+    expect(property("UnitFileState")).toBe("enabled");
+    expect(machine.admin("podkeep", "service", "status")).toMatchObject({ code: 0 });
+  });
+
+  test("sudo podkeep user create and token issue give a token that the service accepts", () => {
+    podkeep("user", "create", "ann");
+    token = JSON.parse(podkeep("token", "issue", "ann", "--label", "phone", "--json")).token;
+    expect(status("/v1/subscriptions")).toBe(200);
+    expect(podkeep("user", "list")).toContain("ann");
+    expect(machine.root("find", "/root", "/home", "-name", "podkeep*").out).toBe("");
+  });
+
+  test.todo("without sudo a command says to use it, and creates no other database", () => {
+    const ran = machine.admin("podkeep", "user", "create", "bob");
+    expect(ran.code).not.toBe(0);
+    expect(ran.err).toContain("sudo");
+    expect(machine.root("find", "/home", "-name", "podkeep*").out).toBe("");
+  });
+
+  test("a server that was killed comes back", async () => {
+    const before = property("MainPID");
+    machine.root("kill", "-KILL", before);
+    await restarted(before);
+    expect(status("/v1/subscriptions")).toBe(200);
+  });
+
+  test("a server that hangs is replaced, and the log doesn't blame a bug in the runtime", async () => {
+    override("WatchdogSec=5");
+    done(restart());
+    const before = property("MainPID");
+    machine.root("kill", "-STOP", before);
+    await restarted(before);
+    expect(journal()).toContain("Watchdog timeout");
+    expect(journal()).not.toContain("has crashed");
+    override("");
+  });
+
+  test("a server whose port is taken or whose address is not there yet starts once it can", async () => {
+    write(SETTINGS, 'PODKEEP_HOST="192.0.2.1"\n');
+    expect(restart().code).not.toBe(0);
+    await until("another try", () => Number(property("NRestarts")) > 0);
+    machine.root("ip", "address", "add", "192.0.2.1/32", "dev", "lo");
+    await until("the service to run", () => property("ActiveState") === "active");
+    write(SETTINGS, "");
+    done(restart());
+    await ready();
+  });
+
+  test("a server with wrong settings stays down", async () => {
+    write(SETTINGS, "PODKEEP_PORT=high\n");
+    expect(restart().code).not.toBe(0);
+    expect(property("ActiveState")).toBe("failed");
+    expect(property("ExecMainStatus")).toBe("3");
+    write(SETTINGS, "");
+    done(restart());
+    await ready();
+  });
+
+  test("the service makes scheduled backups, also after a backup was made with sudo", async () => {
+    podkeep("backup", "create");
+    expect(strangers()).toBe("");
+    write(SETTINGS, 'PODKEEP_BACKUP_SCHEDULE="* * * * *"\n');
+    const before = backups().length;
+    // One is due at once, because none was made in the minute before this one.
+    machine.root("find", `${DATA}/backups`, "-name", "*.db", "-delete");
+    done(restart());
+    await until("a scheduled backup", () => backups().length > 0 && journal().includes("backup made"));
+    expect(before).toBeGreaterThan(0);
+    expect(strangers()).toBe("");
+    write(SETTINGS, "");
+    done(restart());
+    await ready();
+  });
+
+  const backups = () =>
+    machine.root("find", `${DATA}/backups`, "-name", "podkeep-*.db").out.trim().split("\n").filter(Boolean);
+
+  test("sudo podkeep backup create and restore bring the data back, as the service's own", async () => {
+    const { file } = JSON.parse(podkeep("backup", "create", "--json"));
+    podkeep("user", "create", "late");
+    systemctl("stop", "podkeep");
+    podkeep("backup", "restore", file);
+    expect(strangers()).toBe("");
+    done(restart());
+    await ready();
+    expect(status("/v1/subscriptions")).toBe(200);
+    expect(podkeep("user", "list")).not.toContain("late");
+  });
+
+  test("a new executable serves the same data after a restart", async () => {
+    const before = property("MainPID");
+    await install();
+    expect(status("/v1/subscriptions")).toBe(200);
+    done(restart());
+    expect(property("MainPID")).not.toBe(before);
+    expect(machine.root("readlink", `/proc/${property("MainPID")}/exe`).out.trim()).toBe(PROGRAM);
+    expect(status("/v1/subscriptions")).toBe(200);
+  });
+
+  test("sudo podkeep doctor finds no problem", () => {
+    const findings: { about: string; state: string; detail: string }[] = JSON.parse(podkeep("doctor", "--json"));
+    expect(findings.filter(({ state }) => state === "problem")).toEqual([]);
+    expect(JSON.stringify(findings)).toContain(DATA);
+    expect(strangers()).toBe("");
+  });
+
+  test("uninstall stops the service and keeps its data for the next install", () => {
+    podkeep("service", "uninstall");
+    expect(status("/readyz")).toBe(0);
+    expect(machine.admin("podkeep", "service", "status").code).toBe(4);
+    podkeep("service", "install");
+    expect(status("/v1/subscriptions")).toBe(200);
+  });
+});
