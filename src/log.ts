@@ -2,8 +2,14 @@
 import type { Logger as Pino } from "pino";
 
 /** The part of pino's logger that is used; commands don't load pino. */
-export type Logger = Pick<Pino, "debug" | "info" | "warn" | "error">;
+export type Logger = Pick<Pino, "debug" | "info" | "warn" | "error" | "isLevelEnabled">;
 
 const ignore = () => {};
 
-export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+export const silentLogger: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  isLevelEnabled: () => false,
+};

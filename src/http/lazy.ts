@@ -24,7 +24,7 @@ export function mountLazily(
   }
 }
 
-// The request log reads the actor and the request's id from the outer context.
+// The request log reads the actor, the request's id and the error from the outer context.
 function createRoutes(serve: Serve, app: App, shared: Shared): Hono<HttpEnv> {
   const routes = new Hono<HttpEnv>();
   routes.use(async (c, next) => {
@@ -32,6 +32,7 @@ function createRoutes(serve: Serve, app: App, shared: Shared): Hono<HttpEnv> {
     if (outer) c.set("requestId", outer.get("requestId"));
     await next();
     if (outer && c.get("actor")) outer.set("actor", c.get("actor"));
+    if (outer && c.error) outer.error = c.error;
   });
   serve(routes, app, shared);
   return routes;

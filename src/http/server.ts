@@ -22,7 +22,7 @@ export function createHttp(app: App): Http {
   http.use(requestId());
   // Not logged, to keep health checks out of the log.
   serveHealth(http, app);
-  http.use(logRequests(app));
+  logRequests(http, app, shared.forwarded);
   http.use(requireHost);
   mountProtocols(http, app, shared);
   return http;

@@ -108,8 +108,9 @@ function createWriter(fd: number): (text: string) => void {
 
 function readable({ level, time, msg, ...fields }: z.infer<typeof Line>): string {
   const paint = { error: pc.red, warn: pc.yellow, debug: pc.dim }[level] ?? String;
-  const { method, route, status, duration_ms, ...rest } = fields;
-  const request = method ? `${method} ${route ?? "(no such path)"} ${status} ${duration_ms} ms` : "";
+  const { method, route, path, status, duration_ms, request_id, ...rest } = fields;
+  const request = method ? printable(`${method} ${route ?? path ?? "(no such path)"} ${status} ${duration_ms} ms`) : "";
+  if (request_id && (level === "error" || Number(status) >= 500)) rest["request_id"] = request_id;
   const others = Object.entries(rest).map(([name, value]) => pc.dim(printable(`${name}=${value}`)));
   return `${[pc.dim(time.slice(11, 19)), paint(level.padEnd(5)), request || printable(msg), ...others].join(" ")}\n`;
 }

@@ -7,6 +7,7 @@ import { deleteTokens } from "../store/tokens.ts";
 import {
   anyUser,
   deleteUser as deleteRow,
+  findName,
   findUsers,
   insertUser,
   latestClock,
@@ -55,6 +56,11 @@ export async function requireUser({ database }: Context, name: string): Promise<
   const user = await database.read((tx) => findUser(tx, name));
   if (!user) throw new DomainError("not_found", `There is no user ${name}`);
   return user;
+}
+
+/** The name of a user; undefined if there is no such user. */
+export async function findUserName({ database }: Context, user_id: string): Promise<string | undefined> {
+  return (await database.read((tx) => findName(tx, { user_id })))[0]?.name;
 }
 
 /** Deletes a user with all tokens, subscriptions and deletions. @throws DomainError "not_found" */

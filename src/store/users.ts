@@ -23,6 +23,10 @@ export const findUsers = statement((db, p: { name: string; name_key: string }) =
     .where((row) => row.or([row("name", "=", p.name), row("name_key", "=", p.name_key)])),
 );
 
+export const findName = statement((db, p: { user_id: string }) =>
+  db.selectFrom("users").select("name").where("id", "=", p.user_id),
+);
+
 export const listUsers = statement((db) =>
   db
     .selectFrom("users")

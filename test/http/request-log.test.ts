@@ -1,51 +1,128 @@
-// What the log tells, and what it never tells: tokens, query strings, feed addresses.
+// The request log: what it has, what it leaves out, and that it never has tokens, query strings or feed URLs.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 const SECRET = "s3cr3t";
 
 let lines: string[];
+let log: Logger;
 let server: TestApp;
 let user: TestUser;
 
 beforeEach(async () => {
   lines = [];
-  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
   server = await openTestApp({ deletion_attempts: "1" }, { log });
   user = await server.user();
 });
 afterEach(() => server.close());
 
-test("each request is one line: method, route, status, time, user and request id", async () => {
-  const { headers } = await user.request("GET", "/v1/subscriptions?page=1");
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+const logged = () => lines.map((line) => JSON.parse(line));
+
+test("a request is one line: method, route, status, time, user, client's address and request id", async () => {
+  const headers = { Authorization: `Bearer ${user.token}`, "Content-Type": "application/json" };
+  const body = '{"subscriptions":[]}';
+  const response = await server.send("POST", "/v1/subscriptions?a=1", { headers, body, address: "192.0.2.1" });
+  expect(logged()).toEqual([
     {
-      method: "GET",
+      ...{ level: 30, time: expect.any(Number), pid: expect.any(Number), hostname: expect.any(String) },
+      method: "POST",
       route: "/v1/subscriptions",
       status: 200,
       duration_ms: expect.any(Number),
-      user_id: user.id,
-      request_id: headers.get("x-request-id"),
+      user: user.name,
+      address: "192.0.2.1",
+      request_id: response.headers.get("x-request-id"),
     },
   ]);
 });
 
-test("a refused request is a line too, with the route pattern that it matched", async () => {
+test("behind a trusted proxy the address is the client's", async () => {
+  await server.close();
+  server = await openTestApp({ trusted_proxies: "10.0.0.1" }, { log });
+  await server.send("GET", "/nowhere", { address: "10.0.0.1", headers: { "X-Forwarded-For": "198.51.100.7" } });
+  expect(logged()).toMatchObject([{ address: "198.51.100.7" }]);
+});
+
+test("at info there is what changed something, failed or was slow; the rest is at debug", async () => {
+  await user.add("https://a.example/", guidOf(1));
+  await user.request("GET", "/subscriptions");
+  await user.request("GET", "/subscriptions", undefined, { "If-None-Match": "*" });
+  await user.request("OPTIONS", "/subscriptions");
+  await user.request("HEAD", "/openapi.json");
+  await user.request("PATCH", `/subscriptions/${guidOf(1)}`, {});
+  await user.request("DELETE", `/subscriptions/${guidOf(1)}`);
+  await user.request("GET", "/subscriptions?page=x");
+  const { now } = server.clock;
+  server.clock.now = () => {
+    Bun.sleepSync(1000);
+    server.clock.now = now;
+    return now();
+  };
+  await user.request("GET", "/subscriptions");
+  expect(logged().map(({ level, method, status }) => [level, method, status])).toEqual([
+    [30, "POST", 200],
+    [20, "GET", 200],
+    [20, "GET", 304],
+    [20, "OPTIONS", 204],
+    [20, "HEAD", 200],
+    [30, "PATCH", 200],
+    [30, "DELETE", 202],
+    [30, "GET", 405],
+    [30, "GET", 200],
+  ]);
+});
+
+test("a refused request has its reason, and a 404 outside the API its path", async () => {
   await server.send("GET", "/v1/subscriptions");
-  await user.request("GET", `/v1/${SECRET}`);
+  await server.send("GET", "/subscriptions", { headers: { Authorization: "Basic abc" } });
+  await server.as(user, "podkeep_wrong").request("GET", "/subscriptions");
+  await user.request("GET", "/podkeep/subscriptions?a=b");
+  await user.request("GET", `/sub/${user.token}`);
+  await user.request("GET", `/v1/subscriptions/${SECRET}/more`);
+  await user.request("GET", `/subscriptions/${guidOf(9)}`);
   await user.request("PUT", `/subscriptions/${SECRET}`);
   await user.request("POST", "/subscriptions", { subscriptions: SECRET });
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { method: "GET", route: "/v1/subscriptions", status: 401 },
-    { method: "GET", route: null, status: 404 },
-    { method: "PUT", route: "/subscriptions/:guid", status: 405 },
-    { method: "POST", route: "/subscriptions", status: 405, user_id: user.id },
+  await user.request("POST", "/subscriptions", SECRET);
+  await user.request("POST", "/subscriptions", "{}", { "Content-Type": SECRET });
+  await user.request("GET", "/subscriptions?cursor=x");
+  expect(logged().map(({ status, route, path, reason }) => [status, route ?? path, reason])).toEqual([
+    [401, "/v1/subscriptions", "No credentials"],
+    [401, "/subscriptions", "Not one bearer token"],
+    [401, "/subscriptions", "The token is mistyped"],
+    [404, "/podkeep/subscriptions", undefined],
+    [404, "/sub/podkeep_…", undefined],
+    [404, undefined, undefined],
+    [404, "/subscriptions/:guid", "There is no such subscription"],
+    [405, "/subscriptions/:guid", "Method not allowed"],
+    [405, "/subscriptions", "subscriptions: expected array, received string"],
+    [405, "/subscriptions", "Malformed JSON in request body"],
+    [405, "/subscriptions", "Content-Type: must be application/json"],
+    [405, "/subscriptions", "cursor: Not a cursor of this server"],
   ]);
+});
+
+test("fail2ban's filter finds the addresses of wrong credentials and no others", async () => {
+  const filter = await Bun.file(new URL("../../docs/operators/fail2ban.conf", import.meta.url)).text();
+  const pattern = (name: string) => new RegExp(`^${name} = (.*)$`, "m").exec(filter)?.[1] ?? "";
+  const failed = new RegExp(pattern("failregex").replace("<ADDR>", "(?<address>[0-9a-f.:]+)"));
+  const ignored = new RegExp(pattern("ignoreregex"));
+  const send = (address: string, authorization?: string, path = "/subscriptions") =>
+    server.send("GET", path, { address, ...(authorization && { headers: { Authorization: authorization } }) });
+  await send("192.0.2.1");
+  await send("192.0.2.2", "Bearer wrong");
+  await send("2001:db8::1", "Basic wrong");
+  await send("192.0.2.3", "Bearer wrong", '/"status":401,"address":"192.0.2.9"');
+  await send("192.0.2.4", `Bearer ${user.token}`);
+  const found = lines.filter((line) => !ignored.test(line)).map((line) => failed.exec(line)?.groups?.["address"]);
+  expect(found.filter((address) => address !== undefined)).toEqual(["192.0.2.2", "2001:db8::1"]);
 });
 
 test("what nobody foresaw is a 500 whose request id is in the log with the reason", async () => {
   await user.add("https://a.example/", guidOf(1));
+  // Reads of one event-loop turn share a snapshot, which would still have the table.
+  await new Promise((resolve) => setImmediate(resolve));
   await server.sql("alter table guids rename to gone");
   for (const [method, path, body] of [
     ["GET", `/subscriptions/${guidOf(1)}`, undefined],
@@ -60,8 +137,8 @@ test("what nobody foresaw is a 500 whose request id is in the log with the reaso
       status: 500,
       body: { code: "500", message: `Internal server error (request ${request_id})` },
     });
-    const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 50);
-    expect(logged).toMatchObject({ request_id, reason: expect.stringMatching(/guids/) });
+    const error = logged().find(({ level }) => level === 50);
+    expect(error).toMatchObject({ request_id, reason: expect.stringMatching(/guids/) });
   }
 });
 
@@ -80,7 +157,8 @@ test("no token, query string or feed address is ever in it", async () => {
     await user.request("GET", `/subscriptions?since=${SECRET}&cursor=${SECRET}`);
     await user.request("GET", `/subscriptions/${SECRET}`);
     await user.request("GET", `/deletions/${SECRET}`);
-    await user.request("GET", `/${SECRET}/private.example?x=${SECRET}`);
+    await user.request("GET", `/v1/subscriptions/${feed_url}`);
+    await user.request("GET", `/elsewhere/${user.token}?x=${SECRET}`);
     await user.request("PUT", `/subscriptions/${SECRET}`);
     await user.request("GET", `/subscriptions?access_token=${user.token}`);
     await server.as(user, `${user.token}${SECRET}`).request("GET", "/subscriptions");

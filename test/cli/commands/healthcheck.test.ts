@@ -1,4 +1,5 @@
-// What those who watch a running server get: health, metrics and the log.
+// `podkeep healthcheck`, metrics and the log of a running server.
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -81,14 +82,21 @@ test("a client that goes away in the middle of its upload is no error of the ser
   await server.stop();
 });
 
-test("on a terminal the log is lines for people", async () => {
+test("on a terminal the log has readable lines, with a request's id at errors only", async () => {
+  await program.run(["user", "create", "ann"]);
+  const { token } = (await program.run(["token", "issue", "ann", "--json"])).json;
   const { child, screen } = program.spawnOnTerminal(["serve", "--port", "0"]);
   const address = (await screen(/http:\/\/[\d.:]+/))[0];
   await fetch(`${address}/v1/subscriptions?a=secret`);
   await fetch(`${address}/nowhere`);
-  await screen(/GET \/v1\/subscriptions 401 [\d.]+ ms/);
-  const [text] = await screen(/^.*GET \(no such path\) 404/s);
-  expect(text).not.toMatch(/"level"|secret/);
+  await screen(/GET \/v1\/subscriptions 401 [\d.]+ ms reason=No credentials address=127.0.0.1/);
+  const [text] = await screen(/^.*GET \/nowhere 404/s);
+  expect(text).not.toMatch(/"level"|secret|request_id/);
+  const sqlite = new Database(join(program.data, "podkeep.db"));
+  sqlite.run("alter table subscriptions rename to gone");
+  sqlite.close();
+  const { headers } = await fetch(`${address}/subscriptions`, { headers: { Authorization: `Bearer ${token}` } });
+  await screen(new RegExp(`GET /subscriptions 500 .*request_id=${headers.get("x-request-id")}`));
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
 });
