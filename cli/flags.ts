@@ -1,4 +1,4 @@
-// Settings as flags, made from their schema.
+// Settings as flags.
 import { type Command, Option } from "commander";
 import {
   defaultOf,
@@ -13,9 +13,9 @@ import {
 
 /** Settings that every command needs to find the data. */
 export const GLOBAL_SETTINGS: SettingName[] = ["data_dir", "database_url"];
-/** Settings from which the server's address follows. */
+/** Settings that determine the server's URL. */
 export const ADDRESS_SETTINGS: SettingName[] = ["host", "port", "public_url"];
-/** What `serve` takes besides the global ones. */
+/** The settings of the server, besides the global ones. */
 export const SERVE_SETTINGS = settingNames.filter((name) => !GLOBAL_SETTINGS.includes(name));
 
 const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, describe(name));
@@ -25,12 +25,12 @@ function describe(name: SettingName): string {
   return `${Settings.shape[name].description}${fallback ? ` (default: ${fallback})` : ""}`;
 }
 
-/** Gives a command these settings as flags. */
+/** Adds flags for these settings to a command. */
 export function addSettings(command: Command, names: SettingName[]): void {
   for (const name of names) command.addOption(optionOf(name));
 }
 
-/** The settings that a command was given as flags. */
+/** The settings given as flags of a parsed command. */
 export function flagsOf(command: Command): Flags {
   const given: Record<string, unknown> = command.optsWithGlobals();
   const flags: Flags = {};
@@ -41,5 +41,5 @@ export function flagsOf(command: Command): Flags {
   return flags;
 }
 
-/** The settings of a command that was parsed. @throws DomainError "config" */
+/** The settings of a parsed command, from all sources. @throws DomainError "config" */
 export const settingsOf = (command: Command): LoadedSettings => readConfig(flagsOf(command));

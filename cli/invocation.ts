@@ -1,13 +1,13 @@
-// How to call this program again, as a person would type it.
+// The command line of this program, as a person types it.
 import { relative, resolve } from "node:path";
 import { $ } from "bun";
 import { type Config, flagOf, type LoadedSettings, type SettingName } from "../src/config/settings.ts";
 
-/** The command line that runs `words` on the same data; `names` are the settings that matter to it. */
+/** The command line that runs `words` with the same values of the settings `names`. */
 export function commandLine(words: string, { config, sources }: LoadedSettings, names: SettingName[]): string {
   const flags = names
     .filter((name) => sources[name] !== "default")
-    // The folder holds nothing where the data is on PostgreSQL.
+    // With PostgreSQL the data directory is not used.
     .filter((name) => name !== "data_dir" || "file" in config.location)
     .map((name) => ` ${flagOf(name)} ${quote(textOf(name, config))}`);
   return `${programName()} ${words}${flags.join("")}`;
@@ -16,7 +16,7 @@ export function commandLine(words: string, { config, sources }: LoadedSettings, 
 function textOf(name: SettingName, config: Config): string {
   if (name === "data_dir") return resolve(config.data_dir);
   if (name !== "database_url" || "file" in config.location) return String(config[name]);
-  // Whoever reads the log may not know the password, but will see that one belongs there.
+  // The log must not contain the password.
   const url = new URL(config.location.url);
   if (url.password) url.password = "PASSWORD";
   return url.href;
@@ -27,7 +27,7 @@ const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : $.escape
 /** Whether this is the compiled executable. */
 export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
 
-/** What starts this program once more. */
+/** The arguments that start this program. */
 export const programArguments = () => (isCompiled() ? [process.execPath] : [process.execPath, Bun.main]);
 
 function programName(): string {

@@ -1,4 +1,4 @@
-// Markdown is imported as text.
+// Markdown files, imported as text.
 declare module "*.md" {
   const text: string;
   export default text;

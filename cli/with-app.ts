@@ -1,14 +1,15 @@
-// One command's work on the data: opens the app, closes it whatever happens.
+// The app, opened for one command.
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { type App, openApp } from "../src/app.ts";
-import { DomainError, messageOf } from "../src/errors.ts";
+import { DomainError, reasonOf } from "../src/errors.ts";
 import { settingsOf } from "./flags.ts";
 
 /**
- * Runs `work` with the app open. Only a command that may be the first one makes a database where there is none.
- * @throws DomainError "config" where there is no database, or it can't be used
+ * Runs `work` with the app open, then closes it.
+ * @param first whether to create the database if there is none
+ * @throws DomainError "config" if there is no database, or it can't be used
  */
 export async function withApp<T>(
   command: Command,
@@ -30,11 +31,13 @@ function requireData(file: string): void {
   try {
     bytes = statSync(file, { throwIfNoEntry: false })?.size;
   } catch (error) {
-    throw new DomainError("config", `The data folder can't be used: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("config", `The data directory ${dirname(file)} can't be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
   if (bytes) return;
   throw new DomainError(
     "config",
-    `There is no database in ${dirname(file)}: name another folder with --data-dir, or begin with user create`,
+    `There is no database in ${dirname(file)}: name its directory with --data-dir, or create a user first`,
   );
 }

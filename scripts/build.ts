@@ -1,4 +1,4 @@
-// Builds the one executable: `npm run build`, for another platform `npm run build -- --target bun-linux-arm64`.
+// Builds the executable: `npm run build`, or `npm run build -- --target bun-linux-arm64` for another platform.
 import { parseArgs } from "node:util";
 
 const { values } = parseArgs({
@@ -7,7 +7,7 @@ const { values } = parseArgs({
 const here = `bun-${process.platform}-${process.arch}`;
 const target = values.target ?? here;
 
-/** Empty where there is no git, or no clone: in the making of the Docker image there is neither. */
+/** Empty without git or a clone, as in the Docker build. */
 function commit(): string {
   const git = Bun.which("git");
   if (!git) return "";
@@ -17,23 +17,22 @@ function commit(): string {
 const build = { commit: commit() || "unknown", date: new Date().toISOString().slice(0, 10) };
 
 const { outputs } = await Bun.build({
-  // The program, and what it runs on a thread of its own; side by side, for it is looked for beside the program.
+  // The program and its checkpoint thread, which must be in the same directory.
   entrypoints: ["../cli/main.ts", "../src/db/sqlite/checkpoint-thread.ts"].map(
     (file) => new URL(file, import.meta.url).pathname,
   ),
   naming: { entry: "[name].[ext]" },
   minify: true,
-  // Commands load what they need when they need it, parsed already: half the time to start. Only for the platform that
-  // parses it, where it was tried, and not on arm64, where it does not run.
+  // Splitting and bytecode halve the start time. Bytecode fails on arm64 and is untested across platforms.
   splitting: true,
   format: "esm",
   bytecode: target === here && !target.includes("arm64"),
   define: { BUILD: JSON.stringify(build) },
   compile: {
-    // Bun checks it, and takes another platform's runtime from the npm registry.
+    // Bun checks the name, and gets the runtime of another platform from the npm registry.
     target: target as Bun.Build.CompileTarget,
     outfile: values.outfile,
-    // The folder where the executable is started is not its own: nothing in it may change what it does.
+    // Files in the current directory must not change what the executable does.
     autoloadDotenv: false,
     autoloadBunfig: false,
   },

@@ -1,9 +1,9 @@
-// Builds what is published: `npm run release`, or `npm run release -- linux-arm64` for some platforms alone.
+// Builds a release: `npm run release`, or `npm run release -- linux-arm64` for some platforms only.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "bun";
 
-/** Our names of platforms, which install.sh looks for, and Bun's. */
+/** The names of platforms in install.sh, and in Bun. */
 const PLATFORMS: Record<string, string> = {
   "linux-x64": "bun-linux-x64",
   "linux-x64-musl": "bun-linux-x64-musl",
@@ -18,12 +18,12 @@ const FOLDER = join(ROOT, "dist/release");
 
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** Builds one platform's executable, packs it, and gives its line of SHA256SUMS. */
+/** Builds and compresses one platform's executable. @returns its line of SHA256SUMS */
 async function build(platform: string, target: string): Promise<string> {
   const outfile = join(FOLDER, `podkeep-${platform}`);
   const command = [process.execPath, join(ROOT, "scripts/build.ts"), "--target", target, "--outfile", outfile];
   const { success, stderr } = Bun.spawnSync(command, { stdout: "ignore", stderr: "pipe" });
-  if (!success) throw new Error(`${platform} can't be built: ${stderr}`);
+  if (!success) throw new Error(`Building for ${platform} failed: ${stderr}`);
   const whole = await Bun.file(outfile).bytes();
   const packed = gzipSync(whole, { level: 9 });
   await Bun.write(`${outfile}.gz`, packed);
@@ -35,7 +35,7 @@ async function build(platform: string, target: string): Promise<string> {
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PLATFORMS));
 if (unknown.length > 0) {
-  console.error(`No such platform: ${unknown.join(", ")}. There are ${Object.keys(PLATFORMS).join(", ")}`);
+  console.error(`Unknown platform: ${unknown.join(", ")}. Platforms: ${Object.keys(PLATFORMS).join(", ")}`);
   process.exit(2);
 }
 rmSync(FOLDER, { recursive: true, force: true });

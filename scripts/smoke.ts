@@ -1,12 +1,12 @@
-// Tries an executable from outside: `bun scripts/smoke.ts [EMULATOR ...] FILE` serves, makes a user and a token, syncs, deletes.
+// Smoke test of an executable: `bun scripts/smoke.ts [EMULATOR ...] FILE` serves, creates a user, syncs, deletes.
 import { strict as assert } from "node:assert";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** Milliseconds; an emulator takes its time. */
-const PATIENCE = 60_000;
+/** Milliseconds; an emulator is slow. */
+const TIMEOUT = 60_000;
 const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
 
 const command = process.argv.slice(2);
@@ -20,7 +20,7 @@ async function podkeep(...words: string[]): Promise<unknown> {
   return JSON.parse(text);
 }
 
-/** The address that the server says it listens on. */
+/** The URL that the server prints. */
 async function addressOf(output: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -29,7 +29,7 @@ async function addressOf(output: ReadableStream<Uint8Array>): Promise<string> {
     const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
     if (found) return found[0];
   }
-  throw new Error(`The server ended: ${text}`);
+  throw new Error(`The server exited: ${text}`);
 }
 
 function say(what: string): void {
@@ -45,7 +45,7 @@ async function tryOut(address: string): Promise<void> {
       method,
       headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
       ...(body ? { body: JSON.stringify(body) } : {}),
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(TIMEOUT),
     });
     return { status: response.status, text: await response.text() };
   };
@@ -56,9 +56,9 @@ async function tryOut(address: string): Promise<void> {
   assert.ok(listed.text.includes("https://podnews.net/rss"), listed.text);
   say("sync");
   assert.equal((await request("DELETE", `/subscriptions/${GUID}`)).status, 202);
-  const end = Date.now() + PATIENCE;
+  const end = Date.now() + TIMEOUT;
   while (!(await request("GET", "/deletions/1")).text.includes("SUCCESS")) {
-    assert.ok(Date.now() < end, "the deletion does not end");
+    assert.ok(Date.now() < end, "the deletion does not finish");
     await Bun.sleep(200);
   }
   assert.equal((await request("GET", `/subscriptions/${GUID}`)).status, 410);

@@ -1,11 +1,11 @@
-// The compiled executable, from building it to a restart with everything still there.
+// The compiled executable, from its build to a restart with the same data.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openProgram } from "./support/program.ts";
 import { executable } from "./support/start-server.ts";
 
-test("the executable serves, syncs, deletes and remembers, and nothing in the current folder changes it", async () => {
+test("the executable serves, syncs, deletes and restarts; files in the current directory don't affect it", async () => {
   const file = await executable();
   const program = openProgram([file]);
   const { out } = await program.run(["--version"]);

@@ -1,42 +1,47 @@
-// `podkeep backup`: makes, checks, restores and thins out backups.
-import type { Command } from "commander";
+// `podkeep backup`: create, verify, restore, prune.
+import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { positive } from "../../src/config/values.ts";
-import { DomainError } from "../../src/errors.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { printResult } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
-  const backup = program.command("backup").description("Back up the data, and restore it");
+  const backup = program.command("backup").description("Create, verify, restore and prune backups");
 
   const create = backup
     .command("create [file]")
-    .description("Make a backup while the server runs; without FILE, in the folder for backups")
+    .description("Create a backup while the server runs; without a file, in the backup directory")
     .addHelpText("after", "\nExample: podkeep backup create /mnt/usb/podkeep.db")
     .action((file?: string) => createOne(create, file));
   addSettings(create, ["backup_dir"]);
 
   const verify = backup
     .command("verify <file>")
-    .description("Read a backup from end to end and tell what it holds")
+    .description("Read a whole backup and show what it contains")
     .addHelpText("after", "\nExample: podkeep backup verify /mnt/usb/podkeep.db")
     .action((file: string) => verifyOne(verify, file));
 
   const restore = backup
     .command("restore <file>")
-    .description("Put a backup in the place of the data, which is kept aside. The server must be stopped")
+    .description("Replace the data with a backup; stop the server first. The old data is kept")
     .addHelpText("after", "\nExample: podkeep backup restore /mnt/usb/podkeep.db")
     .action((file: string) => restoreOne(restore, file));
 
   const prune = backup
     .command("prune")
-    .description("Remove all but the newest backups from the folder for backups")
-    .option("--keep <count>", "how many stay (default: the setting backup_keep)")
-    .option("--yes", "do not ask")
+    .description("Remove all but the newest backups from the backup directory")
+    .option("--keep <count>", "how many to keep (default: PODKEEP_BACKUP_KEEP)", readCount)
+    .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep backup prune --keep 7 --yes")
-    .action(({ keep, yes }: { keep?: string; yes?: boolean }) => pruneAll(prune, keep, yes));
+    .action(({ keep, yes }: { keep?: number; yes?: boolean }) => pruneAll(prune, keep, yes));
   addSettings(prune, ["backup_dir"]);
+}
+
+function readCount(text: string): number {
+  const count = positive.safeParse(text);
+  if (!count.success) throw new InvalidArgumentError("It must be a positive whole number.");
+  return count.data;
 }
 
 async function createOne(command: Command, file?: string): Promise<void> {
@@ -48,7 +53,7 @@ async function createOne(command: Command, file?: string): Promise<void> {
 async function verifyOne(command: Command, file: string): Promise<void> {
   const { verifyBackup } = await import("../../src/backups/backups.ts");
   const found = verifyBackup(file);
-  await printResult(command, found, () => `${found.file} is sound\n${describe(found)}`);
+  await printResult(command, found, () => `${found.file} is a valid backup\n${describe(found)}`);
 }
 
 function describe({
@@ -68,18 +73,17 @@ function describe({
 async function restoreOne(command: Command, file: string): Promise<void> {
   const { restoreBackup } = await import("../../src/backups/restore.ts");
   const restored = await restoreBackup(settingsOf(command).config, systemClock, file);
-  const lines = [`${restored.file} is restored`, describe(restored)];
-  if (restored.replaced) lines.push(`What was there before is in ${restored.replaced}`);
+  const lines = [`Restored ${restored.file}`, describe(restored)];
+  if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
   if (restored.unread)
-    lines.push(`It could not be read, so tokens revoked since may be valid again: ${restored.unread}`);
+    lines.push(`It could not be read, so tokens revoked since the backup may be valid again: ${restored.unread}`);
   await printResult(command, restored, () => lines.join("\n"));
 }
 
-async function pruneAll(command: Command, keep?: string, yes?: boolean): Promise<void> {
+async function pruneAll(command: Command, keep?: number, yes?: boolean): Promise<void> {
   const { pruneBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
-  const count = keep === undefined ? config.backup_keep : positive.safeParse(keep).data;
-  if (count === undefined) throw new DomainError("invalid", `--keep ${keep}: not a positive integer`);
+  const count = keep ?? config.backup_keep;
   await confirm(`Remove all backups but the newest ${count} from ${config.backup_dir}?`, yes);
   const removed = pruneBackups(config, systemClock, count);
   await printResult(command, { removed }, () => (removed.length > 0 ? removed.join("\n") : "Nothing to remove"));

@@ -1,7 +1,7 @@
-// `podkeep completion`: the scripts with which shells complete our commands; each asks the program itself.
+// `podkeep completion`: shell completion scripts, which ask the program for candidates.
 import { Argument, type Command } from "commander";
 
-/** The hidden word with which the scripts ask: the words typed so far follow, the unfinished one last. */
+/** The hidden command of the scripts; the words typed so far follow, the unfinished one last. */
 export const COMPLETE = "__complete";
 
 const BASH = `# podkeep completion for bash: eval "$(podkeep completion bash)"
@@ -50,7 +50,7 @@ const SCRIPTS: Record<string, string> = { bash: BASH, zsh: ZSH, fish: FISH };
 export function addCompletionCommand(program: Command): void {
   program
     .command("completion")
-    .description("Print the script that completes podkeep's commands, with the names of users and tokens")
+    .description("Print a shell script that completes commands, flags, user names and ids")
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(SCRIPTS)))
     .addHelpText("after", '\nExample: eval "$(podkeep completion bash)"')
     .action(async (shell: string) => {

@@ -1,4 +1,4 @@
-// `podkeep config`: what the settings are and where they come from, and what is wrong with them.
+// `podkeep config`: shows and checks the settings.
 import type { Command } from "commander";
 import { findProblems } from "../../src/config/problems.ts";
 import { envNameOf, isSecret, type LoadedSettings, type SettingName, settingNames } from "../../src/config/settings.ts";
@@ -10,13 +10,13 @@ export function addConfigCommands(program: Command): void {
   const config = program.command("config").description("Show and check the settings");
   const show = config
     .command("show")
-    .description("Show every setting, its value and where that came from; secrets are masked")
+    .description("Show every setting with its value and its source; secrets are masked")
     .addHelpText("after", "\nExample: podkeep config show --json")
     .action(() => showSettings(show));
   const check = config
     .command("check")
-    .description("Find settings that are wrong, and variables that are none")
-    .addHelpText("after", "\nExample: podkeep config check || echo fix it first")
+    .description("Check settings for errors and unknown PODKEEP_ variables")
+    .addHelpText("after", "\nExample: podkeep config check && systemctl restart podkeep")
     .action(() => checkSettings(check));
   for (const command of [show, check]) addSettings(command, SERVE_SETTINGS);
 }
@@ -43,7 +43,7 @@ function shown(name: SettingName, { texts }: LoadedSettings): string | null {
   return text !== null && isSecret(name) ? mask(text) : text;
 }
 
-// Which server and which user is worth knowing; everything after the question mark may be secret.
+// Parameters after the question mark may be secret too.
 function mask(text: string): string {
   if (!URL.canParse(text)) return "***";
   const url = new URL(text);
@@ -55,5 +55,5 @@ function mask(text: string): string {
 async function checkSettings(command: Command): Promise<void> {
   const { problems } = findProblems(flagsOf(command));
   if (problems.length > 0) throw new DomainError("config", problems.join("; "));
-  await printResult(command, { ok: true }, () => "The settings are in order");
+  await printResult(command, { ok: true }, () => "The settings are valid");
 }

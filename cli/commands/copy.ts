@@ -1,23 +1,19 @@
-// `podkeep copy`: moves everything between a file and PostgreSQL, in either direction.
+// `podkeep copy`: copies all data between a file and PostgreSQL.
 import type { Command } from "commander";
 import type { Copied, Progress } from "../../src/services/transfer.ts";
 import { settingsOf } from "../flags.ts";
 import { printResult } from "../terminal/output.ts";
 
-const ADDRESS = "postgres://… or the path of a database file";
-/** Milliseconds between two lines of progress. */
+/** Milliseconds between progress updates. */
 const PAUSE = 200;
 
 export function addCopyCommand(program: Command): void {
   const command = program
     .command("copy")
-    .description("Copy users, tokens, subscriptions and deletions to another database; stop all servers first")
-    .requiredOption("--from <address>", `where everything is: ${ADDRESS}`)
-    .requiredOption("--to <address>", `an empty database, or one that an interrupted copy left: ${ADDRESS}`)
-    .addHelpText(
-      "after",
-      "\nExample: podkeep copy --from /var/lib/podkeep/podkeep.db --to postgres://podkeep@db/podkeep",
-    )
+    .description("Copy all data to another database; stop all servers first")
+    .requiredOption("--from <database>", "source: a postgres:// URL or the path of a database file")
+    .requiredOption("--to <database>", "target, in the same form: empty, or left by an interrupted copy")
+    .addHelpText("after", "\nExample:\n  podkeep copy --from podkeep.db --to postgres://podkeep@db.example.org/podkeep")
     .action(() => run(command));
 }
 
@@ -45,5 +41,5 @@ function showProgress(): (progress: Progress) => void {
 
 function describe({ counts, checksum }: Copied): string {
   const rows = Object.entries(counts).map(([table, count]) => `${table}\t${count}`);
-  return ["Copied, read again and found equal:", ...rows, `SHA-256\t${checksum}`].join("\n");
+  return ["Copied and verified:", ...rows, `SHA-256\t${checksum}`].join("\n");
 }

@@ -1,4 +1,4 @@
-// `podkeep deletion`: what became of deletions, and another try for those that failed.
+// `podkeep deletion`: lists, shows and retries deletions.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import { positive } from "../../src/config/values.ts";
@@ -16,36 +16,38 @@ import { withApp } from "../with-app.ts";
 const STATUSES: DeletionStatus[] = ["SUCCESS", "PENDING", "FAILURE"];
 
 export function addDeletionCommands(program: Command): void {
-  const deletion = program.command("deletion").description("Look into deletions and retry failed ones");
+  const deletion = program.command("deletion").description("List, show and retry deletions");
   deletion
     .command("list [user]")
     .description("List deletions, oldest first")
-    .addOption(new Option("--status <status>", "only these").choices(STATUSES).argParser(readStatus))
+    .addOption(
+      new Option("--status <status>", "only deletions with this status").choices(STATUSES).argParser(readStatus),
+    )
     .addHelpText("after", "\nExample: podkeep deletion list alice --status FAILURE")
     .action((user: string | undefined, { status }: { status?: DeletionStatus }, command: Command) =>
       list(user, status, command),
     );
   deletion
     .command("show <user>")
-    .argument("<id>", "the deletion_id", readId)
-    .description("Show one deletion with its attempts and what went wrong last")
+    .argument("<id>", "the deletion id", readId)
+    .description("Show a deletion with its attempts and its last error")
     .addHelpText("after", "\nExample: podkeep deletion show alice 1")
     .action((user: string, id: number, _options: unknown, command: Command) => show(user, id, command));
   deletion
     .command("retry <user>")
-    .argument("<id>", "the deletion_id", readId)
-    .description("Have a failed deletion tried again by the running server, or by the next one that runs")
+    .argument("<id>", "the deletion id", readId)
+    .description("Retry a failed deletion; the server carries it out")
     .addHelpText("after", "\nExample: podkeep deletion retry alice 1")
     .action((user: string, id: number, _options: unknown, command: Command) => retry(user, id, command));
 }
 
 function readId(text: string): number {
   const id = positive.safeParse(text);
-  if (!id.success) throw new InvalidArgumentError("It is a positive whole number.");
+  if (!id.success) throw new InvalidArgumentError("It must be a positive whole number.");
   return id.data;
 }
 
-/** In capitals, as the list shows it, or not. */
+/** In upper or lower case. */
 function readStatus(text: string): DeletionStatus {
   const status = z.enum(STATUSES).safeParse(text.toUpperCase());
   if (!status.success) throw new InvalidArgumentError(`Allowed choices are ${STATUSES.join(", ")}.`);
@@ -74,7 +76,7 @@ async function list(user: string | undefined, status: DeletionStatus | undefined
         one.finished_at ?? "-",
         one.reason ?? "",
       ]),
-      "There are no deletions",
+      "No deletions",
     ),
   );
 }
@@ -92,9 +94,5 @@ async function retry(user: string, id: number, command: Command): Promise<void> 
   const record = withTimes(
     await withApp(command, async (app) => retryDeletion(app, await actAsAdmin(app, user, "deletion retry"), id)),
   );
-  await printResult(
-    command,
-    record,
-    () => `Deletion ${id} of ${user} is pending again; the running server takes it up, or the next one that runs`,
-  );
+  await printResult(command, record, () => `Deletion ${id} of ${user} is pending; the server retries it`);
 }

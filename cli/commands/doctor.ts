@@ -11,9 +11,9 @@ import { colorsOf, printResult } from "../terminal/output.ts";
 export function addDoctorCommand(program: Command): void {
   const command = program
     .command("doctor")
-    .description("Look for what goes wrong in practice, and tell what to do about it")
-    .option("--url <address>", "look at the server from outside too, at this address", readAddress)
-    .option("--token <token>", "a token of the server there; without it one is made for a minute")
+    .description("Check for common problems and show how to fix them")
+    .option("--url <url>", "also check the server from outside, at this public URL", readAddress)
+    .option("--token <token>", "a token of that server (default: one issued here for a minute)")
     .addHelpText("after", "\nExample: podkeep doctor --url https://podcasts.example.org")
     .action((outside: Outside) => printFindings(command, outside));
   addSettings(command, SERVE_SETTINGS);
@@ -21,7 +21,7 @@ export function addDoctorCommand(program: Command): void {
 
 function readAddress(text: string): string {
   const address = z.url({ protocol: /^https?$/ }).safeParse(text);
-  if (!address.success) throw new InvalidArgumentError("It is no http or https address.");
+  if (!address.success) throw new InvalidArgumentError("It must be an http or https URL.");
   return address.data.replace(/\/+$/, "");
 }
 

@@ -1,30 +1,33 @@
-// `podkeep healthcheck`: asks the running server whether it can serve, for containers without curl.
+// `podkeep healthcheck`: readiness of the local server, for containers without curl.
 import type { Command } from "commander";
-import { localAddress } from "../../src/config/local-url.ts";
-import { DomainError, messageOf } from "../../src/errors.ts";
+import { localUrl } from "../../src/config/local-url.ts";
+import { DomainError, reasonOf } from "../../src/errors.ts";
 import { ADDRESS_SETTINGS, addSettings, settingsOf } from "../flags.ts";
 import { printResult } from "../terminal/output.ts";
 
 /** Milliseconds. */
-const PATIENCE = 3000;
+const TIMEOUT = 3000;
 
 export function addHealthcheckCommand(program: Command): void {
   const command = program
     .command("healthcheck")
-    .description("Tell whether the server on this machine can serve")
+    .description("Check whether the server on this machine is ready")
     .addHelpText("after", "\nExample: podkeep healthcheck --port 8042")
     .action(() => checkHealth(command));
   addSettings(command, ADDRESS_SETTINGS);
 }
 
 async function checkHealth(command: Command): Promise<void> {
-  const url = `${localAddress(settingsOf(command).config)}/readyz`;
+  const url = `${localUrl(settingsOf(command).config)}/readyz`;
   let status: number;
   try {
-    ({ status } = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) }));
+    ({ status } = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) }));
   } catch (error) {
-    throw new DomainError("unavailable", `${url} does not answer: ${messageOf(error)}`);
+    throw new DomainError(
+      "unavailable",
+      `${url} does not respond (${reasonOf(error)}): is the server running, and on this port?`,
+    );
   }
-  if (status !== 200) throw new DomainError("unavailable", `${url} answers ${status}`);
-  await printResult(command, { ok: true, url }, () => `${url} answers`);
+  if (status !== 200) throw new DomainError("unavailable", `${url} responds ${status}: the server's log says why`);
+  await printResult(command, { ok: true, url }, () => `${url} responds 200`);
 }

@@ -1,7 +1,8 @@
-// `podkeep help`: help of commands, and the guides.
+// `podkeep help`: help for a command, and the guides.
 import { Argument, type Command } from "commander";
-import { defaultOf, envNameOf, Settings, settingNames } from "../../src/config/settings.ts";
-import { layTable, printResult } from "../terminal/output.ts";
+import { defaultOf, envNameOf, flagOf, Settings, settingNames } from "../../src/config/settings.ts";
+import { printResult } from "../terminal/output.ts";
+import { reflow } from "../terminal/reflow.ts";
 
 /** Guides, from docs/. */
 const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
@@ -36,19 +37,19 @@ const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
 export function addHelpCommand(program: Command): void {
   const names = [...program.commands.map((command) => command.name()), "help"];
   const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(17)}${about}`);
-  const guides = Object.keys(TOPICS);
   program.helpCommand(false);
   const help = program
     .command("help")
-    .description(`Show the help of a command, or print a guide: ${guides.join(", ")}`)
-    .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...guides]))
-    .argument("[command]", "its subcommand")
+    .description("Show help for a command, or print a guide")
+    .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...Object.keys(TOPICS)]))
+    .argument("[command]", "a command of that command")
     .addHelpText("after", `\nGuides:\n${list.join("\n")}\n\nExample: podkeep help backups`)
     .action(async (topic?: string, inner?: string) => {
       const guide = TOPICS[topic ?? ""];
       if (!guide) return find(program, [topic, inner]).help();
       const text = await guide.read();
-      await printResult(help, { topic, text }, () => text.trimEnd());
+      const { isTTY, columns } = process.stdout;
+      await printResult(help, { topic, text }, () => (isTTY ? reflow(text, columns) : text.trimEnd()));
     });
 }
 
@@ -57,17 +58,18 @@ function find(program: Command, path: (string | undefined)[]): Command {
   let found = program;
   for (const name of path.filter((name) => name !== undefined)) {
     const next = found.commands.find((command) => command.name() === name);
-    if (!next) return found.error(`error: ${found.name()} has no command ${name}`);
+    if (!next) return found.error(`error: podkeep ${found.name()} has no command ${name}`);
     found = next;
   }
   return found;
 }
 
 async function listSettings(): Promise<string> {
-  const rows = settingNames.map((name) => [
-    envNameOf(name),
-    defaultOf(name) || "-",
-    Settings.shape[name].description ?? "",
-  ]);
-  return layTable(["SETTING", "DEFAULT", "MEANING"], rows, "");
+  return settingNames
+    .map((name) => {
+      const fallback = defaultOf(name);
+      const head = `- ${envNameOf(name)}, ${flagOf(name)}${fallback ? ` (default: ${fallback})` : ""}`;
+      return `${head}:\n  ${Settings.shape[name].description}`;
+    })
+    .join("\n");
 }

@@ -1,9 +1,9 @@
-// `podkeep opml`: subscriptions in and out as the files that podcast apps exchange.
+// `podkeep opml`: imports and exports subscription lists.
 import { existsSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { printable } from "../../src/domain/printable.ts";
-import { DomainError, messageOf } from "../../src/errors.ts";
+import { DomainError, reasonOf } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, type ImportedFeed, importFeeds } from "../../src/services/imports.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -14,16 +14,16 @@ export function addOpmlCommands(program: Command): void {
   const opml = program.command("opml").description("Import and export subscriptions as OPML");
   opml
     .command("import <user> <file>")
-    .description("Subscribe to the podcasts of an OPML file; - reads standard input")
-    .option("--dry-run", "tell what would be added, and change nothing")
+    .description("Subscribe a user to the feeds of an OPML file; - reads standard input")
+    .option("--dry-run", "show what would be added, and change nothing")
     .addHelpText("after", "\nExample: podkeep opml import alice subscriptions.opml --dry-run")
     .action((user: string, file: string, { dryRun = false }: { dryRun?: boolean }, command: Command) =>
       importFile(user, file, dryRun, command),
     );
   opml
     .command("export <user> [file]")
-    .description("Write the subscribed podcasts to a file with mode 0600, or to standard output")
-    .option("--yes", "replace the file where there is one, without asking")
+    .description("Write a user's subscriptions to a file (mode 0600) or to standard output")
+    .option("--yes", "replace an existing file without asking")
     .addHelpText("after", "\nExample: podkeep opml export alice alice.opml")
     .action((user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
       exportFile(user, file, yes, command),
@@ -46,7 +46,7 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
   const [added, failed] = [dry_run ? "would be added" : "added", dry_run ? "would fail" : "failed"];
   await printResult(command, { dry_run, ...result }, () =>
     [
-      `${result.added.length} ${added}, ${result.present.length} there already, ${result.failed.length} ${failed}`,
+      `${result.added.length} ${added}, ${result.present.length} already subscribed, ${result.failed.length} ${failed}`,
       ...(dry_run ? result.added.map((feed) => `${added}: ${nameOf(feed)}`) : []),
       ...result.failed.map((feed) => `${failed}: ${nameOf(feed)}: ${feed.reason}`),
     ].join("\n"),
@@ -64,7 +64,7 @@ async function readInput(file: string): Promise<Uint8Array> {
     return await readFile(file);
   } catch (error) {
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${messageOf(error)}`);
+    throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
   }
 }
 
@@ -89,14 +89,18 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
   try {
     const handle = await open(file, "w", 0o600);
     try {
-      // A file that was there has a mode of its own; a device keeps it.
+      // An existing file gets the mode too; a device such as /dev/null keeps its own.
       if ((await handle.stat()).isFile()) await handle.chmod(0o600);
       await handle.writeFile(text);
     } finally {
       await handle.close();
     }
   } catch (error) {
-    throw new DomainError("conflict", `${file} can't be written: ${messageOf(error)}`);
+    throw new DomainError("conflict", `${file} can't be written: ${reasonOf(error)}`);
   }
-  await printResult(command, { user, feeds: feeds.length, file }, () => `Wrote ${feeds.length} podcasts to ${file}`);
+  await printResult(
+    command,
+    { user, feeds: feeds.length, file },
+    () => `Wrote ${feeds.length} subscriptions to ${file}`,
+  );
 }

@@ -7,7 +7,7 @@ import { wantsJson } from "../terminal/output.ts";
 export function addServeCommand(program: Command): void {
   const command = program
     .command("serve")
-    .description("Run the server. Every setting is a flag, and PODKEEP_… in the environment")
+    .description("Run the server. Every setting is a flag or a PODKEEP_ variable")
     .addHelpText("after", "\nExample: podkeep serve --host 0.0.0.0 --public-url https://podcasts.example.org")
     .action(() => serve(command));
   addSettings(command, SERVE_SETTINGS);

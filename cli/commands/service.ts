@@ -21,22 +21,22 @@ interface Options {
 }
 
 export function addServiceCommands(program: Command): void {
-  const service = program.command("service").description("Have systemd run the server, and start it with the machine");
+  const service = program.command("service").description("Run the server with systemd, started at boot");
   const add = (name: string, description: string) =>
-    service.command(name).description(description).option("--user", "for your account alone, without root");
-  const dryRunOption = ["--dry-run", "only tell what would be done"] as const;
+    service.command(name).description(description).option("--user", "for your account only, without root");
+  const dryRunOption = ["--dry-run", "show the steps without taking them"] as const;
 
-  const installing = add("install", "Install and start the service; the flags become its settings")
+  const installing = add("install", "Install and start the service; flags become its settings")
     .option(...dryRunOption)
     .addHelpText("after", "\nExample: sudo podkeep service install --public-url https://podcasts.example.org")
     .action((options: Options) => install(installing, options));
   addSettings(installing, SERVE_SETTINGS);
 
-  const uninstall = add("uninstall", "Stop and remove the service; its data and settings stay")
+  const uninstall = add("uninstall", "Stop and remove the service; keep its data and settings")
     .option(...dryRunOption)
     .action((options: Options) => carryOut(uninstall, uninstallSteps(options.user === true), ""));
 
-  const status = add("status", "Tell how the service is doing").action(({ user }: Options) =>
+  const status = add("status", "Show the state of the service").action(({ user }: Options) =>
     printStatus(status, user === true),
   );
 }
@@ -46,7 +46,7 @@ async function install(command: Command, options: Options): Promise<void> {
   const steps = installSteps({ user, flags: flagsOf(command), executable: isCompiled() ? process.execPath : null });
   const account = user ? "" : `sudo -u ${ACCOUNT} `;
   const data = user ? "" : ` --data-dir /var/lib/${STATE_FOLDER}`;
-  await carryOut(command, steps, `The service runs. Make a user: ${account}podkeep${data} user create me`);
+  await carryOut(command, steps, `The service runs. Create a user: ${account}podkeep${data} user create me`);
 }
 
 /** @param next what to do after that */
@@ -69,6 +69,6 @@ async function printStatus(command: Command, user: boolean): Promise<void> {
   );
   if (status.state !== "active") {
     const journal = `${user ? "journalctl --user" : "sudo journalctl"} -u podkeep -n 20`;
-    throw new DomainError("unavailable", `The service is ${status.state}: ${journal} tells why`);
+    throw new DomainError("unavailable", `The service is ${status.state}: ${journal} shows why`);
   }
 }

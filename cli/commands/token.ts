@@ -1,6 +1,6 @@
-// `podkeep token`: issues, lists and revokes the tokens that apps sign in with.
+// `podkeep token`: issues, lists and revokes tokens.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { localAddress } from "../../src/config/local-url.ts";
+import { localUrl } from "../../src/config/local-url.ts";
 import { parseDuration } from "../../src/config/values.ts";
 import { parseDateTime } from "../../src/domain/date-time.ts";
 import { DomainError } from "../../src/errors.ts";
@@ -12,7 +12,7 @@ import { formatTime, layPairs, layTable, printResult } from "../terminal/output.
 import { withApp } from "../with-app.ts";
 
 interface IssueOptions {
-  label: string;
+  label?: string;
   scope: Scope;
   expires?: (now: number) => number;
 }
@@ -21,38 +21,36 @@ export function addTokenCommands(program: Command): void {
   const token = program.command("token").description("Issue, list and revoke tokens");
   const issuing = token
     .command("issue <user>")
-    .description("Issue a token; it is shown this once")
-    .option("--label <text>", "what it is for, such as the app's name", "")
-    .addOption(
-      new Option("--scope <scope>", "what it may do; write includes read").choices(["read", "write"]).default("write"),
-    )
-    .option("--expires <when>", "after 90d or 12h, or on 2027-01-31 (UTC); never without it", readExpiry)
+    .description("Issue a token for an app; it is shown only once")
+    .option("--label <text>", "what the token is for, such as the name of the app")
+    .addOption(new Option("--scope <scope>", "write includes read").choices(["read", "write"]).default("write"))
+    .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readExpiry)
     .addHelpText("after", "\nExample: podkeep token issue alice --label AntennaPod --expires 90d")
     .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
   addSettings(issuing, ADDRESS_SETTINGS);
   token
     .command("list [user]")
-    .description("List tokens without their secrets")
+    .description("List tokens, without their secrets")
     .addHelpText("after", "\nExample: podkeep token list alice")
     .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
   token
     .command("revoke <id>")
-    .description("Refuse a token from the next request on; token list shows the ids")
-    .option("--yes", "do not ask")
+    .description("Revoke a token immediately; podkeep token list shows the ids")
+    .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep token revoke abcdefghij --yes")
     .action((id: string, { yes }: { yes?: boolean }, command: Command) => revoke(id, yes, command));
 }
 
-/** Reads a duration from now on, an RFC 3339 date-time, or a day, which means its beginning in UTC. */
+/** Reads a duration from now, an RFC 3339 date-time, or a date, which means its start in UTC. */
 function readExpiry(text: string): (now: number) => number {
   const pause = parseDuration(text);
   if (pause !== null) return (now) => now + pause;
   const time = parseDateTime(text) ?? parseDateTime(`${text}T00:00:00Z`);
-  if (time === null) throw new InvalidArgumentError("Give 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z.");
+  if (time === null) throw new InvalidArgumentError("Examples: 90d, 12h, 2027-01-31, 2027-01-31T12:00:00Z.");
   return () => time;
 }
 
-async function issue(user: string, { label, scope, expires }: IssueOptions, command: Command): Promise<void> {
+async function issue(user: string, { label = "", scope, expires }: IssueOptions, command: Command): Promise<void> {
   await withApp(command, async (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
     const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), {
@@ -60,17 +58,17 @@ async function issue(user: string, { label, scope, expires }: IssueOptions, comm
       scope,
       expires_at,
     });
-    const address = app.config.public_url ?? localAddress(app.config);
+    const address = app.config.public_url ?? localUrl(app.config);
     const header = `Authorization: Bearer ${token}`;
     const issued = { id, user, token, label, scope, expires: formatTime(expires_at), address, header };
     await printResult(command, issued, () =>
       layPairs([
         ["Token", token],
-        ["Address", address],
+        ["Server URL", address],
         ["Header", header],
         ["Scope", scope],
         ["Expires", issued.expires ?? "never"],
-        ["", "The token is not shown again."],
+        ["", "This token is not shown again."],
       ]),
     );
   });
@@ -98,7 +96,7 @@ async function list(user: string | undefined, command: Command): Promise<void> {
     layTable(
       ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
       tokens.map((one) => Object.values(one).map((value) => value || "-")),
-      "There are no tokens",
+      "No tokens",
     ),
   );
 }
@@ -106,7 +104,7 @@ async function list(user: string | undefined, command: Command): Promise<void> {
 async function revoke(id: string, yes: boolean | undefined, command: Command): Promise<void> {
   const revoked = await withApp(command, async (app) => {
     if (!(await listTokens(app)).some((row) => row.id === id))
-      throw new DomainError("not_found", `There is no token ${id}`);
+      throw new DomainError("not_found", `There is no token ${id}: podkeep token list shows the ids`);
     await confirm(`Revoke token ${id}?`, yes);
     return revokeToken(app, id);
   });

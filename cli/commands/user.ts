@@ -1,4 +1,4 @@
-// `podkeep user`: makes, lists and deletes users.
+// `podkeep user`: creates, lists and deletes users.
 import type { Command } from "commander";
 import { createUser, deleteUser, listUsers, requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -6,28 +6,28 @@ import { formatTime, layTable, printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
 export function addUserCommands(program: Command): void {
-  const user = program.command("user").description("Make, list and delete users");
+  const user = program.command("user").description("Create, list and delete users");
   user
     .command("create <name>")
-    .description("Make a user; the first one may make the database")
+    .description("Create a user, and the database if there is none")
     .addHelpText("after", "\nExample: podkeep user create alice")
     .action((name: string, _options: unknown, command: Command) => create(name, command));
   user
     .command("list")
-    .description("List users with how many podcasts and tokens they have")
+    .description("List users with their number of subscriptions and tokens")
     .addHelpText("after", "\nExample: podkeep user list --json")
     .action((_options: unknown, command: Command) => list(command));
   user
     .command("delete <name>")
-    .description("Delete a user with all tokens, subscriptions and deletions")
-    .option("--yes", "do not ask")
+    .description("Delete a user with all tokens and subscriptions")
+    .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep user delete alice --yes")
     .action((name: string, { yes }: { yes?: boolean }, command: Command) => remove(name, yes, command));
 }
 
 async function create(name: string, command: Command): Promise<void> {
   const made = await withApp(command, (app) => createUser(app, name), { first: true });
-  await printResult(command, made, () => `Made user ${made.name}`);
+  await printResult(command, made, () => `Created user ${made.name}`);
 }
 
 async function list(command: Command): Promise<void> {
@@ -41,9 +41,9 @@ async function list(command: Command): Promise<void> {
   }));
   await printResult(command, users, () =>
     layTable(
-      ["NAME", "CREATED", "PODCASTS", "TOKENS"],
+      ["NAME", "CREATED", "SUBSCRIPTIONS", "TOKENS"],
       users.map((one) => [one.name, one.created ?? "-", String(one.subscriptions), String(one.tokens)]),
-      "There are no users",
+      "No users",
     ),
   );
 }

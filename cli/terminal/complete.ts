@@ -1,4 +1,4 @@
-// What may follow the words that were typed so far, from the commands themselves and from the data.
+// Completion candidates for the words typed so far.
 import { existsSync } from "node:fs";
 import type { Argument, Command, Option } from "commander";
 import { type App, openApp } from "../../src/app.ts";
@@ -28,7 +28,7 @@ const deletions: Values = async (app, [user]) =>
     description: status,
   }));
 
-/** Where an argument's values come from, by its name, or by its command's name and its own. */
+/** Sources of an argument's values, by its name, or by its command's name and its own. */
 const VALUES: Record<string, Values> = {
   user: users,
   "delete name": users,
@@ -37,17 +37,17 @@ const VALUES: Record<string, Values> = {
   "retry id": deletions,
 };
 
-/** Stands for the names of files, which shells complete better. */
+/** Asks the shell to complete file names. */
 const FILES = ":files";
 const TAKES_FILES = /file|dir/;
 
-/** What was typed, taken apart. */
+/** The typed words, parsed. */
 interface Typed {
   command: Command;
-  /** The words that are the command's arguments. */
+  /** The command's arguments. */
   words: string[];
   flags: Record<string, string>;
-  /** The option whose value comes next. */
+  /** The option that the next word is the value of. */
   open: Option | undefined;
 }
 
@@ -56,7 +56,7 @@ const optionsOf = (command: Command): Option[] => [
   ...command.createHelp().visibleGlobalOptions(command),
 ];
 
-function takeApart(program: Command, finished: string[]): Typed {
+function parseWords(program: Command, finished: string[]): Typed {
   const typed: Typed = { command: program, words: [], flags: {}, open: undefined };
   for (const word of finished) {
     if (typed.open) {
@@ -74,10 +74,10 @@ function takeApart(program: Command, finished: string[]): Typed {
   return typed;
 }
 
-/** The lines that the completion scripts read: a value, a tab, what it means. */
+/** The lines that the completion scripts read: a value, a tab, its description. */
 export async function complete(program: Command, words: string[]): Promise<string[]> {
   const current = words.at(-1) ?? "";
-  const typed = takeApart(program, words.slice(0, -1));
+  const typed = parseWords(program, words.slice(0, -1));
   const candidates = await candidatesFor(typed, current).catch(() => []);
   return candidates
     .filter(({ value }) => value === FILES || value.startsWith(current))

@@ -1,14 +1,14 @@
-// Asks before something is destroyed.
+// Confirmation before something is deleted.
 import { createInterface } from "node:readline";
 import { DomainError } from "../../src/errors.ts";
 
 /**
- * Returns where the answer is yes, or --yes was given.
- * @throws DomainError "invalid" where nobody can be asked, "conflict" where the answer is not yes
+ * Returns if the answer is yes, or --yes was given.
+ * @throws DomainError "invalid" without a terminal, "conflict" if the answer is not yes
  */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: say --yes");
+  if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --yes");
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await new Promise<string>((resolve) => {
     reader.once("close", () => resolve(""));

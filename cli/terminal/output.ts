@@ -1,4 +1,4 @@
-// What commands print: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
+// Output of commands: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { printable } from "../../src/domain/printable.ts";
@@ -7,13 +7,13 @@ export const colorsOf = (stream: NodeJS.WriteStream) => pc.createColors(stream.i
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 
-/** Prints a command's result: `value` as JSON where that is wanted, else what `text` makes of it. */
+/** Prints a command's result: `value` with --json, else the text. */
 export async function printResult(command: Command, value: unknown, text: () => string): Promise<void> {
   const printed = wantsJson(command) ? JSON.stringify(value, null, 2) : text();
   await print(printed);
 }
 
-/** Prints text and a line's end; a reader that has gone away wants no more of it. */
+/** Prints a line; a closed pipe is not an error. */
 export async function print(text: string, to = Bun.stdout): Promise<void> {
   try {
     await Bun.write(to, `${text}\n`);
@@ -22,7 +22,7 @@ export async function print(text: string, to = Bun.stdout): Promise<void> {
   }
 }
 
-/** Prints why a command failed, on standard error. */
+/** Prints an error on standard error. */
 export function printError(json: boolean, code: string, message: string): Promise<void> {
   const label = colorsOf(process.stderr).red("error:");
   return print(json ? JSON.stringify({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
@@ -43,13 +43,13 @@ export function layTable(head: string[], rows: string[][], none: string): string
   return lines.map((line) => line.join("").trimEnd()).join("\n");
 }
 
-/** Lays names and values out, one pair a line. */
+/** Lays names and values out, one pair per line. */
 export function layPairs(pairs: [name: string, value: string][]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   const { bold } = colorsOf(process.stdout);
   return pairs.map(([name, value]) => `${bold(name.padEnd(width))}  ${printable(value)}`).join("\n");
 }
 
-/** A time as commands show it: UTC to the second. */
+/** A time in UTC, to the second. */
 export const formatTime = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");

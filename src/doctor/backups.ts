@@ -11,9 +11,9 @@ const OLD = 8;
 /** @param now wall time in Unix milliseconds */
 export function checkBackups(config: Config, now: number): Finding {
   const latest = latestBackup(config);
-  const advice = "Set PODKEEP_BACKUP_SCHEDULE, such as 30 3 * * *, or run podkeep backup create";
-  if (latest === null) return warning(ABOUT, "There is none", advice);
+  const advice = 'Set PODKEEP_BACKUP_SCHEDULE="30 3 * * *", or run podkeep backup create';
+  if (latest === null) return warning(ABOUT, "no backups", advice);
   const days = Math.floor((now - latest) / DAY);
-  if (days > OLD) return warning(ABOUT, `The newest is ${days} days old`, advice);
-  return ok(ABOUT, `The newest is of ${new Date(latest).toISOString()}`);
+  if (days > OLD) return warning(ABOUT, `the newest is ${days} days old`, advice);
+  return ok(ABOUT, `the newest is from ${new Date(latest).toISOString()}`);
 }

@@ -10,16 +10,18 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
-  file: "See what it says; a backup that is sound can be restored with podkeep backup restore",
-  server:
-    "See what it says; check PODKEEP_DATABASE_URL, and that PostgreSQL runs and lets this machine in (pg_hba.conf)",
+  file: "Fix the cause, or restore a backup with podkeep backup restore",
+  server: "Check PODKEEP_DATABASE_URL, and that PostgreSQL runs and accepts this machine (pg_hba.conf)",
 };
 
 /** Opens the data without migrating it; the app is null if further reads may fail. The caller closes it. */
 export async function checkDatabase(config: Config): Promise<{ finding: Finding; app: App | null }> {
   const { location } = config;
   if ("file" in location && !existsSync(location.file)) {
-    return { finding: warning(ABOUT, `${location.file} is not there`, "Start the server: it makes one"), app: null };
+    return {
+      finding: warning(ABOUT, `${location.file} does not exist`, "Start the server, or create a user"),
+      app: null,
+    };
   }
   let app: App;
   try {
@@ -36,12 +38,12 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
 }
 
 function checkDamage(location: Location): Finding {
-  if ("url" in location) return ok(ABOUT, "can be used, and its schema is this program's");
-  const advice = "Stop the server and restore a backup; the damaged file is kept aside";
+  if ("url" in location) return ok(ABOUT, "opens, and its schema is current");
+  const advice = "Stop the server and run podkeep backup restore; it keeps the damaged file";
   try {
     const damage = findDamage(location.file);
-    return damage ? problem(ABOUT, damage, advice) : ok(ABOUT, "is whole, and its schema is this program's");
+    return damage ? problem(ABOUT, damage, advice) : ok(ABOUT, "undamaged, and its schema is current");
   } catch (error) {
-    return problem(ABOUT, messageOf(error), advice);
+    return problem(ABOUT, `can't be read: ${messageOf(error)}`, advice);
   }
 }

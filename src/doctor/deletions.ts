@@ -14,11 +14,11 @@ export async function checkDeletions(app: App): Promise<Finding[]> {
   const [first] = failed;
   const findings: Finding[] = [];
   if (stuck.length > 0) {
-    findings.push(problem("deletions", `${stuck.length} are overdue`, "Start the server: it carries them out"));
+    findings.push(problem("deletions", `${stuck.length} overdue`, "Start the server: it carries them out"));
   }
   if (first) {
-    const advice = `podkeep deletion show ${first.user} ${first.id} tells why; podkeep deletion retry tries again`;
-    findings.push(warning("deletions", `${failed.length} failed for good`, advice));
+    const advice = `podkeep deletion show ${first.user} ${first.id} shows why; podkeep deletion retry retries it`;
+    findings.push(warning("deletions", `${failed.length} failed`, advice));
   }
-  return findings.length > 0 ? findings : [ok("deletions", "none is overdue")];
+  return findings.length > 0 ? findings : [ok("deletions", "none overdue, none failed")];
 }

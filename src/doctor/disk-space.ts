@@ -15,14 +15,18 @@ export function checkDiskSpace(directory: string, file: string): Finding[] {
   const free = bavail * bsize;
   const needed = Math.max(LEAST_SPACE, LEAST_COPIES * (statSync(file, { throwIfNoEntry: false })?.size ?? 0));
   const room = `${Math.floor(free / MEGABYTE)} MiB free`;
-  const advice = "Make room: old backups, logs, packages";
+  const advice = "Free some space: old backups, logs, packages";
   return [
     free < needed
       ? problem("disk space", `${room}, ${Math.ceil(needed / MEGABYTE)} needed`, advice)
       : ok("disk space", room),
     // File systems without a fixed number of inodes report 0.
     files > 0 && ffree < LEAST_INODES
-      ? problem("inodes", `${ffree} free: no more files can be made`, "Remove small files; df -i tells where they are")
-      : ok("inodes", files > 0 ? `${ffree} free` : "as many as the disk has room for"),
+      ? problem(
+          "inodes",
+          `${ffree} free: almost no files can be created`,
+          "Remove small files; df -i shows where they are",
+        )
+      : ok("inodes", files > 0 ? `${ffree} free` : "not limited"),
   ];
 }

@@ -18,9 +18,9 @@ import { checkPublicUrl } from "./public-url.ts";
 import { checkWriteAheadLog } from "./write-ahead-log.ts";
 
 export interface Outside {
-  /** Where clients reach the server; undefined to leave that out. */
+  /** The public URL to check. */
   url?: string;
-  /** A token of the server there; without it one is issued for a minute. */
+  /** A token of that server; without it one is issued for a minute. */
   token?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Outside {
 export async function examine(flags: Flags, outside: Outside): Promise<Finding[]> {
   const { settings, problems } = findProblems(flags);
   const findings = problems.map((detail) =>
-    problem("settings", detail, "podkeep config show tells where each is from"),
+    problem("settings", detail, "podkeep config show names the source of each setting"),
   );
   if (!settings) return findings;
   const { config } = settings;

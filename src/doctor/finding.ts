@@ -1,13 +1,12 @@
-// What a check has found, and what to do about it.
+// The result of a check.
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in a word or two. */
   about: string;
-  /** A warning may be meant so; a problem keeps something from working, or soon will. */
+  /** A warning may be intended; a problem stops something from working, or soon will. */
   state: "ok" | "warning" | "problem";
-  /** What is so. */
   detail: string;
-  /** What to do about it; null where all is well. */
+  /** How to fix it; null if all is well. */
   advice: string | null;
 }
 

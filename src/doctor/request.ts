@@ -1,9 +1,9 @@
-// The request with which the doctor asks whether podkeep answers at an address.
+// The request that shows whether podkeep responds at a URL.
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;
 
-/** Asks for a page of subscriptions, with a token or without. @throws if nothing answers over HTTP */
+/** Requests a page of subscriptions. @throws if nothing responds over HTTP */
 export function ask(url: string, token?: string): Promise<Response> {
   const headers = token === undefined ? undefined : { Authorization: `Bearer ${token}` };
   const init: RequestInit = { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT), ...(headers && { headers }) };

@@ -9,6 +9,6 @@ export async function checkWriteAheadLog(app: App): Promise<Finding> {
   const { wal_bytes } = await app.database.status();
   const size = `${Math.ceil(wal_bytes / 1024)} KiB`;
   if (wal_bytes <= LARGEST) return ok("write-ahead log", size);
-  const advice = "Restart the server; if it grows again, find the program that keeps the database open";
-  return warning("write-ahead log", `${size}: nobody gets to write it back`, advice);
+  const advice = "Restart the server; if it grows again, find the program that keeps the database open (fuser)";
+  return warning("write-ahead log", `${size}: it is not written back to the database`, advice);
 }

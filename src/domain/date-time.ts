@@ -1,17 +1,19 @@
 // Date-times as people and apps write them.
 
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.(\d+))?(?:[Zz]|([+ -])([01]\d|2[0-3]):([0-5]\d))$/;
+  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d|60)(?:\.(\d+))?)?(?:[Zz]|([+ -])([01]\d|2[0-3]):([0-5]\d))?$/;
 
 /**
- * Reads an RFC 3339 date-time into Unix milliseconds, rounded down. A space before the offset is a plus sign that was
- * not escaped in a query string.
+ * Reads a date-time into Unix milliseconds, rounded down: RFC 3339, also without seconds, and without an offset as UTC.
+ * A space before the offset is a plus sign that was not escaped in a query string.
  * @returns null if the text is not a date-time
  */
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);
   if (!match) return null;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7)
+    .map((digits) => Number(digits ?? 0));
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;

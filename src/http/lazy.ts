@@ -2,6 +2,7 @@
 import { Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
+import { pathOf } from "./path.ts";
 import type { Shared } from "./shared.ts";
 
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
@@ -26,7 +27,7 @@ export function mountLazily(
 
 // The request log reads the actor, the request's id and the error from the outer context.
 function createRoutes(serve: Serve, app: App, shared: Shared): Hono<HttpEnv> {
-  const routes = new Hono<HttpEnv>();
+  const routes = new Hono<HttpEnv>({ getPath: pathOf });
   routes.use(async (c, next) => {
     const { outer } = c.env;
     if (outer) c.set("requestId", outer.get("requestId"));

@@ -1,25 +1,25 @@
 // The HTTP server: middleware that all protocols share, and the protocols.
 import { type Context, Hono } from "hono";
-import { requestId } from "hono/request-id";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 import { createForwarded } from "./forwarded.ts";
 import { serveHealth } from "./health.ts";
+import { pathOf } from "./path.ts";
 import { mountProtocols } from "./protocols.ts";
 import { logRequests } from "./request-log.ts";
+import { addHeaders } from "./response-headers.ts";
 import { createThrottle } from "./throttle.ts";
 
 export type Http = Hono<HttpEnv>;
 
 export function createHttp(app: App): Http {
-  const http = new Hono<HttpEnv>();
+  const http = new Hono<HttpEnv>({ getPath: pathOf });
   const shared = {
     forwarded: createForwarded(app.config),
     throttle: createThrottle(app.clock, app.config.failed_logins),
   };
-  http.use((c, next) => (c.req.method === "HEAD" ? next().then(() => setLength(c)) : next()));
-  http.use(requestId());
+  http.use(addHeaders);
   // Not logged, to keep health checks out of the log.
   serveHealth(http, app);
   logRequests(http, app, shared.forwarded);
@@ -34,9 +34,4 @@ function requireHost(c: Context<HttpEnv>, next: () => Promise<void>): Promise<vo
   if (!URL.canParse(c.req.raw.url) || c.req.header("Host")?.includes(","))
     throw new DomainError("invalid", "Bad Host", { details: ["Host: not a host name"] });
   return next();
-}
-
-// Hono drops the body of a response to HEAD, and Bun then says that its length is 0 (RFC 9110 section 8.6).
-async function setLength(c: Context<HttpEnv>): Promise<void> {
-  if (c.res.body) c.header("Content-Length", String((await c.res.clone().arrayBuffer()).byteLength));
 }

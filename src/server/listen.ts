@@ -1,14 +1,14 @@
-// An address of this machine, and what answers there.
+// HTTP listeners.
 import type { Server } from "bun";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, reasonOf } from "../errors.ts";
 
-/** Seconds without a byte after which a connection is closed; it also bounds how long a handler may run. */
+/** Seconds without a byte after which a connection is closed; also the longest that a handler may run. */
 const IDLE_TIMEOUT = 60;
 
 interface Address {
   host: string;
   port: number;
-  /** The flag that chooses another one. */
+  /** The flag of the port, for the error. */
   flag: string;
 }
 
@@ -24,7 +24,7 @@ export function listen(
       reusePort: false,
       development: false,
       idleTimeout: IDLE_TIMEOUT,
-      // The app has its own limit, with an answer that clients can read.
+      // The app has its own limit, with a response that clients can read.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       fetch,
     });
@@ -38,17 +38,17 @@ function refusal(error: unknown, { host, port, flag }: Address): DomainError {
   const code = error instanceof Error && "code" in error ? error.code : "";
   const refuse = (kind: "config" | "unavailable", reason: string) => new DomainError(kind, reason, { cause: error });
   if (code === "EADDRINUSE") {
-    return refuse("unavailable", `Port ${port} on ${host} is taken: stop what uses it, or choose another with ${flag}`);
-  }
-  if (code === "EACCES") {
     return refuse(
-      "config",
-      `Port ${port} needs root: choose one from 1024 with ${flag}, and a reverse proxy before it`,
+      "unavailable",
+      `Port ${port} on ${host} is taken: stop the program that uses it, or choose another port with ${flag}`,
     );
   }
-  // Bun's codes for an address that no interface has, and for a name without an address.
-  if (code === "EADDRNOTAVAIL" || code === "ENOENT") {
+  if (code === "EACCES") {
+    return refuse("config", `Port ${port} needs root: choose a port from 1024 with ${flag}, behind a reverse proxy`);
+  }
+  // Bun's codes for an address that no interface has, and for a name without an address, which depend on DNS.
+  if (["EADDRNOTAVAIL", "ENOENT", "EINVAL", "ENOTFOUND"].includes(String(code))) {
     return refuse("unavailable", `Can't listen on ${host}: this machine doesn't have that address, or not yet`);
   }
-  return refuse("unavailable", `Can't listen on ${host}, port ${port}: ${messageOf(error)}`);
+  return refuse("unavailable", `Can't listen on ${host}, port ${port}: ${reasonOf(error)}`);
 }

@@ -1,4 +1,4 @@
-// The server's log: JSON lines, or lines for people on a terminal.
+// The server's log: JSON, or readable lines on a terminal.
 import { write, writeSync } from "node:fs";
 import { promisify } from "node:util";
 import pc from "picocolors";
@@ -6,23 +6,23 @@ import { type Logger, type LoggerOptions, pino } from "pino";
 import { z } from "zod";
 import { printable } from "../domain/printable.ts";
 
-/** Milliseconds that a reader may keep a full pipe, or a terminal the end, before lines are dropped. */
-const PATIENCE = 1000;
+/** Milliseconds to wait for a full pipe or a stopped terminal before dropping lines. */
+const TIMEOUT = 1000;
 
 const Line = z.looseObject({ level: z.string(), time: z.string(), msg: z.string().default("") });
 
-/** Texts that wait for a terminal which was stopped with Ctrl-S; more of them are not shown. */
+/** Maximum texts waiting for a stopped terminal (Ctrl-S); more are dropped. */
 const MOST_WAITING = 1000;
 
 export interface Log {
   log: Logger;
-  /** Writes a text for people between the lines. */
+  /** Writes text between the lines. */
   show(text: string): void;
-  /** Resolves when all is written, or the terminal doesn't take it. */
+  /** Resolves when everything is written, or dropped. */
   end(): Promise<unknown>;
 }
 
-/** Makes the log, on standard output. */
+/** Creates the log, on standard output. */
 export function createLog(level: string, forPeople: boolean): Log {
   const options: LoggerOptions = {
     level,
@@ -38,7 +38,7 @@ export function createLog(level: string, forPeople: boolean): Log {
   return { log: pino(options, { write }), show: write, async end() {} };
 }
 
-// Formatting a time costs as much as the rest of a line, and many lines fall into one millisecond.
+// Formatting a time costs as much as the rest of a line, and many lines share a millisecond.
 function createTimestamp(): () => string {
   let last = 0;
   let text = "";
@@ -52,7 +52,7 @@ function createTimestamp(): () => string {
   };
 }
 
-/** Writes beside the event loop, so that a terminal that was stopped with Ctrl-S, or is gone, holds nothing up. */
+/** Writes asynchronously, so that a stopped or closed terminal does not block the event loop. */
 function createTerminal(fd: number): Pick<Log, "show" | "end"> {
   const writeTo = promisify(write);
   let written: Promise<unknown> = Promise.resolve();
@@ -64,11 +64,11 @@ function createTerminal(fd: number): Pick<Log, "show" | "end"> {
       waiting++;
       written = written.then(() => writeTo(fd, text)).then(settle, settle);
     },
-    end: () => Promise.race([written, Bun.sleep(PATIENCE)]),
+    end: () => Promise.race([written, Bun.sleep(TIMEOUT)]),
   };
 }
 
-// The lines of one event-loop turn go out in one write: a write for each is an eighth of what a poll costs.
+// One write per event-loop turn: a write per line is an eighth of the cost of a poll.
 function gather(write: (text: string) => void): (line: string) => void {
   let lines = "";
   const flush = () => {
@@ -83,15 +83,14 @@ function gather(write: (text: string) => void): (line: string) => void {
 }
 
 /**
- * Writes at once, so that nothing is lost when the process ends. What can't be written, because the disk is full or
- * nobody reads any more, is dropped: the server goes on without its log. (pino's own destination throws then, and
- * halts the process for 100 ms each time that a pipe is full.)
+ * Writes synchronously, so that nothing is lost at exit. Lines that can't be written (full disk, closed pipe) are
+ * dropped. pino's own destination throws then, and blocks for 100 ms whenever a pipe is full.
  */
 function createWriter(fd: number): (text: string) => void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   let stuck = false;
   return (text) => {
-    const end = performance.now() + PATIENCE;
+    const end = performance.now() + TIMEOUT;
     for (let rest = Buffer.from(text); rest.length > 0; ) {
       try {
         rest = rest.subarray(writeSync(fd, rest));

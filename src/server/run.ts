@@ -110,7 +110,7 @@ async function welcome(
   const { config } = app;
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config)}`;
   const steps = (await hasUsers(app)) ? [] : firstSteps(server?.port ?? config.port);
-  const wanting = "There is no user yet. This makes one and its first token:";
+  const wanting = "There are no users yet. Create one, and its first token:";
   if (forPeople) {
     const lines = steps.length > 0 ? `\n${wanting}\n\n${steps.map((step) => `    ${step}\n`).join("")}\n` : "";
     show(`${listening}\n${lines}`);
@@ -131,7 +131,7 @@ function receiveSignal(log: Logger): Promise<void> {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.on(signal, () => {
         if (++count > 1) process.exit(128 + constants.signals[signal]);
-        log.info(`${signal}: finishing what is under way`);
+        log.info(`${signal} received, shutting down`);
         first();
       });
     }

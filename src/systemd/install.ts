@@ -3,14 +3,14 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, reasonOf } from "../errors.ts";
 import { ACCOUNT, describeUnit, placeOf, quoteValue, STATE_FOLDER, UNIT } from "./unit.ts";
 
-/** Directories that the unit hides from the system's service. */
+/** Directories that the unit hides from a system service. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 
 export interface InstallOptions {
-  /** For the account that asks, not for the whole machine. */
+  /** For the account that runs the command, not for the whole machine. */
   user: boolean;
   /** Settings of the service. */
   flags: Flags;
@@ -21,10 +21,13 @@ export interface InstallOptions {
 /** @throws DomainError "unavailable" without systemd, "unauthorized" without the rights that it takes */
 export function requireSystemd(user: boolean): void {
   if (!existsSync("/run/systemd/system")) {
-    throw new DomainError("unavailable", "systemd does not run this machine: start `podkeep serve` by other means");
+    throw new DomainError(
+      "unavailable",
+      "This machine does not run systemd: start podkeep serve with its own service manager",
+    );
   }
   if (!user && process.getuid?.() !== 0) {
-    throw new DomainError("unauthorized", "Only root may do this: use sudo, or --user for your account alone");
+    throw new DomainError("unauthorized", "This needs root: use sudo, or --user for your account only");
   }
 }
 
@@ -33,7 +36,10 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
   const place = placeOf(user);
   const settings = settingLines(flags, user);
   if (settings.length > 0 && existsSync(place.settings)) {
-    throw new DomainError("conflict", `${place.settings} exists already: edit it, and install without settings`);
+    throw new DomainError(
+      "conflict",
+      `${place.settings} exists already: edit it, and run service install without flags for settings`,
+    );
   }
   const unit = describeUnit({ executable: requireVisible(executable, user), settings: place.settings, user });
   const steps: Step[] = [];
@@ -42,7 +48,7 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
     steps.push({ run: ["useradd", "--system", "--user-group", ...home, ACCOUNT] });
   }
   if (!existsSync(place.settings)) {
-    const head = "# Settings of podkeep, one PODKEEP_… a line; `podkeep config show` knows them all.\n";
+    const head = "# Settings of podkeep, one PODKEEP_… per line; `podkeep help settings` lists them.\n";
     steps.push({ write: place.settings, mode: 0o600, text: head + settings.map((line) => `${line}\n`).join("") });
   }
   steps.push({ write: place.unit, mode: 0o644, text: unit });
@@ -56,7 +62,7 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
 /** @throws DomainError "not_found" if no service is installed */
 export function uninstallSteps(user: boolean): Step[] {
   const { unit, systemctl } = placeOf(user);
-  if (!existsSync(unit)) throw new DomainError("not_found", `There is no service: ${unit} does not exist`);
+  if (!existsSync(unit)) throw new DomainError("not_found", `No service is installed: ${unit} does not exist`);
   return [
     { run: [...systemctl, "disable", "--now", UNIT] },
     { remove: unit },
@@ -67,7 +73,10 @@ export function uninstallSteps(user: boolean): Step[] {
 function settingLines(flags: Flags, user: boolean): string[] {
   readConfig(flags, {});
   if (!user && flags.data_dir !== undefined) {
-    throw new DomainError("invalid", `--data-dir: the system's service keeps its data in /var/lib/${STATE_FOLDER}`);
+    throw new DomainError(
+      "invalid",
+      `--data-dir: the system service keeps its data in /var/lib/${STATE_FOLDER}; --user takes a directory`,
+    );
   }
   return settingNames.flatMap((name) => {
     const text = flags[name];
@@ -80,45 +89,52 @@ function settingLines(flags: Flags, user: boolean): string[] {
 
 function requireVisible(executable: string | null, user: boolean): string {
   if (executable === null) {
-    throw new DomainError("config", "Services run the executable: build it with `npm run build`, and use that");
+    throw new DomainError(
+      "config",
+      "A service runs the executable: build it with npm run build, and install with that",
+    );
   }
   if (user || !HIDDEN.test(executable)) return executable;
   const advice = `sudo install -m 755 ${executable} /usr/local/bin/podkeep`;
-  throw new DomainError("config", `The service can't see ${executable}: ${advice}`);
+  throw new DomainError("config", `A system service can't read ${executable}; move it: ${advice}`);
 }
 
 /** A change to the machine. */
 export type Step = { write: string; mode: number; text: string } | { remove: string } | { run: string[] };
 
-/** The step in a line, and with `whole` the text of a file too. */
+/** The step as a line, with `whole` followed by the text of the file. */
 export function describeStep(step: Step, whole: boolean): string {
   if ("run" in step) return `run     ${step.run.map((word) => $.escape(word)).join(" ")}`;
   if ("remove" in step) return `remove  ${step.remove}`;
   return `write   ${step.write}${whole ? `\n${step.text.replace(/^(?=.)/gm, "    ")}` : ""}`;
 }
 
-/** @throws DomainError "unavailable" with the reason that the machine gives */
+/** @throws DomainError "unavailable" if the step fails */
 export function takeStep(step: Step): void {
+  if ("run" in step) {
+    run(step.run);
+    return;
+  }
+  const [path, verb] = "remove" in step ? [step.remove, "removed"] : [step.write, "written"];
   try {
-    if ("run" in step) run(step.run);
-    else if ("remove" in step) rmSync(step.remove);
+    if ("remove" in step) rmSync(path);
     else write(step);
   } catch (error) {
-    throw new DomainError("unavailable", messageOf(error), { cause: error });
+    throw new DomainError("unavailable", `${path} can't be ${verb}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
 function write({ write: path, text, mode }: Extract<Step, { write: string }>): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   writeFileSync(path, text, { mode });
-  // The process's umask took rights away.
+  // The umask has reduced the mode.
   chmodSync(path, mode);
 }
 
 const succeeds = (words: string[]) => Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
 
 function run(words: string[]): void {
-  if (!Bun.which(words[0] ?? "")) throw new Error(`There is no ${words[0]} on this machine`);
+  if (!Bun.which(words[0] ?? "")) throw new DomainError("unavailable", `${words[0]} is not installed on this machine`);
   const { success, stderr } = Bun.spawnSync(words, { stdout: "ignore", stderr: "pipe" });
-  if (!success) throw new Error(`${words.join(" ")} failed: ${stderr.toString().trim()}`);
+  if (!success) throw new DomainError("unavailable", `${words.join(" ")} failed: ${stderr.toString().trim()}`);
 }

@@ -52,7 +52,10 @@ function openLibrary() {
       return dlopen(library, SYMBOLS);
     } catch {}
   }
-  throw new DomainError("config", `None of ${LIBRARIES.join(", ")} is here, so systemd can't be told: use Type=exec`);
+  throw new DomainError(
+    "config",
+    `NOTIFY_SOCKET is set, but none of ${LIBRARIES.join(", ")} is installed: use Type=exec in the unit`,
+  );
 }
 
 /** struct sockaddr_un: the family, then the path, or an abstract name (@) after a zero byte. */

@@ -15,12 +15,13 @@ const PROPERTIES = ["LoadState", "ActiveState", "SubState", "MainPID", "NRestart
 
 /** @throws DomainError "not_found" if it is not installed, "unavailable" without systemd */
 export function readServiceStatus(user: boolean): ServiceStatus {
-  // Reading takes no rights.
+  // Reading needs no root.
   requireSystemd(true);
   const command = [...placeOf(user).systemctl, "show", UNIT, `--property=${PROPERTIES.join(",")}`];
   const shown = Bun.spawnSync(command).stdout.toString();
   const of = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(shown)?.[1] ?? "";
-  if (of("LoadState") !== "loaded") throw new DomainError("not_found", "The service is not installed");
+  if (of("LoadState") !== "loaded")
+    throw new DomainError("not_found", "The service is not installed: podkeep service install installs it");
   return {
     state: of("ActiveState"),
     detail: of("SubState"),

@@ -25,7 +25,7 @@ const SYSTEM_PLACE: Place = {
   systemctl: ["systemctl"],
 };
 
-/** @param user for the account that asks, not for the whole machine */
+/** @param user for the account that runs the command, not for the whole machine */
 export function placeOf(user: boolean): Place {
   if (!user) return SYSTEM_PLACE;
   const folder = process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
@@ -36,12 +36,12 @@ export function placeOf(user: boolean): Place {
   };
 }
 
-/** The account that the system's service runs as. */
+/** The account of the system service. */
 export const ACCOUNT = "podkeep";
-/** The folder below /var/lib that systemd makes for the system's service, for ACCOUNT alone. */
+/** The directory in /var/lib that systemd creates for ACCOUNT. */
 export const STATE_FOLDER = "podkeep";
 
-// MemoryDenyWriteExecute and limits of the address space would silently switch the compiler of the runtime off.
+// MemoryDenyWriteExecute and limits of the address space would silently disable the JIT compiler.
 const HARDENING = `UMask=0077
 NoNewPrivileges=yes
 LockPersonality=yes
@@ -56,7 +56,7 @@ SystemCallErrorNumber=EPERM
 LimitNOFILE=65536
 MemoryMax=512M`;
 
-// What only the manager of the whole system can do.
+// Options that only the system manager has.
 const SYSTEM = `User=${ACCOUNT}
 StateDirectory=${STATE_FOLDER}
 StateDirectoryMode=0700
@@ -78,7 +78,7 @@ ProtectProc=invisible
 ProtectSystem=strict
 RemoveIPC=yes`;
 
-/** The text of the unit. Its limits are for a server that does nothing but serve, on its own folder. */
+/** The text of the unit, restricted to what a server with one data directory needs. */
 export function describeUnit({ executable, settings, user }: UnitOptions): string {
   return `[Unit]
 Description=podkeep, keeps podcast subscriptions and syncs them between apps
@@ -93,7 +93,7 @@ Restart=on-failure
 RestartSec=5
 # Exit code 3: wrong settings, which another start doesn't correct.
 RestartPreventExitStatus=3
-# A large database may have to be migrated first.
+# A large database may need a migration first.
 TimeoutStartSec=15min
 TimeoutStopSec=60
 # The server reads its database before each sign of life.

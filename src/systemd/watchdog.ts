@@ -17,10 +17,7 @@ export function startWatchdog(app: App, systemd: Systemd): () => void {
       await hasUsers(app);
       systemd.alive();
     } catch (error) {
-      app.log.error(
-        { reason: messageOf(error) },
-        "the database can't be read, so systemd is not told that all is well",
-      );
+      app.log.error({ reason: messageOf(error) }, "database can't be read, no sign of life sent to systemd");
     }
   }, interval / 2);
   return () => clearInterval(timer);

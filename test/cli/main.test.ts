@@ -1,11 +1,11 @@
-// What admins get from the commands, each a process of its own on a real file.
+// Commands, each run as a process on a database file.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
 import { openProgram, SOURCE } from "../support/program.ts";
 
-// Many processes on a small machine.
+// Many processes start.
 setDefaultTimeout(30_000);
 
 let program: ReturnType<typeof openProgram>;
@@ -18,7 +18,7 @@ const OPML = `<opml version="2.0"><body><outline text="News">
 <outline text="A &amp; B" xmlUrl="https://a.example/feed?key=secret"/><outline text="A again" xmlUrl="http://a.example/feed?key=secret"/>
 <outline text="Bad" xmlUrl="ftp://b.example/x"/></outline></body></opml>`;
 
-test("a user is made, listed and deleted, but not without --yes where nobody can be asked", async () => {
+test("a user is created, listed and deleted; deleting without a terminal needs --yes", async () => {
   expect((await program.run(["user", "create", "alice"])).code).toBe(0);
   expect((await program.run(["user", "create", "alice", "--json"])).json.error.code).toBe("conflict");
   expect((await program.run(["user", "list", "--json"])).json).toMatchObject([{ name: "alice", subscriptions: 0 }]);
@@ -27,7 +27,7 @@ test("a user is made, listed and deleted, but not without --yes where nobody can
   expect((await program.run(["user", "delete", "alice", "--yes"])).code).toBe(4);
 });
 
-test("a token is shown once; the list tells its state and never its secret", async () => {
+test("a token is shown once; the list shows its state without its secret", async () => {
   await program.run(["user", "create", "alice"]);
   const issued = await program.run(["token", "issue", "alice", "--label", "Player", "--expires", "90d", "--json"]);
   expect(issued.json.header).toBe(`Authorization: Bearer ${issued.json.token}`);
@@ -74,7 +74,7 @@ test.each([
   [["opml", "export", "alice", ".", "--yes"], 1],
   [["healthcheck", "--port", "1"], 1],
   [["serve", "--port", "http"], 3],
-])("%j is refused with exit code %d and one JSON error", async (args, code) => {
+])("%j fails with exit code %d and one JSON error", async (args, code) => {
   await program.run(["user", "create", "alice"]);
   const ran = await program.run([...args, "--json"]);
   expect(ran.code).toBe(code);
@@ -82,13 +82,13 @@ test.each([
   expect(ran.json.error.message).toBeString();
 });
 
-test("a command on a folder without a database says so and makes none", async () => {
+test("a command in a directory without a database says so and creates none", async () => {
   const ran = await program.run(["user", "list"]);
   expect(ran.code).toBe(3);
   expect(existsSync(program.data)).toBe(false);
 });
 
-test("a command on a database file that something emptied says that there is none, and leaves it empty", async () => {
+test("an emptied database file counts as no database and stays empty", async () => {
   const file = join(program.data, "podkeep.db");
   mkdirSync(program.data);
   writeFileSync(file, "");
@@ -96,18 +96,18 @@ test("a command on a database file that something emptied says that there is non
   expect(statSync(file).size).toBe(0);
 });
 
-test("an import tells what it added, what was there and what failed, and no address", async () => {
+test("an import reports what it added, what was present and what failed, without feed URLs", async () => {
   await program.run(["user", "create", "alice"]);
   const dry = await program.run(["opml", "import", "alice", "-", "--dry-run", "--json"], OPML);
   expect((await program.run(["user", "list", "--json"])).json[0].subscriptions).toBe(0);
   const real = await program.run(["opml", "import", "alice", "-"], OPML);
-  expect(real.out).toContain("1 added, 1 there already, 1 failed");
+  expect(real.out).toContain("1 added, 1 already subscribed, 1 failed");
   expect(real.out).not.toContain("secret");
   expect(real.code).toBe(1);
   expect(JSON.parse(dry.out).added).toEqual([{ title: "A & B", host: "a.example" }]);
 });
 
-test("an import shows each feed by its title and its host, and one that is no URL by its title alone", async () => {
+test("an import shows each feed by its title and host", async () => {
   await program.run(["user", "create", "alice"]);
   const opml = OPML.replace("</outline>", '<outline text="Typo" xmlUrl="secret"/><outline xmlUrl="key"/></outline>');
   const { out } = await program.run(["opml", "import", "alice", "-", "--dry-run"], opml);
@@ -125,7 +125,7 @@ test.each([
   ["HTML", "<html></html>"],
   ["JSON", '{"subscriptions": []}'],
   ["binary", "\u0000\u0001\ufffd"],
-])("a file of %s is refused as no OPML", async (_kind, text) => {
+])("a file of %s is refused because it is not OPML", async (_kind, text) => {
   await program.run(["user", "create", "alice"]);
   expect(await program.run(["opml", "import", "alice", "-", "--json"], text)).toMatchObject({
     code: 2,
@@ -133,7 +133,7 @@ test.each([
   });
 });
 
-test("what is exported imports again, and an export is its owner's alone", async () => {
+test("an export can be imported, and its file is private to its owner", async () => {
   await program.run(["user", "create", "alice"]);
   await program.run(["user", "create", "bob"]);
   await program.run(["opml", "import", "alice", "-"], OPML);
@@ -148,12 +148,12 @@ test("what is exported imports again, and an export is its owner's alone", async
   expect(theirs.out.split("<body>")[1]).toBe(mine.out.split("<body>")[1]);
 });
 
-test("help and the version are JSON too where JSON is asked for", async () => {
+test("help and the version are JSON with --json", async () => {
   expect((await program.run(["--version", "--json"])).json.version).toBeString();
   expect((await program.run(["user", "create", "--help", "--json"])).json.help).toContain("Usage: podkeep user create");
 });
 
-test.each([["user list"], ["--help"]])("a reader of `%s` that goes away is no error", async (args) => {
+test.each([["user list"], ["--help"]])("closing the pipe of `%s` is not an error", async (args) => {
   await program.run(["user", "create", "alice"]);
   const pipe = `${SOURCE.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
   const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
@@ -161,7 +161,7 @@ test.each([["user list"], ["--help"]])("a reader of `%s` that goes away is no er
   expect(await Promise.all([shell.stdout.text(), shell.stderr.text()])).toEqual(["0\n", ""]);
 });
 
-test("commands work on PostgreSQL, and what its server says first leads there without the password", async () => {
+test("commands work on PostgreSQL, and the server's first lines hide its password", async () => {
   const postgres = await sharedPostgres();
   await postgres.createDatabase("commands");
   const database = ["--database-url", postgres.url("commands")];

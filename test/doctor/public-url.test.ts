@@ -1,4 +1,4 @@
-// What an operator learns about the way from outside to the server, with the proxies that people have in between.
+// The doctor's check of the public URL, behind several kinds of proxies.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Server } from "bun";
@@ -24,7 +24,7 @@ afterAll(async () => {
   await podkeep.close();
 });
 
-/** A server on this machine in front of podkeep; gives its address. */
+/** Starts a proxy on this machine. @returns its URL */
 function front(
   answer: (request: Request) => Response | Promise<Response>,
   tls?: { cert: string; key: string },
@@ -34,7 +34,7 @@ function front(
   return proxy.url.origin;
 }
 
-/** Hands a request on to podkeep, its headers changed on the way. */
+/** Passes a request to podkeep with changed headers. */
 function forward(request: Request, change: (headers: Headers) => void = () => {}) {
   const { pathname, search, host } = new URL(request.url);
   const headers = new Headers(request.headers);
@@ -50,14 +50,14 @@ async function judge(address: string, given: string | null = token) {
   return worst(await checkPublicUrl(address, given));
 }
 
-test("a server that is reached as it should be is fine in every respect", async () => {
+test("a server with a correct proxy passes every check", async () => {
   const findings = await checkPublicUrl(front(forward), token);
   expect(findings.map(({ about, state }) => [about, state])).toEqual(
-    ["TLS", "address", "authorization", "links"].map((about) => [about, "ok"]),
+    ["TLS", "public URL", "authorization", "links"].map((about) => [about, "ok"]),
   );
 });
 
-test("a server that falls silent in the midst of it is found, and what was seen until then is told", async () => {
+test("if the server stops responding, the results until then are kept", async () => {
   let requests = 0;
   const address: string = front((request) => {
     if (++requests === 2) void proxies[0]?.stop(true);
@@ -66,58 +66,62 @@ test("a server that falls silent in the midst of it is found, and what was seen 
   const findings = await checkPublicUrl(address, token);
   expect(findings.map(({ about, state }) => [about, state])).toEqual([
     ["TLS", "ok"],
-    ["address", "ok"],
-    ["address", "problem"],
+    ["public URL", "ok"],
+    ["public URL", "problem"],
   ]);
 });
 
-test("a proxy that keeps the Authorization header to itself is found", async () => {
+test("a proxy that drops the Authorization header is reported", async () => {
   const address = front((request) => forward(request, (headers) => headers.delete("Authorization")));
   expect(await judge(address)).toMatchObject([{ about: "authorization", advice: expect.stringContaining("pass") }]);
 });
 
-test("an address that has had too many failed logins is no fault of the proxy", async () => {
+test("too many failed logins are not reported as a fault of the proxy", async () => {
   const refusal = () => new Response(null, { status: 429 });
-  const expected = { about: "address", state: "warning", advice: "Ask again in a minute" } as const;
+  const expected = { about: "public URL", state: "warning", advice: "Try again in a minute" } as const;
   expect(await judge(front(refusal))).toContainEqual(expected);
   expect(
     await judge(front((request) => (request.headers.has("authorization") ? refusal() : forward(request)))),
   ).toEqual([expected]);
 });
 
-test("links that bear the inner address are found, and the setting that mends them is told", async () => {
+test("links with the internal address are reported with the setting that fixes them", async () => {
   const address = front((request) => forward(request, (headers) => headers.set("Host", "inner:8042")));
   const advice = expect.stringContaining(`PODKEEP_PUBLIC_URL=${address}`);
   expect(await judge(address)).toMatchObject([{ about: "links", state: "problem", advice }]);
 });
 
-test("a proxy that doesn't reach podkeep is found", async () => {
+test("a proxy that doesn't reach podkeep is reported", async () => {
   const address = front(() => new Response("Bad gateway", { status: 502 }));
-  expect(await judge(address)).toMatchObject([{ about: "address", advice: expect.stringContaining("doesn't reach") }]);
+  expect(await judge(address)).toMatchObject([
+    { about: "public URL", advice: expect.stringContaining("doesn't reach") },
+  ]);
 });
 
-test("a proxy that has something else at /v1 is found", async () => {
+test("a proxy with something else at /v1 is reported", async () => {
   const address = front(() => new Response("<html>", { status: 404 }));
-  expect(await judge(address)).toMatchObject([{ about: "address", advice: expect.stringContaining("/v1") }]);
+  expect(await judge(address)).toMatchObject([{ about: "public URL", advice: expect.stringContaining("/v1") }]);
 });
 
-test("an address that redirects is found, for clients don't send tokens on", async () => {
+test("a redirect is reported, because clients don't send tokens to its target", async () => {
   const address = front((request) => Response.redirect(request.url.replace("http:", "https:"), 301));
-  expect(await judge(address)).toMatchObject([{ about: "address", advice: expect.stringContaining("leads to") }]);
+  expect(await judge(address)).toMatchObject([
+    { about: "public URL", advice: expect.stringContaining("redirects to") },
+  ]);
 });
 
-test("a certificate that nobody vouches for is found", async () => {
+test("an untrusted certificate is reported", async () => {
   const pem = await Bun.file(join(import.meta.dirname, "self-signed.pem")).text();
   const at = pem.indexOf("-----BEGIN PRIVATE KEY");
   const address = front(forward, { cert: pem.slice(0, at), key: pem.slice(at) });
   expect(await judge(address)).toMatchObject([{ about: "TLS", advice: expect.stringContaining("certificate") }]);
 });
 
-test("an address where nobody answers is found", async () => {
-  expect(await judge("http://127.0.0.1:1")).toMatchObject([{ about: "address", state: "problem" }]);
+test("a URL that doesn't respond is reported", async () => {
+  expect(await judge("http://127.0.0.1:1")).toMatchObject([{ about: "public URL", state: "problem" }]);
 });
 
-test("a token of another server is no fault of this one", async () => {
+test("a token of another server is a warning", async () => {
   const other = token.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
   expect(await judge(front(forward), other)).toMatchObject([{ about: "links", state: "warning" }]);
   expect(await judge(front(forward), null)).toMatchObject([{ about: "links", state: "warning" }]);

@@ -1,4 +1,4 @@
-// The real app on a real database of its own, with a clock and ids that the test holds.
+// The app on its own database, with a clock and ids that the test controls.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,11 +29,11 @@ export interface TestUser {
   name: string;
   token: string;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** Adds one feed and gives its item of the answer. */
+  /** Adds one feed. @returns its item of the response */
   add(feed_url: string, guid?: string): Promise<Answer["body"]>;
-  /** Asks for a deletion and gives its id. */
+  /** Requests a deletion. @returns its id */
   remove(guid: string): Promise<number>;
-  /** All items that changed later than `since`, by following `next`. */
+  /** All items changed after `since`, by following `next`. */
   changes(since?: string, per_page?: number): Promise<Answer["body"][]>;
 }
 
@@ -47,10 +47,10 @@ export interface TestApp {
   clock: Clock & {
     set(ms: number): void;
     advance(ms: number): void;
-    /** What was slept, in milliseconds; it takes no time. */
+    /** Milliseconds slept; sleeping takes no time. */
     slept: number[];
   };
-  /** Makes a user with a token of write scope. */
+  /** Creates a user with a token of write scope. */
   user(name?: string): Promise<TestUser>;
   /** A user's client with another token. */
   as(user: TestUser, token: string): TestUser;
@@ -61,16 +61,16 @@ export interface TestApp {
   ): Promise<Answer>;
   sql: Store["sql"];
   failDeletions: Store["failDeletions"];
-  /** Runs all due deletions to their end; in tests the worker does not run by itself. */
+  /** Runs all due deletions; in tests the worker is not started. */
   drain(): Promise<void>;
-  /** Closes everything and opens the same database again. */
+  /** Closes the app and opens the same database again. */
   reopen(): Promise<void>;
-  /** Opens the database again that the test has closed. */
+  /** Opens the closed database again. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Ids that are the same in every run. */
+/** Ids that are equal in every run. */
 function countingIds(): Ids {
   let count = 0;
   return {

@@ -1,4 +1,4 @@
-// A Unix datagram socket to listen on, as systemd has one; Bun knows only streams.
+// A listening Unix datagram socket, as systemd has one.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
 const { i32, u32, u64, i64_fast } = FFIType;
@@ -6,7 +6,7 @@ const AF_UNIX = 1;
 const SOCK_DGRAM = 2;
 const MSG_DONTWAIT = 0x40;
 
-/** @param path of the socket; one that begins with @ lies in the abstract namespace */
+/** @param path of the socket; @ begins a name in the abstract namespace */
 export function listenForDatagrams(path: string) {
   const { symbols } = dlopen("libc.so.6", {
     socket: { args: [i32, i32, i32], returns: i32 },
@@ -18,7 +18,7 @@ export function listenForDatagrams(path: string) {
   const address = Buffer.from(`\x01\0${path.replace(/^@/, "\0")}`);
   if (symbols.bind(socket, ptr(address), address.length) !== 0) throw new Error(`${path} can't be bound`);
   const buffer = new Uint8Array(4096);
-  /** The next message; null where none has come. */
+  /** The next message, null if there is none yet. */
   function take(): string | null {
     const length = Number(symbols.recv(socket, ptr(buffer), buffer.length, MSG_DONTWAIT));
     return length < 0 ? null : new TextDecoder().decode(buffer.subarray(0, length));

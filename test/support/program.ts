@@ -1,4 +1,4 @@
-// The program as a process of its own, with a data folder of its own.
+// The program from its source, as a process with its own data directory.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Ran {
 
 export const SOURCE = [process.execPath, join(import.meta.dir, "../../cli/main.ts")];
 
-/** Makes a folder and the means to run `program` on it; of the caller's environment only `more` reaches it. */
+/** Creates a directory and runs `program` on it, with only `more` of the environment. */
 export function openProgram(program: string[] = SOURCE, more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cli-"));
   const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data"), ...more };
@@ -26,17 +26,17 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
   }
   const spawn = (args: string[], stdin: "ignore" | Blob = "ignore") =>
     note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin, stdout: "pipe", stderr: "pipe" }));
-  /** Starts the program with its output going to a file. */
+  /** Starts the program with its output in a file. */
   const spawnInto = (fd: number, args: string[]) =>
     note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" }));
 
-  /** Starts the program on a terminal; `screen` waits until this stands there. */
-  function spawnOnTerminal(args: string[], extra: Record<string, string> = {}) {
+  /** Starts the program on a terminal; `screen` waits for a pattern. */
+  function spawnOnTerminal(args: string[], extra: Record<string, string> = {}, cols = 200) {
     let text = "";
     const data = (_: unknown, bytes: Uint8Array) => {
       text += new TextDecoder().decode(bytes);
     };
-    const terminal = { cols: 200, rows: 50, data };
+    const terminal = { cols, rows: 50, data };
     const child = note(
       Bun.spawn([...program, ...args], { cwd: folder, env: { ...env, TERM: "xterm", ...extra }, terminal }),
     );
@@ -48,7 +48,7 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
         await Bun.sleep(10);
       }
     }
-    /** All that was shown, colours included, once it has ended. */
+    /** Everything shown, colours included, after the end. */
     async function ended() {
       const code = await child.exited;
       child.terminal?.close();
@@ -63,12 +63,12 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     return { code, out, err, json: args.includes("--json") ? JSON.parse(code === 0 ? out : err || out) : null };
   }
 
-  /** Starts a server on a free port and waits until it listens. */
+  /** Starts the server on a free port and waits until it listens. */
   async function serve(args: string[] = []) {
     const child = spawn(["serve", "--port", "0", ...args]);
     const reader = child.stdout.getReader();
     let log = "";
-    /** Reads the log until this stands in it. */
+    /** Reads the log until it contains this. */
     async function until(text: string): Promise<string> {
       while (!log.includes(text)) {
         const { value, done } = await reader.read();
@@ -97,7 +97,7 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     serve,
     spawnInto,
     spawnOnTerminal,
-    /** Ends what a failed test left running, and removes the folder. */
+    /** Kills what a failed test left running, and removes the directory. */
     close() {
       for (const child of started) child.kill("SIGKILL");
       rmSync(folder, { recursive: true, force: true });

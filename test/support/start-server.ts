@@ -1,4 +1,4 @@
-// The compiled executable as its users run it: built once a run, on data folders of their own, no process left behind.
+// Servers and commands of the compiled executable, built once per run, each on its own data directory.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ const scratch = mkdtempSync(join(tmpdir(), "podkeep-executable-"));
 const running = new Set<Subprocess>();
 let building: Promise<string> | undefined;
 
-/** Leaves no process behind; test/end.ts calls it with the end of the run. */
+/** Kills all started processes; support/end.ts calls it at the end of the run. */
 export function endProcesses(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** The path of the executable: PODKEEP_EXECUTABLE, or one that is built from what is there. */
+/** The path of the executable: PODKEEP_EXECUTABLE, or one built from the source. */
 export function executable(): Promise<string> {
   const given = process.env["PODKEEP_EXECUTABLE"];
   building ??= given ? Promise.resolve(given) : build(join(scratch, "podkeep"));
@@ -37,15 +37,15 @@ export interface Answer {
 export interface Server {
   pid: number;
   url: string;
-  /** Milliseconds from the start of the process to its first answer. */
+  /** Milliseconds from the start of the process to its first response. */
   started_in: number;
-  /** All that the server has written. */
+  /** Everything that the server has logged. */
   log(): string;
   /** Resident memory in megabytes. */
   memory(): number;
   /** The descriptors under which the server has a file open. */
   descriptors(file: string): string[];
-  /** Sends a request; a body that is no text or bytes goes as JSON. */
+  /** Sends a request; a body that is neither text nor bytes is sent as JSON. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** The same with a token. */
   request(
@@ -55,7 +55,7 @@ export interface Server {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  /** Ends the server and gives its exit code. */
+  /** Ends the server. @returns its exit code */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number>;
 }
 
@@ -64,18 +64,18 @@ export interface Installation {
   database: string;
   /** Runs a command to its end. */
   run(args: string[], env?: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** A command's words and environment, for whoever starts it. */
+  /** The arguments and the environment of a command. */
   command(args: string[]): Promise<{ argv: string[]; env: Record<string, string | undefined> }>;
   /** Starts a command. */
   start(args: string[], env?: Record<string, string>): Promise<Subprocess>;
-  /** Makes a user and gives a token of write scope. */
+  /** Creates a user. @returns a token of write scope */
   user(name: string): Promise<string>;
   token(user: string, ...options: string[]): Promise<{ id: string; token: string }>;
-  /** Starts the server on a free port and waits for its first answer. */
+  /** Starts the server on a free port and waits for its first response. */
   serve(env?: Record<string, string>): Promise<Server>;
 }
 
-/** A data folder of its own; `data` is made where a test needs it in a certain place. */
+/** A new data directory, or `data`, with the means to run the executable on it. */
 export function install(data = mkdtempSync(join(scratch, "data-"))): Installation {
   const environment = (env: Record<string, string>) => ({ PATH: process.env["PATH"], PODKEEP_DATA_DIR: data, ...env });
   const logs = mkdtempSync(join(scratch, "log-"));
@@ -121,7 +121,7 @@ export function install(data = mkdtempSync(join(scratch, "data-"))): Installatio
   return installation;
 }
 
-/** Has a process end with the run. */
+/** Kills a process at the end of the run. */
 export function track<Child extends Subprocess>(child: Child): Child {
   running.add(child);
   child.exited.finally(() => running.delete(child));

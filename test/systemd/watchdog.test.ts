@@ -1,4 +1,4 @@
-// What systemd hears from the server that it started.
+// Messages of the server to systemd.
 
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
@@ -21,7 +21,7 @@ afterEach(() => {
 test.each([
   ["a path", () => join(folder, "notify")],
   ["an abstract name", () => `@podkeep-test-${process.pid}`],
-])("with a socket under %s it hears that the server is ready, that it lives, and that it stops", async (_, name) => {
+])("with a socket at %s systemd gets ready, signs of life and stopping", async (_, name) => {
   const socket = listenForDatagrams(name());
   try {
     program = openProgram(undefined, { NOTIFY_SOCKET: name(), WATCHDOG_USEC: "100000" });
@@ -40,7 +40,7 @@ test.each([
   }
 });
 
-test("without a watchdog it hears nothing between ready and stopping", async () => {
+test("without a watchdog systemd gets only ready and stopping", async () => {
   const path = join(folder, "notify");
   const socket = listenForDatagrams(path);
   program = openProgram(undefined, { NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000", WATCHDOG_PID: "1" });
@@ -52,7 +52,7 @@ test("without a watchdog it hears nothing between ready and stopping", async () 
   socket.close();
 });
 
-test("a server whose database can't be read any more gives no sign of life", async () => {
+test("a server that can't read its database sends no sign of life", async () => {
   const path = join(folder, "notify");
   const socket = listenForDatagrams(path);
   program = openProgram(undefined, { NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000" });
@@ -62,7 +62,7 @@ test("a server whose database can't be read any more gives no sign of life", asy
   const sqlite = new Sqlite(join(program.data, "podkeep.db"));
   sqlite.run("alter table users rename to gone");
   sqlite.close();
-  await server.until("not told that all is well");
+  await server.until("no sign of life sent");
   while (socket.take() !== null);
   await Bun.sleep(200);
   expect(socket.take()).toBeNull();
@@ -70,7 +70,7 @@ test("a server whose database can't be read any more gives no sign of life", asy
   socket.close();
 });
 
-test("a socket that nobody listens on does not keep the server from serving", async () => {
+test("the server serves even if systemd's socket has no listener", async () => {
   program = openProgram(undefined, { NOTIFY_SOCKET: join(folder, "nobody"), WATCHDOG_USEC: "100000" });
   const server = await program.serve();
   expect((await fetch(`${server.address}/livez`)).status).toBe(200);

@@ -1,36 +1,35 @@
-// Request bodies: size, type and encoding, checked before the body is parsed.
+// Bodies of POST and PATCH: JSON in UTF-8.
 import type { MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import { createMiddleware } from "hono/factory";
 import { DomainError } from "../../errors.ts";
+import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** @param max_body bytes */
-export function requireJson(max_body: number): MiddlewareHandler<HttpEnv>[] {
-  const limit = bodyLimit({
-    maxSize: max_body,
-    onError: () => {
-      throw new DomainError("too_large", "Request body is too large");
-    },
-  });
-  return [limit, requireJsonType];
+/**
+ * Reads the body for the validator, which parses it. A body in another encoding would be stored with replacement
+ * characters in its URLs.
+ * @param max_body bytes
+ */
+export function requireJson(max_body: number): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const type = c.req.header("Content-Type") ?? "";
+    if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(type.trim())) {
+      throw new DomainError("invalid", "Wrong Content-Type", { details: ["Content-Type: must be application/json"] });
+    }
+    // The validator knows only this spelling.
+    c.req.raw.headers.set("Content-Type", "application/json");
+    const bytes = await readBody(c.req.raw, max_body);
+    // Hono keeps promises here, other than its type says.
+    c.req.bodyCache.text = Promise.resolve(decode(bytes)) as unknown as string;
+    await next();
+  };
 }
 
-// A body in another encoding would be stored with replacement characters in its URLs.
-const requireJsonType = createMiddleware<HttpEnv>(async (c, next) => {
-  const type = c.req.header("Content-Type") ?? "";
-  if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(type.trim())) {
-    throw new DomainError("invalid", "Wrong Content-Type", { details: ["Content-Type: must be application/json"] });
-  }
-  // The validator knows only this spelling.
-  c.req.raw.headers.set("Content-Type", "application/json");
+function decode(bytes: Uint8Array): string {
   try {
-    utf8.decode(await c.req.arrayBuffer());
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    return utf8.decode(bytes);
+  } catch {
     throw new DomainError("invalid", "Not UTF-8", { details: ["body: must be UTF-8"] });
   }
-  await next();
-});
+}

@@ -28,9 +28,6 @@ export function respondToError({ code, message, extras }: DomainError, c: Contex
   if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
   if (allow) c.header("Allow", allow.join(", "));
   if (code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, message));
-  const { body, bodyUsed } = c.req.raw;
-  // The rest of a body that was not read would keep the connection waiting, and with it a shutdown.
-  if (code === "too_large" || (body && !bodyUsed)) c.header("Connection", "close");
   const [status, published] = RESPONSES[code];
   const error: ErrorBody = {
     code: String(status),

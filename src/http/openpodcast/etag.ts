@@ -28,7 +28,6 @@ const etagOf = (c: Context<HttpEnv>, clock: number) => `"${clock.toString(36)}-$
 /** Names the response by the user's clock at which its body was read. */
 export function setETag(c: Context<HttpEnv>, clock: number): void {
   c.header("ETag", etagOf(c, clock));
-  c.header("Cache-Control", "private, no-cache");
 }
 
 function notModified(c: Context<HttpEnv>, clock: number): Response {

@@ -40,7 +40,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
   const { forwarded } = shared;
   const read = [requireToken(app, shared, false), conditional(app, forwarded)];
   const write = requireToken(app, shared, true);
-  const writeJson = [write, ...requireJson(max_body)];
+  const writeJson = [write, requireJson(max_body)];
 
   api.openapi(
     createRoute({

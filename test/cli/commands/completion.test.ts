@@ -1,4 +1,4 @@
-// Completion as it is in the shells themselves: each one runs the script that podkeep prints for it.
+// Completion in real shells, with the scripts that podkeep prints.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ function runShell(...command: string[]): string[] {
 
 const quote = (words: string[]) => words.map((word) => `'${word}'`).join(" ");
 
-/** For each shell, what completes these words, the last one unfinished; each suggestion's value alone. */
+/** For each shell, the values that complete these words, the last one unfinished. */
 const SHELLS: Record<string, (words: string[]) => string[]> = {
   bash: (words) =>
     runShell(
@@ -97,26 +97,26 @@ function testShell(shell: string): void {
     expect(complete("backup", "")).toEqual(["create", "help", "prune", "restore", "verify"]);
   });
 
-  test("users are completed with the names that there are", () => {
+  test("user names are completed", () => {
     expect(complete("token", "list", "")).toEqual(["alice", "bob"]);
     expect(complete("user", "delete", "b")).toEqual(["bob"]);
   });
 
-  test("the ids of tokens are completed", () => {
+  test("token ids are completed", () => {
     expect(complete("token", "revoke", "")).toEqual([token]);
   });
 
-  test("flags and their choices are completed, and a flag's value is no argument", () => {
+  test("flags and their choices are completed, and a flag's value is not an argument", () => {
     expect(complete("token", "issue", "--sc")).toEqual(["--scope"]);
     expect(complete("token", "issue", "--scope", "")).toEqual(["read", "write"]);
     expect(complete("token", "issue", "--scope", "read", "a")).toEqual(["alice"]);
   });
 
-  test("files are left to the shell", () => {
+  test("the shell completes files", () => {
     expect(complete("backup", "verify", "")).toEqual(["FILES"]);
   });
 
-  test("nothing is suggested, and nothing made, where there is no data", () => {
+  test("nothing is suggested or created without a database", () => {
     expect(complete("token", "list", "--data-dir", "/nonexistent", "")).toEqual([]);
   });
 }

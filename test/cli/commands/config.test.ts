@@ -1,4 +1,4 @@
-// `podkeep config`: what an operator learns about the settings.
+// `podkeep config`.
 import { afterEach, expect, test } from "bun:test";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
@@ -21,7 +21,7 @@ interface Row {
   source: string;
 }
 
-test("every setting is shown with its value and where that came from", async () => {
+test("every setting is shown with its value and its source", async () => {
   const { code, json } = await withVariables("PODKEEP_PORT=1", "PODKEEP_HOST=::").run([
     "config",
     "show",
@@ -37,18 +37,18 @@ test("every setting is shown with its value and where that came from", async () 
   expect(row("public_url")).toMatchObject({ value: null, source: "default" });
 });
 
-test("no password is shown, wherever in the address it stands", async () => {
+test("passwords in a database URL are masked", async () => {
   const address = "PODKEEP_DATABASE_URL=postgres://ann:hunter2@db.test/podkeep?password=hunter3";
   const { code, out } = await withVariables(address).run(["config", "show"]);
   expect([code, out]).toEqual([0, expect.stringContaining("postgres://ann:***@db.test/podkeep?***")]);
   expect(out).not.toContain("hunter");
 });
 
-test("settings in order pass the check", async () => {
+test("valid settings pass the check", async () => {
   expect((await withVariables().run(["config", "check"])).code).toBe(0);
 });
 
-test("a variable with a slip in its name is found and the right one told", async () => {
+test("a misspelled variable is reported with the right name", async () => {
   const { code, err } = await withVariables("PODKEEP_PUBLIC_URI=https://x.test", "podkeep_port=1").run([
     "config",
     "check",
@@ -58,7 +58,7 @@ test("a variable with a slip in its name is found and the right one told", async
   expect(err).toContain("podkeep_port is not a setting; did you mean PODKEEP_PORT?");
 });
 
-test("a name that resembles none gets no suggestion, and a file for what is no secret gets the plain name", async () => {
+test("an unknown variable gets no suggestion, a _FILE variable of a plain setting gets its name", async () => {
   const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_PORT_FILE=/run/port").run([
     "config",
     "check",
@@ -67,12 +67,12 @@ test("a name that resembles none gets no suggestion, and a file for what is no s
   expect(err).toContain("PODKEEP_PORT_FILE is not a setting: only secrets are read from files; set PODKEEP_PORT;");
 });
 
-test("the variables of the README and of install.sh pass the check: they are no settings, and none was meant", async () => {
+test("the variables of the README and of install.sh pass the check", async () => {
   const program = withVariables("PODKEEP=http://127.0.0.1:8042", "PODKEEP_BASE_URL=/tmp", "PODKEEP_BIN=/tmp");
   expect(await program.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
 });
 
-test("a wrong value and a wrong proxy address fail the check", async () => {
+test("wrong values fail the check", async () => {
   const wrong = await withVariables("PODKEEP_PORT=eighty").run(["config", "check", "--json"]);
   expect([wrong.code, wrong.json.error.code]).toEqual([3, "config"]);
   const proxy = await withVariables("PODKEEP_TRUSTED_PROXIES=caddy").run(["config", "check"]);

@@ -1,4 +1,4 @@
-// `podkeep doctor` on data that has something wrong with it.
+// `podkeep doctor` on damaged and wrong data.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,14 +23,14 @@ function change(...statements: string[]): void {
   sqlite.close();
 }
 
-/** What the doctor says about one thing, and the exit code. */
+/** One finding, and the exit code. */
 async function ask(about: string, ...args: string[]) {
   const { code, out } = await podkeep.run(["doctor", "--port", "1", ...args, "--json"]);
   const findings: Finding[] = JSON.parse(out);
   return { code, ...findings.find((finding) => finding.about === about) };
 }
 
-test("a server in order has no problem, and one look from outside leaves no token behind", async () => {
+test("a healthy server has no problems, and a check from outside leaves no token behind", async () => {
   const server = await podkeep.serve();
   const port = new URL(server.address).port;
   await podkeep.run(["backup", "create"]);
@@ -40,7 +40,7 @@ test("a server in order has no problem, and one look from outside leaves no toke
   await server.stop();
 });
 
-test("a database that can't be written now is no reason to say nothing: only what needs a token is left out", async () => {
+test("if no token can be issued, only the check that needs one is skipped", async () => {
   const server = await podkeep.serve();
   const sqlite = new Sqlite(file());
   sqlite.run("begin immediate");
@@ -50,18 +50,18 @@ test("a database that can't be written now is no reason to say nothing: only wha
   await server.stop();
 });
 
-test("each finding stands in a line of its own, with what to do about it below", async () => {
+test("each finding is a line, with its fix below", async () => {
   const { out } = await podkeep.run(["doctor", "--port", "1"]);
-  expect(out).toMatch(/^ok {6}data folder: .*\n/);
-  expect(out).toMatch(/^warning backups: There is none\n {8}-> Set PODKEEP_BACKUP_SCHEDULE/m);
+  expect(out).toMatch(/^ok {6}data directory: .*\n/);
+  expect(out).toMatch(/^warning backups: no backups\n {8}-> Set PODKEEP_BACKUP_SCHEDULE/m);
 });
 
-test("data that others can read is found", async () => {
+test("a data directory that others can read is reported", async () => {
   chmodSync(podkeep.data, 0o755);
-  expect(await ask("data folder")).toMatchObject({ state: "warning", advice: expect.stringContaining("chmod") });
+  expect(await ask("data directory")).toMatchObject({ state: "warning", advice: expect.stringContaining("chmod") });
 });
 
-test("a damaged database is found", async () => {
+test("a damaged database is reported", async () => {
   change("insert into tokens values ('t', 'nobody', '', 'read', 'h', 0, null, null, null)");
   expect(await ask("database")).toMatchObject({
     code: 1,
@@ -72,7 +72,7 @@ test("a damaged database is found", async () => {
   expect(await ask("database")).toMatchObject({ code: 1, state: "problem" });
 });
 
-test("damage in a database that is too large to be read at each start is found, among all the rest", async () => {
+test("damage in a large database is reported, and the other checks run", async () => {
   change("insert into deletions select id, 1, 1, 'SUCCESS', 0, hex(zeroblob(17 << 20)), 1, 1, 1, 1 from users");
   const sqlite = new Sqlite(file());
   const users = sqlite.query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'users'");
@@ -83,7 +83,7 @@ test("damage in a database that is too large to be read at each start is found, 
   expect(await ask("port")).toMatchObject({ state: "warning" });
 });
 
-test("a file that can't be used and a PostgreSQL that can't be reached are told apart, and no password is told", async () => {
+test("an unusable file and an unreachable PostgreSQL get their own advice, without the password", async () => {
   writeFileSync(file(), "rubbish");
   expect(await ask("database")).toMatchObject({ advice: expect.stringContaining("podkeep backup restore") });
   const address = "postgres://podkeep:correct-horse@127.0.0.1:1/podkeep";
@@ -93,36 +93,36 @@ test("a file that can't be used and a PostgreSQL that can't be reached are told 
   expect(out + err).not.toContain("correct-horse");
 });
 
-test("a migration that is pending is found, and not made", async () => {
+test("a pending migration is reported and not run", async () => {
   change("delete from podkeep_migration");
   const found = { code: 1, state: "problem", detail: expect.stringContaining("podkeep migrate") };
   expect(await ask("database")).toMatchObject(found);
   expect(await ask("database")).toMatchObject(found);
 });
 
-test("deletions that nobody carries out, and those that failed for good, are found", async () => {
+test("overdue and failed deletions are reported", async () => {
   change(
     "insert into deletions select id, 1, 1, 'PENDING', 0, null, 0, 1, 1, null from users",
     "insert into deletions select id, 2, 2, 'FAILURE', 0, 'no', 8, 1, 1, 1 from users",
   );
   const { out } = await podkeep.run(["doctor", "--port", "1"]);
-  expect(out).toContain("problem deletions: 1 are overdue");
+  expect(out).toContain("problem deletions: 1 overdue");
   expect(out).toContain("podkeep deletion show alice 2");
 });
 
-test("a folder without a database is told and none is made", async () => {
-  expect(await ask("data folder", "--data-dir", join(podkeep.folder, "none"))).toMatchObject({
+test("a missing data directory is reported and not created", async () => {
+  expect(await ask("data directory", "--data-dir", join(podkeep.folder, "none"))).toMatchObject({
     code: 0,
     state: "warning",
   });
   expect(await Bun.file(join(podkeep.folder, "none/podkeep.db")).exists()).toBe(false);
 });
 
-test("settings that are wrong are among the findings", async () => {
+test("wrong settings are reported", async () => {
   expect(await ask("settings", "--trusted-proxies", "caddy")).toMatchObject({ code: 1, state: "problem" });
 });
 
-test("a clock before the day of the build, or far behind the latest change, is found", () => {
+test("a clock before the day of the build, or far behind the latest change, is reported", () => {
   const built = Date.parse("2026-01-01");
   const day = 86_400_000;
   expect(checkClock(0, null, built).state).toBe("problem");

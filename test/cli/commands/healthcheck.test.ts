@@ -13,15 +13,15 @@ afterEach(() => program.close());
 
 const portOf = (address: string) => ["--port", new URL(address).port];
 
-test("healthcheck finds the server by its settings and ends with 0 while it can serve", async () => {
+test("healthcheck exits with 0 while the server is ready", async () => {
   const server = await program.serve();
   expect((await program.run(["healthcheck", ...portOf(server.address)])).code).toBe(0);
   await server.stop();
   const ran = await program.run(["healthcheck", ...portOf(server.address)]);
-  expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("does not answer") });
+  expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("does not respond") });
 });
 
-test("a server whose database was moved away lives but is not ready, and its log says why", async () => {
+test("a server whose database was moved is live but not ready, and its log says why", async () => {
   const server = await program.serve();
   renameSync(join(program.data, "podkeep.db"), join(program.data, "elsewhere.db"));
   expect((await fetch(`${server.address}/livez`)).status).toBe(200);
@@ -31,7 +31,7 @@ test("a server whose database was moved away lives but is not ready, and its log
   await server.stop();
 });
 
-test("metrics are on an address of their own", async () => {
+test("metrics have their own address", async () => {
   const server = await program.serve(["--metrics-listen", "127.0.0.1:0"]);
   const address = /metrics at ([^\s"]+)/.exec(await server.until("metrics at"))?.[1] ?? "";
   await fetch(`${server.address}/subscriptions`);
@@ -43,12 +43,15 @@ test("metrics are on an address of their own", async () => {
   await server.stop();
 });
 
-test.each(["9042", "127.0.0.1:", "127.0.0.1:99999", "::1:9042"])("%s is no address for metrics", async (address) => {
-  const ran = await program.run(["serve", "--port", "0", "--metrics-listen", address]);
-  expect(ran).toMatchObject({ code: 3, err: expect.stringContaining("--metrics-listen") });
-});
+test.each(["9042", "127.0.0.1:", "127.0.0.1:99999", "::1:9042"])(
+  "%s is refused as an address for metrics",
+  async (address) => {
+    const ran = await program.run(["serve", "--port", "0", "--metrics-listen", address]);
+    expect(ran).toMatchObject({ code: 3, err: expect.stringContaining("--metrics-listen") });
+  },
+);
 
-test("a log that can't be written does not keep the server from serving", async () => {
+test("the server serves even if its log can't be written", async () => {
   const free = Bun.serve({ port: 0, fetch: () => new Response() });
   const { port } = free;
   await free.stop(true);
@@ -66,7 +69,7 @@ test("a log that can't be written does not keep the server from serving", async 
   expect(await child.exited).toBe(0);
 });
 
-test("a client that goes away in the middle of its upload is no error of the server", async () => {
+test("an aborted upload is logged as 499, not as an error", async () => {
   const server = await program.serve();
   await program.run(["user", "create", "ann"]);
   const { token } = (await program.run(["token", "issue", "ann", "--json"])).json;

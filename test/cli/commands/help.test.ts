@@ -1,9 +1,11 @@
-// `podkeep help` and `podkeep --version`.
+// `podkeep help`, usage errors and `podkeep --version`.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Command } from "commander";
+import { createProgram } from "../../../cli/program.ts";
 import { version } from "../../../package.json";
 import { openProgram } from "../../support/program.ts";
 
-// Many processes on a small machine.
+// Many processes start.
 setDefaultTimeout(30_000);
 
 let podkeep: ReturnType<typeof openProgram>;
@@ -12,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => podkeep.close());
 
-test("a guide is printed as it is in docs/", async () => {
+test("guides are printed unchanged to a pipe", async () => {
   for (const [topic, file] of [
     ["sync", "api"],
     ["backups", "operators/backup"],
@@ -26,11 +28,13 @@ test("a guide is printed as it is in docs/", async () => {
   }
 });
 
-test("the settings are listed with their defaults", async () => {
-  expect((await podkeep.run(["help", "settings"])).out).toMatch(/^PODKEEP_PORT\t8042\tPort to listen on/m);
+test("settings are listed with their flags and defaults", async () => {
+  expect((await podkeep.run(["help", "settings"])).out).toMatch(
+    /^- PODKEEP_PORT, --port \(default: 8042\):\n {2}Port to listen on/m,
+  );
 });
 
-test("commands and subcommands have help", async () => {
+test("commands and their subcommands have help", async () => {
   expect((await podkeep.run(["help", "backup"])).out).toStartWith("Usage: podkeep backup");
   expect((await podkeep.run(["help", "backup", "create"])).out).toStartWith("Usage: podkeep backup create");
 });
@@ -40,14 +44,49 @@ test("help has help", async () => {
   expect([code, out]).toEqual([0, expect.stringMatching(/^Usage: podkeep help /)]);
 });
 
-test("an unknown topic is a usage error that lists the topics", async () => {
+test("an unknown help topic is a usage error that lists the topics", async () => {
   const { code, err } = await podkeep.run(["help", "cooking"]);
   expect([code, err]).toEqual([2, expect.stringContaining("backups")]);
   const inner = await podkeep.run(["help", "user", "cook"]);
   expect([inner.code, inner.err]).toEqual([2, expect.stringContaining("user has no command cook")]);
 });
 
-test("from source, the version says so", async () => {
+test.each([
+  [["user", "create"], "podkeep user create [options] <name>"],
+  [["user", "list", "--bogus"], "podkeep user list [options]"],
+  [["token", "issue", "ann", "--scope", "all"], "podkeep token issue [options] <user>"],
+  [["nonsense"], "podkeep [options] [command]"],
+])("podkeep %p is a usage error that prints the command's usage line", async (args, usage) => {
+  const { code, err } = await podkeep.run(args);
+  expect([code, err.trim().split("\n").at(-1)]).toEqual([2, `Usage: ${usage}`]);
+});
+
+/** The help of a command and of its subcommands, as printed at 80 columns. */
+function helpOf(command: Command): string[] {
+  const parts: string[] = [];
+  command.configureOutput({ writeOut: (part) => parts.push(part), getOutHelpWidth: () => 80 }).outputHelp();
+  return [parts.join(""), ...command.commands.flatMap(helpOf)];
+}
+
+test("the help of every command fits into 80 columns", () => {
+  const pages = helpOf(createProgram(false, {}));
+  expect(pages.length).toBeGreaterThan(25);
+  for (const page of pages) expect(tooWide(page)).toEqual([]);
+});
+
+const tooWide = (text: string) => text.split("\n").filter((line) => Bun.stringWidth(line) > 80);
+
+test.each(["settings", "sync", "install", "backups"])(
+  "the guide %s fits into 80 columns, except code",
+  async (guide) => {
+    const { shown } = await podkeep.spawnOnTerminal(["help", guide], {}, 80).ended();
+    const text = shown.replaceAll("\r", "").replace(/^```[\s\S]*?^```$/gm, "");
+    expect(text.length).toBeGreaterThan(1000);
+    expect(tooWide(text)).toEqual([]);
+  },
+);
+
+test("the version says if the program runs from source", async () => {
   expect((await podkeep.run(["--version"])).out).toBe(`${version} (from source)\n`);
   expect((await podkeep.run(["--version", "--json"])).json).toEqual({ version });
 });

@@ -1,11 +1,11 @@
-// What admins get from the server's start and end.
+// `podkeep serve`: start and shutdown.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
-// Many processes on a small machine.
+// Many processes start.
 setDefaultTimeout(30_000);
 
 let program: ReturnType<typeof openProgram>;
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => program.close());
 
-test("commands work while the server runs, and it ends with the log written into the database", async () => {
+test("commands work while the server runs, and it closes the database at its end", async () => {
   const server = await program.serve();
   await program.run(["user", "create", "alice"]);
   const { token, id } = (await program.run(["token", "issue", "alice", "--json"])).json;
@@ -26,7 +26,7 @@ test("commands work while the server runs, and it ends with the log written into
   expect(existsSync(join(program.data, "podkeep.db-wal"))).toBe(false);
 });
 
-test("a body far over the limit gets an answer that clients can read, and does not hold up the end", async () => {
+test("a body far over the limit gets a 413 and does not delay the shutdown", async () => {
   const server = await program.serve(["--max-body", "1024", "--drain-timeout", "1h"]);
   await program.run(["user", "create", "alice"]);
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
@@ -41,7 +41,7 @@ test("a body far over the limit gets an answer that clients can read, and does n
   expect(await server.stop()).toBe(0);
 });
 
-test("a port that is taken ends it with exit code 1, so that systemd tries again, and no folder is made", async () => {
+test("a taken port is exit code 1, so that systemd tries again, and no directory is created", async () => {
   const server = await program.serve();
   const other = join(program.folder, "other");
   const ran = await program.run(["serve", "--port", new URL(server.address).port, "--data-dir", other]);
@@ -51,14 +51,14 @@ test("a port that is taken ends it with exit code 1, so that systemd tries again
   await server.stop();
 });
 
-test("a wrong proxy address ends it with exit code 3 under the name that it was given, and no folder is made", async () => {
+test("a wrong setting is exit code 3 and named as given, and no directory is created", async () => {
   const ran = await program.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
   const err = expect.stringContaining('--trusted-proxies="10.0.0.1, caddy" contains caddy, which is not an IP address');
   expect(ran).toMatchObject({ code: 3, err });
   expect(existsSync(program.data)).toBe(false);
 });
 
-test("a file that is not ours ends it with exit code 3 and stays as it was", async () => {
+test("a file of another program is exit code 3 and stays unchanged", async () => {
   mkdirSync(program.data);
   const file = join(program.data, "podkeep.db");
   writeFileSync(file, "not a database, but somebody's text");
@@ -67,7 +67,7 @@ test("a file that is not ours ends it with exit code 3 and stays as it was", asy
   expect(readFileSync(file, "utf8")).toBe("not a database, but somebody's text");
 });
 
-/** A POST of one feed whose body is sent up to the middle; `finish` sends the rest and gives the answer's status. */
+/** A POST with half of its body sent. @returns sends the rest and returns the status */
 async function halfPost(address: string, token: string) {
   const { promise: rest, resolve: finish } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -88,7 +88,7 @@ async function halfPost(address: string, token: string) {
   };
 }
 
-test("a request under way at SIGTERM is finished before the end", async () => {
+test("a running request is finished after SIGTERM", async () => {
   const server = await program.serve(["--drain-timeout", "1h"]);
   await program.run(["user", "create", "alice"]);
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
@@ -111,7 +111,7 @@ test("a second signal ends the server at once", async () => {
   expect(await server.child.exited).toBe(130);
 });
 
-test("a failed deletion is retried by a command and carried out by the running server", async () => {
+test("podkeep deletion retry lets the running server carry a failed deletion out", async () => {
   const server = await program.serve(["--deletion-attempts", "1", "--deletion-poll", "20ms"]);
   await program.run(["user", "create", "alice"]);
   const opml = '<opml><body><outline xmlUrl="https://a.example/feed" text="A"/></body></opml>';
@@ -139,18 +139,15 @@ test("a failed deletion is retried by a command and carried out by the running s
   await server.stop();
 });
 
-test.each(["192.0.2.1", "name.invalid"])(
-  "the address %s, which may come later, ends it with exit code 1",
-  async (host) => {
-    const ran = await program.run(["serve", "--port", "0", "--host", host]);
-    expect(ran).toMatchObject({
-      code: 1,
-      err: expect.stringContaining(`${host}: this machine doesn't have that address`),
-    });
-  },
-);
+test.each(["192.0.2.1", "name.invalid"])("the address %s, which may appear later, is exit code 1", async (host) => {
+  const ran = await program.run(["serve", "--port", "0", "--host", host]);
+  expect(ran).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`${host}: this machine doesn't have that address`),
+  });
+});
 
-test("a file where the data folder should be ends it with exit code 1", async () => {
+test("a file in place of the data directory is exit code 1", async () => {
   writeFileSync(program.data, "");
   const ran = await program.run(["serve", "--port", "0"]);
   expect(ran.code).toBe(1);
@@ -160,7 +157,7 @@ test("a file where the data folder should be ends it with exit code 1", async ()
   expect(list.err).toContain("can't be used");
 });
 
-test("a damaged database, and one of a newer program, end it with exit code 3 and a reason", async () => {
+test("a damaged database, and one of a newer podkeep, are exit code 3 with a reason", async () => {
   await program.run(["user", "create", "alice"]);
   const file = join(program.data, "podkeep.db");
   const whole = readFileSync(file);
@@ -179,9 +176,9 @@ test("a damaged database, and one of a newer program, end it with exit code 3 an
 });
 
 test.each<[string, string[], (folder: string) => Record<string, string>]>([
-  ["in a folder with a space", ["--data-dir", "my data"], () => ({})],
-  ["in systemd's folder", [], (folder) => ({ PODKEEP_DATA_DIR: "", STATE_DIRECTORY: join(folder, "state") })],
-])("the commands that the first start shows work as pasted: %s", async (_case, args, env) => {
+  ["in a directory with a space", ["--data-dir", "my data"], () => ({})],
+  ["in systemd's state directory", [], (folder) => ({ PODKEEP_DATA_DIR: "", STATE_DIRECTORY: join(folder, "state") })],
+])("the commands shown at the first start work if pasted: %s", async (_case, args, env) => {
   const other = openProgram(SOURCE, env(program.folder));
   const server = await other.serve(args);
   const commands = /first token: (.*)"\}/.exec(await server.until("token issue me"))?.[1] ?? "";

@@ -1,11 +1,11 @@
-// What `podkeep service` says before it does anything, and how it refuses.
+// `podkeep service`: dry runs and errors.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openProgram } from "../../support/program.ts";
 
-// systemd starts the executable, so there is nothing to be told without one.
+// A service needs the compiled executable.
 const folder = mkdtempSync(join(tmpdir(), "podkeep-service-"));
 const executable = join(folder, "podkeep");
 let program: ReturnType<typeof openProgram>;
@@ -26,7 +26,7 @@ const install = async (...args: string[]) =>
 // biome-ignore lint/suspicious/noExplicitAny: steps of several shapes
 const written = (steps: any[], name: string): string => steps.find((step) => step.write?.endsWith(name))?.text;
 
-test("a dry run tells files and commands, and does none of it", async () => {
+test("a dry run shows files and commands, and changes nothing", async () => {
   const { dry_run, steps } = await install();
   expect(dry_run).toBe(true);
   expect(steps.map((step: { run?: string[]; write?: string }) => step.run?.join(" ") ?? step.write)).toEqual([
@@ -40,7 +40,7 @@ test("a dry run tells files and commands, and does none of it", async () => {
   expect(existsSync(join(program.folder, ".config"))).toBe(false);
 });
 
-test("the unit waits for the server, watches it, and leaves its compiler on", async () => {
+test("the unit waits for the server, watches it, and keeps its JIT compiler enabled", async () => {
   const unit = written((await install()).steps, "podkeep.service");
   expect(unit).toContain("Type=notify\n");
   expect(unit).toContain("WatchdogSec=");
@@ -49,14 +49,14 @@ test("the unit waits for the server, watches it, and leaves its compiler on", as
   expect(unit).not.toMatch(/MemoryDenyWriteExecute|LimitAS/);
 });
 
-test("flags become the service's settings, quoted so that systemd reads them to the letter", async () => {
+test("flags become the service's settings, quoted for systemd", async () => {
   const { steps } = await install("--public-url", "https://a.example/$x", "--host", "0.0.0.0");
   expect(written(steps, "podkeep.env")).toContain(
     'PODKEEP_HOST="0.0.0.0"\nPODKEEP_PUBLIC_URL="https://a.example/\\$x"\n',
   );
 });
 
-test("a folder is meant from where the command runs, though the service runs elsewhere", async () => {
+test("relative paths are resolved where the command runs", async () => {
   const { steps } = await install("--data-dir", "data", "--backup-dir", "../copies");
   expect(written(steps, "podkeep.env")).toContain(`PODKEEP_DATA_DIR="${join(program.folder, "data")}"\n`);
   expect(written(steps, "podkeep.env")).toContain(`PODKEEP_BACKUP_DIR="${join(program.folder, "../copies")}"\n`);
@@ -66,20 +66,20 @@ test.each([
   [["service", "install", "--user", "--port", "high"], 3, "--port"],
   [["service", "install", "--data-dir", "/srv/podkeep"], 2, "/var/lib/podkeep"],
   [["service", "install"], 3, "/usr/local/bin/podkeep"],
-  [["service", "uninstall", "--user"], 4, "no service"],
-])("podkeep %p is refused with exit code %d", async (args, code, reason) => {
+  [["service", "uninstall", "--user"], 4, "No service"],
+])("podkeep %p fails with exit code %d", async (args, code, reason) => {
   expect(await program.run([...args, "--dry-run"])).toMatchObject({ code, err: expect.stringContaining(reason) });
 });
 
-test("from the source it says to build the executable first", async () => {
+test("running from source, it says to build the executable", async () => {
   const source = openProgram();
   const ran = await source.run(["service", "install", "--user"]);
   source.close();
   expect(ran).toMatchObject({ code: 3, err: expect.stringContaining("npm run build") });
 });
 
-test("status ends with an error where no service runs", async () => {
+test("status is an error if no service runs", async () => {
   const ran = await program.run(["service", "status", "--user"]);
   expect([1, 4]).toContain(ran.code);
-  expect(ran.err).toMatch(/systemd does not run this machine|not installed/);
+  expect(ran.err).toMatch(/does not run systemd|not installed/);
 });

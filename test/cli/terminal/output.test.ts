@@ -1,8 +1,8 @@
-// What admins see on a terminal.
+// Output on a terminal.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { openProgram } from "../../support/program.ts";
 
-// Many processes on a small machine.
+// Many processes start.
 setDefaultTimeout(30_000);
 
 let program: ReturnType<typeof openProgram>;
@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => program.close());
 
-test("a list is a table with a bold head, and without colour under NO_COLOR", async () => {
+test("a list is a table with a bold head; NO_COLOR removes the style", async () => {
   const { shown } = await program.spawnOnTerminal(["user", "list"]).ended();
   expect(shown).toContain("\x1b[1mNAME\x1b[22m");
   const plain = await program.spawnOnTerminal(["user", "list"], { NO_COLOR: "1" }).ended();
@@ -28,7 +28,7 @@ test("the columns of a table are aligned, wide characters included", async () =>
   expect([lines.length, new Set(columns).size]).toEqual([3, 1]);
 });
 
-test("what destroys asks first, and does it for yes alone", async () => {
+test("deleting asks first and needs a yes", async () => {
   const refused = program.spawnOnTerminal(["user", "delete", "alice"]);
   await refused.screen(/y\/N/);
   refused.type("n\n");
@@ -41,7 +41,7 @@ test("what destroys asks first, and does it for yes alone", async () => {
   expect((await program.run(["user", "list", "--json"])).json).toHaveLength(0);
 });
 
-test("the server goes on, and ends, while its terminal is stopped with Ctrl-S", async () => {
+test("a terminal stopped with Ctrl-S blocks neither requests nor the shutdown", async () => {
   const server = program.spawnOnTerminal(["serve", "--port", "0"]);
   const address = (await server.screen(/http:\/\/[\d.:]+/))[0];
   server.type("\x13");

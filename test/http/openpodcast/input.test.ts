@@ -205,7 +205,7 @@ describe("a path is refused", () => {
   }
 
   const unknown = ["/v1", "/v1/", "/v2/subscriptions", "/v1/v1/subscriptions", "/SUBSCRIPTIONS"];
-  for (const path of [...unknown, "/subscriptions/", "//subscriptions", "/subscriptions/a/b", "/deletions"]) {
+  for (const path of [...unknown, "/subscriptions/a/b", "/deletions"]) {
     test(`that nobody knows: ${path}`, async () => {
       for (const method of ["GET", "POST", "OPTIONS", "PURGE"]) {
         const { status, body } = await user.request(method, path);
@@ -237,8 +237,8 @@ describe("a path is refused", () => {
 
 describe("a query is refused", () => {
   const NO_PAGE = "Not a positive integer";
-  const NO_DATE = "Not an RFC 3339 date-time with Z or an offset";
-  const numbers = ["0", "-1", "1.5", "1e2", "x", "", "%20", "+1", "01", "0x10", "NaN", "null", "٣"];
+  const NO_DATE = "Not an RFC 3339 date-time";
+  const numbers = ["0", "-1", "1.5", "1.", "0.0", "1e2", "x", "%20", "+1", "01", "0x10", "NaN", "null", "٣"];
   for (const name of ["page", "per_page"]) {
     for (const value of numbers) {
       test(`${name}=${value}`, async () => {
@@ -251,7 +251,7 @@ describe("a query is refused", () => {
 
   const dates = [
     ["x", "2026", "2026-01-01", "1767225600", "1767225600000", "null", "%00"],
-    ["2026-01-01T00:00:00", "2026-01-01T00:00Z", "2026-01-01%2000:00:00Z", "20260101T000000Z", "26-01-01T00:00:00Z"],
+    ["2026-01-01T00", "2026-01-01T00:00.5Z", "2026-01-01%2000:00:00Z", "20260101T000000Z", "26-01-01T00:00:00Z"],
     ["2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-13-01T00:00:00Z"],
     ["2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-32T00:00:00Z", "2026-01-01T24:00:00Z"],
     ["2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00,5Z"],
@@ -264,7 +264,7 @@ describe("a query is refused", () => {
     });
   }
 
-  for (const cursor of ["", "x", "%00", "MTIz", Buffer.from(`-1/${guidOf(1)}`).toString("base64url")]) {
+  for (const cursor of ["x", "%00", "MTIz", Buffer.from(`-1/${guidOf(1)}`).toString("base64url")]) {
     test(`cursor=${cursor}`, async () => {
       const answer = await user.request("GET", `/subscriptions?cursor=${cursor}`);
       expect(answer).toMatchObject(invalid("cursor: Not a cursor of this server"));

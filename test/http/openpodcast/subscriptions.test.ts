@@ -244,6 +244,33 @@ describe("GET /subscriptions", () => {
   });
 });
 
+describe("parameters as generated clients write them", () => {
+  test("whole numbers may have a fraction of zeros", async () => {
+    for (const n of [1, 2, 3]) await user.add(`https://${n}.example/`, guidOf(n));
+    const { body } = await user.request("GET", "/subscriptions?page=2.0&per_page=2.00");
+    expect(body).toMatchObject({ page: 2, per_page: 2, subscriptions: [{ guid: guidOf(3) }] });
+    await user.remove(guidOf(1));
+    expect((await user.request("GET", "/deletions/1.0")).body).toMatchObject({ deletion_id: 1 });
+  });
+
+  test("an empty parameter is none", async () => {
+    await user.add(FEED);
+    const expected = (await user.request("GET", "/subscriptions")).body;
+    for (const query of ["since=", "page=", "per_page=", "cursor=", "since=&page=&per_page=&cursor="]) {
+      expect(await user.request("GET", `/subscriptions?${query}`)).toMatchObject({ status: 200, body: expected });
+    }
+  });
+
+  test("since may lack seconds, and without an offset it is in UTC", async () => {
+    await user.add("https://a.example/");
+    server.clock.advance(60_000);
+    await user.add("https://b.example/");
+    const totalSince = async (since: string) => (await user.request("GET", `/subscriptions?since=${since}`)).body.total;
+    for (const since of ["2026-01-01T00:00:30", "2026-01-01T00:00:59.999999"]) expect(await totalSince(since)).toBe(1);
+    for (const since of ["2026-01-01T00:01Z", "2026-01-01T00:01"]) expect(await totalSince(since)).toBe(0);
+  });
+});
+
 test("the routes answer at / and at /v1", async () => {
   await user.request("POST", "/v1/subscriptions", { subscriptions: [{ feed_url: FEED }] });
   for (const path of ["/subscriptions", `/subscriptions/${COMPUTED}`]) {

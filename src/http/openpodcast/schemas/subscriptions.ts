@@ -41,20 +41,26 @@ const cursor = z.string().transform((text, context): Position => {
 const since = z
   .string()
   .transform((text, context) => {
-    const timestamp = text === "" ? null : parseDateTime(text);
-    if (timestamp !== null || text === "") return timestamp;
-    context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time with Z or an offset" });
+    const timestamp = parseDateTime(text);
+    if (timestamp !== null) return timestamp;
+    context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time" });
     return z.NEVER;
   })
   .meta({ format: "date-time", description: "Only what changed later than this", example: TIMESTAMP });
 
+/** A query parameter; an empty one is none. */
+const parameter = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((text) => (text === "" ? undefined : text), schema.optional());
+
 export const SubscriptionQuery = z.object({
-  since: since.optional(),
-  page: positive.optional().meta({ type: "integer", minimum: 1, description: "From 1; default 1" }),
-  per_page: positive
-    .optional()
-    .meta({ type: "integer", minimum: 1, description: "Default 50; a larger one than the server's limit is cut" }),
-  cursor: cursor.optional().meta({ description: "Opaque; comes with `next`" }),
+  since: parameter(since),
+  page: parameter(positive).meta({ type: "integer", minimum: 1, description: "From 1; default 1" }),
+  per_page: parameter(positive).meta({
+    type: "integer",
+    minimum: 1,
+    description: "Default 50; a larger one than the server's limit is cut",
+  }),
+  cursor: parameter(cursor).meta({ description: "Opaque; comes with `next`" }),
 });
 
 export type SubscriptionQuery = z.infer<typeof SubscriptionQuery>;

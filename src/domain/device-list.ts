@@ -1,0 +1,163 @@
+// The feed list of one device: what it is told of the user's subscriptions, and what its uploads mean.
+import { includesOwn, type SyncPosition } from "./sync-window.ts";
+
+/** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
+export interface Listing {
+  /** Hash of the feed key: the same for all spellings of one URL. */
+  feed: string;
+  /** The spelling for devices without their own. */
+  feed_url: string;
+  /** `left`: the subscription moved to another URL or was merged into another one. */
+  state: "subscribed" | "unsubscribed" | "left";
+  /** When it got into this state, in milliseconds; a subscription counts all its changes that devices can see. */
+  changed: number;
+}
+
+/** What a client last said of a feed. */
+export interface Claim {
+  feed: string;
+  /** Its own spelling. */
+  feed_url: string;
+  /** Another spelling that it was told, or said before: it may hold both. */
+  replaced: string | null;
+  /** Null when it said nothing: it was told of the feed in a spelling that the subscription has replaced. */
+  subscribed: boolean | null;
+  /** The timestamp of the change that it made by saying so, in milliseconds; 0 when it changed nothing. */
+  decided: number;
+  /** When the client's upload left it with something else than the server; it is told again. Milliseconds or 0. */
+  told_again: number;
+}
+
+/** One feed of an upload. */
+export interface Statement {
+  feed: string;
+  feed_url: string;
+  subscribed: boolean;
+}
+
+/** By feed. */
+export type Claims = ReadonlyMap<string, Claim>;
+
+const isListed = (listing: Listing | undefined) => listing?.state === "subscribed";
+
+/**
+ * Selects what a GET tells a client, each feed in the client's own spelling.
+ * @param listings at least those that changed after `start` or are told again after it, and everything that the client
+ *   said "subscribed" of when `since` is 0
+ * @param quiet whether the client takes its own changes for somebody else's
+ */
+export function changesFor(
+  { since, start }: SyncPosition,
+  listings: Iterable<Listing>,
+  claims: Claims,
+  quiet: boolean,
+): { add: string[]; remove: string[] } {
+  const add: string[] = [];
+  const remove: string[] = [];
+  for (const listing of listings) {
+    const claim = claims.get(listing.feed);
+    const again = claim !== undefined && claim.told_again > start;
+    const own = quiet && !includesOwn(start) && claim?.decided === listing.changed;
+    if (!again && (own || listing.changed <= start)) continue;
+    const feed_url = claim?.feed_url ?? listing.feed_url;
+    if (isListed(listing)) add.push(feed_url);
+    // A device that starts from nothing has nothing to remove but what it brings along.
+    else if (since !== 0 || claim?.subscribed) remove.push(feed_url);
+    if (!again || claim.replaced === null) continue;
+    // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
+    if (quiet || withoutScheme(claim.replaced) !== withoutScheme(claim.feed_url)) remove.push(claim.replaced);
+  }
+  return { add, remove };
+}
+
+const withoutScheme = (feed_url: string) => feed_url.replace(/^https?:/i, "");
+
+/** What the server knows when an upload arrives. */
+interface Known {
+  listings: ReadonlyMap<string, Listing>;
+  claims: Claims;
+  /** The client's last GET; null when there was none. */
+  last: SyncPosition | null;
+  /** Identifies the subscription that a feed leads to. */
+  leadsTo(feed: string): number | undefined;
+}
+
+/**
+ * What a statement means:
+ * - `change`: the user's decision
+ * - `repeat`: the client says again what it said before, and was not told before its last GET that it is otherwise now:
+ *   a retry, an upload sent twice, a full sync
+ * - `agree`: it is so already
+ * - `ignore`: it removes what the device has under another URL, or what is nowhere
+ */
+type Verdict = "change" | "repeat" | "agree" | "ignore";
+
+interface Judged extends Statement {
+  verdict: Verdict;
+}
+
+/** Decides what each statement of an upload means. What is added and removed under two URLs is added. */
+export function judge(statements: readonly Statement[], known: Known): Judged[] {
+  const added = new Set<number | string>();
+  for (const { feed, subscribed } of statements) if (subscribed) added.add(feed).add(known.leadsTo(feed) ?? feed);
+  return statements.map((statement) => {
+    if (statement.subscribed) return { ...statement, verdict: judgeOne(statement, known) };
+    if (added.has(statement.feed)) return { ...statement, verdict: "ignore" };
+    const contradicted = added.has(known.leadsTo(statement.feed) ?? statement.feed);
+    return { ...statement, verdict: contradicted ? "repeat" : judgeOne(statement, known) };
+  });
+}
+
+function judgeOne({ feed, feed_url, subscribed }: Statement, { listings, claims, last }: Known): Verdict {
+  const listing = listings.get(feed);
+  const claim = claims.get(feed);
+  if (!subscribed) {
+    // gPodder posts back the removals that it was told of, those of URLs that a subscription left too.
+    if (!listing || listing.state === "left") return "ignore";
+    if (claim?.replaced === feed_url) return "ignore";
+  }
+  if (isListed(listing) === subscribed) return "agree";
+  const reversed = listing !== undefined && claim?.subscribed === subscribed;
+  return reversed && listing.changed > (last?.start ?? 0) ? "repeat" : "change";
+}
+
+/**
+ * What the client has said of a feed after an upload; nothing new when the verdict is `ignore`.
+ * @param before the listing as the upload found it
+ * @param after the listing as the upload left it
+ * @param stamp draws a timestamp
+ */
+export function claimAfter(
+  { feed, feed_url, subscribed, verdict }: Judged,
+  claim: Claim | undefined,
+  before: Listing | undefined,
+  after: Listing | undefined,
+  stamp: () => number,
+): Claim {
+  const told = claim?.feed_url ?? before?.feed_url ?? feed_url;
+  const replaces = subscribed && told !== feed_url;
+  const agrees = isListed(after) === subscribed && verdict !== "repeat";
+  const decides = agrees && verdict === "change" && after !== undefined;
+  return {
+    feed,
+    // A device that removes a feed under another spelling may still have it under the one that it was told.
+    feed_url: subscribed ? feed_url : told,
+    replaced: replaces ? told : (claim?.replaced ?? null),
+    subscribed,
+    decided: decides ? after.changed : (claim?.decided ?? 0),
+    told_again: agrees && told === feed_url ? (claim?.told_again ?? 0) : stamp(),
+  };
+}
+
+/**
+ * What a whole list means as an upload: feeds are removed only if this client said "subscribed" of them. To be told of
+ * a feed is not to have accepted it, so a new device can't empty the account.
+ */
+export function statementsOf(list: readonly Omit<Statement, "subscribed">[], claims: Claims): Statement[] {
+  const present = new Set(list.map(({ feed }) => feed));
+  const dropped = [...claims.values()].filter((claim) => claim.subscribed && !present.has(claim.feed));
+  return [
+    ...list.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: true })),
+    ...dropped.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: false })),
+  ];
+}

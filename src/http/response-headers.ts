@@ -1,0 +1,30 @@
+// Headers that every response has.
+import type { Context, MiddlewareHandler } from "hono";
+import { discardBody } from "./body.ts";
+import type { HttpEnv } from "./env.ts";
+
+const REQUEST_ID = /^[\w\-=]{1,255}$/;
+
+/** Browsers keep some responses for good unless they say otherwise, errors such as 410 too. */
+const DEFAULTS = { "Cache-Control": "private, no-cache", Vary: "Authorization" };
+
+/** Gives the request an id, the client's own if it is one, and completes the response's headers. */
+export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  const sent = c.req.header("X-Request-Id");
+  const id = sent !== undefined && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
+  c.set("requestId", id);
+  await next();
+  if (c.req.raw.method === "HEAD") await setLength(c);
+  if (c.res.status >= 400) await discardBody(c.req.raw, c.res);
+  // Not by c.header(), which would build the response a second time.
+  const { headers } = c.res;
+  headers.set("X-Request-Id", id);
+  for (const name in DEFAULTS) {
+    if (!headers.has(name)) headers.set(name, DEFAULTS[name as keyof typeof DEFAULTS]);
+  }
+};
+
+// Hono drops the body of a response to HEAD, and Bun then says that its length is 0 (RFC 9110 section 8.6).
+async function setLength(c: Context<HttpEnv>): Promise<void> {
+  if (c.res.body) c.res.headers.set("Content-Length", String((await c.res.clone().arrayBuffer()).byteLength));
+}

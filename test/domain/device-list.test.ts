@@ -1,0 +1,132 @@
+// The sync rules of today's apps, on a server in memory with simulated apps.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Claim, changesFor, type Listing } from "../../src/domain/device-list.ts";
+import { openWindow, startUnknown } from "../../src/domain/sync-window.ts";
+import { RULES, type Rules } from "./device-sync.ts";
+import { play, type World, world } from "./device-world.ts";
+
+const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 500);
+
+const explore = (rules: Rules, parameters: fc.Parameters<[World]>) =>
+  fc.check(
+    fc.property(world, (one) => play(one, rules)),
+    parameters,
+  );
+
+test("every app ends with the server's list and no change is lost", () => {
+  const { failed, errorInstance, counterexample } = explore(RULES, { numRuns: RUNS });
+  if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+});
+
+test("a GET answers the second that it closes, and the next change falls into a later one", () => {
+  const first = openWindow(null, 0, 5_123);
+  expect(first).toEqual({ since: 0, start: 0, given: 5, clock: 5_999 });
+  expect(openWindow(first, 5, first.clock)).toEqual({ since: 5, start: 5_999, given: 5, clock: 5_999 });
+});
+
+test("without a known client, a GET starts at its `since`, inclusive", () => {
+  expect([0, 5, 200].map((since) => startUnknown(since))).toEqual([0, 4_999, 199_999]);
+  expect([0, 5, 200].map((since) => startUnknown(since, 120))).toEqual([0, 0, 79_999]);
+});
+
+test("a GET answers a later second than its `since` when there is something before it to tell", () => {
+  const ahead = openWindow({ since: 3, start: 2_999, given: 5 }, 8, 8_123);
+  expect(ahead).toEqual({ since: 8, start: 5_999, given: 9, clock: 9_999 });
+});
+
+test("a device that starts is told to remove only what it said it has", () => {
+  const listing = (feed: string): Listing => ({ feed, feed_url: `http://${feed}`, state: "unsubscribed", changed: 5 });
+  const claim = { feed_url: "https://a/", replaced: null, subscribed: true, decided: 1, told_again: 0 };
+  const told = changesFor(
+    { since: 0, start: 0, given: 9 },
+    [listing("a"), listing("b")],
+    new Map([["a", { feed: "a", ...claim }]]),
+    false,
+  );
+  expect(told).toEqual({ add: [], remove: ["https://a/"] });
+});
+
+/** Each rule, broken once: the simulation has to notice. */
+const broken: Record<string, Partial<Rules>> = {
+  "a GET leaves its second open": {
+    openWindow: (last, since, clock) => ({ ...RULES.openWindow(last, since, clock), clock }),
+  },
+  "a GET that is repeated starts where its first response ended": {
+    openWindow: (last, since, clock) => RULES.openWindow(last && { ...last, since: -1 }, since, clock),
+  },
+  "a GET starts at a `since` that is later than what was given": {
+    openWindow: (last, since, clock) =>
+      RULES.openWindow(last && { ...last, given: Math.max(last.given, since) }, since, clock),
+  },
+  "a restored device starts where it was before": {
+    openWindow: (last, since, clock) =>
+      RULES.openWindow(last, last && since !== 0 && since !== last.since ? Math.max(since, last.given) : since, clock),
+  },
+  "a client is not known": { openWindow: (_, since, clock) => RULES.openWindow(null, since && 0, clock) },
+  "feeds are told in the server's spelling": {
+    changesFor: (position, listings, claims, quiet) => {
+      const texts = new Map([...listings].map(({ feed, feed_url }) => [feed, feed_url]));
+      const plain = [...claims].map(([feed, claim]): [string, Claim] => [
+        feed,
+        { ...claim, feed_url: texts.get(feed) ?? claim.feed_url },
+      ]);
+      return RULES.changesFor(position, listings, new Map(plain), quiet);
+    },
+  },
+  "a replaced spelling stays": {
+    claimAfter: (...given) => ({ ...RULES.claimAfter(...given), replaced: null }),
+  },
+  "a subscription's new spelling is told to clients that have the old one": { keepsSpelling: false },
+  "quiet apps are told their own changes": {
+    changesFor: (position, listings, claims) => RULES.changesFor(position, listings, claims, false),
+  },
+  "no app is told its own changes": {
+    changesFor: (position, listings, claims) => RULES.changesFor(position, listings, claims, true),
+  },
+  "who repeats itself decides again": {
+    judge: (...given) =>
+      RULES.judge(...given).map((one) => (one.verdict === "repeat" ? { ...one, verdict: "change" } : one)),
+  },
+  "who repeats itself is not told again": {
+    claimAfter: (...given) => ({ ...RULES.claimAfter(...given), told_again: 0 }),
+  },
+  "who repeats itself never decides": {
+    judge: (statements, known) =>
+      RULES.judge(statements, { ...known, last: known.last && { ...known.last, start: 0 } }),
+  },
+  "a POST changes what is so already": {
+    judge: (...given) => RULES.judge(...given).map((one) => ({ ...one, verdict: "repeat" })),
+  },
+  "URLs that a subscription left are not told": { tellsLeft: false },
+  "a device that starts is told all that is not subscribed": {
+    changesFor: (position, listings, claims, quiet) =>
+      RULES.changesFor({ ...position, since: 1 }, listings, claims, quiet),
+  },
+  "a removal of a URL that the subscription left unsubscribes": {
+    judge: (statements, known) =>
+      RULES.judge(statements, {
+        ...known,
+        listings: new Map(
+          [...known.listings].map(([feed, one]) => [
+            feed,
+            one.state === "left" ? { ...one, state: "subscribed" } : one,
+          ]),
+        ),
+      }),
+  },
+  "a removal of a replaced spelling unsubscribes": {
+    judge: (statements, known) =>
+      RULES.judge(statements, {
+        ...known,
+        claims: new Map([...known.claims].map(([feed, claim]) => [feed, { ...claim, replaced: null }])),
+      }),
+  },
+  "a whole list removes all that it lacks": { listRemovesAll: true },
+};
+for (const [name, rules] of Object.entries(broken)) {
+  test(`the simulation notices when ${name}`, () => {
+    const { failed } = explore({ ...RULES, ...rules }, { numRuns: 60_000, endOnFailure: true, seed: 3 });
+    expect(failed).toBe(true);
+  });
+}

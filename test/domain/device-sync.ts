@@ -1,0 +1,413 @@
+// A server in memory, made of the rules under test, and apps as they sync with it (after their sources).
+import {
+  type Claim,
+  changesFor,
+  claimAfter,
+  judge,
+  type Listing,
+  type Statement,
+  statementsOf,
+} from "../../src/domain/device-list.ts";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+
+/** The rules, so that each can be broken. */
+export const RULES = {
+  changesFor,
+  claimAfter,
+  judge,
+  statementsOf,
+  openWindow,
+  /** The timestamp that a POST answers. */
+  timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
+  /** Whether former URLs of subscriptions are told. */
+  tellsLeft: true,
+  /** Whether clients keep the spelling they were told when the subscription takes another one. */
+  keepsSpelling: true,
+  /** Whether a whole list removes what its client said nothing of. */
+  listRemovesAll: false,
+};
+export type Rules = typeof RULES;
+
+export const feedOf = (feed_url: string): string => {
+  const feed = readFeedUrl(feed_url);
+  if ("message" in feed) throw new Error(feed.message);
+  return feed.hash;
+};
+
+interface Subscription {
+  id: number;
+  feed_url: string;
+  subscribed: boolean;
+  deleted: boolean;
+  changed: number;
+}
+
+interface FeedRow {
+  subscription: Subscription;
+  left: { feed_url: string; at: number } | null;
+}
+
+/** The server's part, for one user. */
+export class Server {
+  wall = 1_000_000_000;
+  clock = 0;
+  readonly feeds = new Map<string, FeedRow>();
+  /** Feeds that lead to a subscription by their computed guid alone. */
+  readonly aliases = new Map<string, Subscription>();
+  readonly positions = new Map<string, SyncPosition>();
+  readonly claims = new Map<string, Map<string, Claim>>();
+  private ids = 0;
+
+  constructor(readonly rules: Rules = RULES) {}
+
+  stamp(): number {
+    this.clock = Math.max(this.wall, this.clock + 1);
+    return this.clock;
+  }
+
+  private find(feed: string): Subscription | undefined {
+    return this.feeds.get(feed)?.subscription ?? this.aliases.get(feed);
+  }
+
+  private listing(feed: string): Listing | undefined {
+    const row = this.feeds.get(feed);
+    if (!row) return undefined;
+    const { subscription: one, left } = row;
+    if (left) return { feed, feed_url: left.feed_url, state: "left", changed: left.at };
+    return {
+      feed,
+      feed_url: one.feed_url,
+      state: one.subscribed ? "subscribed" : "unsubscribed",
+      changed: one.changed,
+    };
+  }
+
+  /** What devices are to show, by feed. */
+  subscribed(): Set<string> {
+    return new Set([...this.feeds].filter(([, { left, subscription: s }]) => !left && s.subscribed).map(([f]) => f));
+  }
+
+  /** Whether a feed leads to a subscribed subscription. */
+  isSubscribed(feed: string): boolean {
+    return this.find(feed)?.subscribed ?? false;
+  }
+
+  hasLeft(feed: string): boolean {
+    return this.listing(feed)?.state === "left" || this.aliases.has(feed);
+  }
+
+  /** For messages: what devices are to show. */
+  spellings(): string[] {
+    return [...this.feeds.values()]
+      .filter(({ left, subscription: s }) => !left && s.subscribed)
+      .map((row) => row.subscription.feed_url);
+  }
+
+  /** The other protocol: subscribe or unsubscribe. A deleted subscription comes back with the URL that was sent. */
+  write(feed_url: string, on: boolean): void {
+    const feed = feedOf(feed_url);
+    const known = this.find(feed);
+    if (!known) {
+      if (!on) return;
+      const one = { id: ++this.ids, feed_url, subscribed: true, deleted: false, changed: this.stamp() };
+      this.feeds.set(feed, { subscription: one, left: null });
+    } else if (known.subscribed !== on) {
+      const at = this.stamp();
+      if (known.deleted) this.setUrl(known, feed_url, at);
+      known.subscribed = on;
+      known.deleted = false;
+      known.changed = at;
+    }
+  }
+
+  /** The other protocol: a deletion that was carried out. */
+  delete(feed_url: string): void {
+    const one = this.find(feedOf(feed_url));
+    if (!one || one.deleted) return;
+    one.subscribed = false;
+    one.deleted = true;
+    one.changed = this.stamp();
+  }
+
+  /** A feed whose computed guid is that of a subscription with another URL. */
+  alias(from: string, to: string): void {
+    const one = this.find(feedOf(to));
+    if (one && !this.find(feedOf(from))) this.aliases.set(feedOf(from), one);
+  }
+
+  /** The other protocol: PATCH of the URL. Moves to a URL of another subscription merge both. */
+  move(from: string, feed_url: string): void {
+    const one = this.find(feedOf(from));
+    if (!one || one.deleted || one.feed_url === feed_url) return;
+    const at = this.stamp();
+    const other = this.feeds.get(feedOf(feed_url))?.subscription;
+    if (other && other !== one) this.merge(other, one, at);
+    this.setUrl(one, feed_url, at);
+    one.changed = at;
+  }
+
+  private setUrl(one: Subscription, feed_url: string, at: number): void {
+    const [feed, old] = [feedOf(feed_url), feedOf(one.feed_url)];
+    this.keepSpelling(feed, this.listing(feed)?.feed_url ?? feed_url, feed_url);
+    if (feed !== old) this.feeds.set(old, { subscription: one, left: { feed_url: one.feed_url, at } });
+    this.feeds.set(feed, { subscription: one, left: null });
+    one.feed_url = feed_url;
+  }
+
+  /** The other protocol: PATCH of the guid to another subscription's. */
+  mergeUrls(from: string, into: string): void {
+    const [a, b] = [this.find(feedOf(from)), this.find(feedOf(into))];
+    if (a && b && a !== b && !a.deleted) this.merge(a, b, this.stamp());
+  }
+
+  private merge(from: Subscription, into: Subscription, at: number): void {
+    for (const [feed, row] of this.feeds) {
+      if (row.subscription !== from) continue;
+      this.feeds.set(feed, { subscription: into, left: row.left ?? { feed_url: from.feed_url, at } });
+    }
+    for (const [feed, one] of this.aliases) if (one === from) this.aliases.set(feed, into);
+    if (from.subscribed && !into.subscribed) {
+      if (into.deleted) this.setUrl(into, from.feed_url, at);
+      into.subscribed = true;
+      into.deleted = false;
+      into.changed = at;
+    }
+  }
+
+  private keepSpelling(feed: string, feed_url: string, now: string): void {
+    if (!this.rules.keepsSpelling || feed_url === now) return;
+    for (const client of this.positions.keys()) {
+      const claims = this.claimsOf(client);
+      if (!claims.has(feed)) {
+        claims.set(feed, { feed, feed_url, replaced: null, subscribed: null, decided: 0, told_again: 0 });
+      }
+    }
+  }
+
+  private claimsOf(client: string): Map<string, Claim> {
+    const claims = this.claims.get(client) ?? new Map<string, Claim>();
+    this.claims.set(client, claims);
+    return claims;
+  }
+
+  get(client: string, since: number, quiet: boolean) {
+    const opened = this.rules.openWindow(this.positions.get(client) ?? null, since, this.clock || this.wall);
+    this.positions.set(client, { since, start: opened.start, given: opened.given });
+    this.clock = opened.clock;
+    const claims = this.claimsOf(client);
+    const listings: Listing[] = [];
+    for (const feed of new Set([...this.feeds.keys(), ...claims.keys()])) {
+      const listing = this.listing(feed) ?? {
+        feed,
+        feed_url: claims.get(feed)?.feed_url ?? "",
+        state: "left" as const,
+        changed: 0,
+      };
+      if (listing.state !== "left" || this.rules.tellsLeft) listings.push(listing);
+    }
+    return { ...this.rules.changesFor(opened, listings, claims, quiet), timestamp: opened.given };
+  }
+
+  post(client: string, add: Iterable<string>, remove: Iterable<string>): number {
+    const statement = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
+    return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))]);
+  }
+
+  put(client: string, urls: Iterable<string>): number {
+    const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
+    const claims = new Map(this.claimsOf(client));
+    if (this.rules.listRemovesAll) {
+      for (const feed of this.subscribed()) {
+        const feed_url = this.listing(feed)?.feed_url ?? "";
+        claims.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
+      }
+    }
+    return this.upload(client, this.rules.statementsOf(whole, claims));
+  }
+
+  private upload(client: string, statements: Statement[]): number {
+    const last = this.positions.get(client) ?? null;
+    const claims = this.claimsOf(client);
+    const before = new Map<string, Listing>();
+    for (const { feed } of statements) {
+      const listing = this.listing(feed);
+      if (listing) before.set(feed, listing);
+    }
+    const known = { listings: before, claims, last, leadsTo: (feed: string) => this.find(feed)?.id };
+    const judged = this.rules.judge(statements, known);
+    for (const { feed_url, subscribed, verdict } of judged) if (verdict === "change") this.write(feed_url, subscribed);
+    for (const one of judged) {
+      if (one.verdict === "ignore") continue;
+      const [old, after] = [before.get(one.feed), this.listing(one.feed)];
+      claims.set(
+        one.feed,
+        this.rules.claimAfter(one, claims.get(one.feed), old, after, () => this.stamp()),
+      );
+    }
+    return this.rules.timestampOfPost(last, this.clock || this.wall);
+  }
+}
+
+export const KINDS = ["antennapod", "kasts", "gpodder", "pinepods", "nextcloud"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** How an app decides that two URLs are one feed when it is told to add one. */
+const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
+  antennapod: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
+  kasts: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
+  gpodder: (a, b) => a === b,
+  pinepods: (a, b) => a === b,
+  nextcloud: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
+};
+
+/** What becomes of one sync. */
+export interface Luck {
+  /** The response of the GET, or of the POST, is lost after the server has done its part. */
+  lost: "get" | "post" | null;
+  /** "Force full sync". */
+  full: boolean;
+}
+
+/** An app on a device. */
+export class Device {
+  urls = new Set<string>();
+  added = new Set<string>();
+  removed = new Set<string>();
+  since = 0;
+  /** PinePods: the list after the last sync. */
+  private last = new Set<string>();
+  /** gPodder: what it accepted and posts back. */
+  private accepted: { add: Set<string>; remove: Set<string> } = { add: new Set(), remove: new Set() };
+  private backup: (() => void) | null = null;
+  private backupSince = 0;
+
+  constructor(
+    readonly server: Server,
+    readonly name: string,
+    readonly kind: Kind,
+    /** How wrong its clock is, in seconds. */
+    readonly skew: number,
+  ) {}
+
+  get quiet(): boolean {
+    return this.kind === "gpodder" || this.kind === "pinepods";
+  }
+
+  holds(feed: string): string | undefined {
+    return [...this.urls].find((url) => feedOf(url) === feed);
+  }
+
+  subscribe(url: string): void {
+    this.urls.add(url);
+    this.added.add(url);
+    this.removed.delete(url);
+  }
+
+  unsubscribe(url: string): void {
+    this.urls.delete(url);
+    this.removed.add(url);
+    this.added.delete(url);
+  }
+
+  /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
+  quickUpload(): void {
+    if (this.added.size + this.removed.size > 0) this.server.post(this.name, this.added, this.removed);
+  }
+
+  /** gPodder's "upload subscription list". */
+  uploadList(): void {
+    this.server.put(this.name, this.urls);
+  }
+
+  keepBackup(): void {
+    const [urls, added, removed, since] = [[...this.urls], [...this.added], [...this.removed], this.since];
+    const [last, accepted] = [[...this.last], [...this.accepted.add]];
+    const refused = [...this.accepted.remove];
+    this.backupSince = since;
+    this.backup = () => {
+      [this.urls, this.added, this.removed] = [new Set(urls), new Set(added), new Set(removed)];
+      [this.last, this.accepted] = [new Set(last), { add: new Set(accepted), remove: new Set(refused) }];
+      this.since = since;
+    };
+  }
+
+  /** Nothing distinguishes an app whose backup is as new as its last GET from one that goes on, or asks again. */
+  restore(): void {
+    const last = this.server.positions.get(this.name);
+    if (last && (this.backupSince >= last.given || (this.quiet && this.backupSince === last.since))) return;
+    this.backup?.();
+  }
+
+  /** What the last sync was told against a change that was still to be sent. */
+  overridden: string[] = [];
+  /** What the last sync posted back of what it had accepted. */
+  postedBack: string[] = [];
+
+  /** @param between runs after the GET and before the POST. @returns whether the GET's response arrived */
+  sync({ lost, full }: Luck = { lost: null, full: false }, between: () => void = () => {}): boolean {
+    // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
+    if (full && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
+    const before = new Set(this.urls);
+    const { add, remove, timestamp } = this.server.get(this.name, this.since, this.quiet);
+    if (lost === "get") return false;
+    this.overridden = [
+      ...add.filter((url) => this.pending(url) === false),
+      ...remove.filter((url) => this.pending(url)),
+    ];
+    this.apply(add, remove);
+    if (this.kind === "pinepods") {
+      this.added = new Set([...this.urls].filter((url) => !this.last.has(url) && !add.includes(url)));
+      this.removed = new Set([...this.last].filter((url) => !this.urls.has(url) && !remove.includes(url)));
+    }
+    if (this.since === 0) this.added = new Set([...before].filter((u) => !this.removed.has(u)));
+    if (this.kind === "kasts") this.since = timestamp + 1;
+    if (this.kind !== "kasts") {
+      for (const url of add) this.added.delete(url);
+      for (const url of remove) this.removed.delete(url);
+    }
+    between();
+    const posted = { add: new Set(this.added), remove: new Set(this.removed) };
+    if (this.kind === "gpodder") {
+      for (const url of this.accepted.add) if (this.urls.has(url)) posted.add.add(url);
+      for (const url of this.accepted.remove) if (!this.urls.has(url)) posted.remove.add(url);
+      this.accepted = {
+        add: new Set(add.filter((url) => !before.has(url))),
+        remove: new Set(remove.filter((url) => before.has(url))),
+      };
+      for (const url of posted.add) posted.remove.delete(url);
+      this.postedBack = [...posted.add, ...posted.remove].filter((u) => !this.added.has(u) && !this.removed.has(u));
+    }
+    let given = timestamp;
+    if (posted.add.size + posted.remove.size > 0) {
+      const answered = this.server.post(this.name, posted.add, posted.remove);
+      if (lost === "post" && this.kind !== "pinepods") return true;
+      if (this.kind !== "pinepods") given = answered;
+    }
+    this.added = new Set();
+    this.removed = new Set();
+    this.last = new Set(this.urls);
+    const ownClock =
+      this.kind === "pinepods" || (this.kind === "nextcloud" && posted.add.size + posted.remove.size > 0);
+    if (ownClock) given = Math.floor(this.server.wall / 1000) + this.skew;
+    this.since = this.kind === "kasts" && given > 1 ? given + 1 : given;
+    return true;
+  }
+
+  /** Whether the user added (true) or removed (false) a feed here since the last upload. */
+  private pending(url: string): boolean | undefined {
+    const feed = feedOf(url);
+    const tapped = (urls: Set<string>) => [...urls].some((one) => feedOf(one) === feed);
+    if (tapped(this.removed) || (this.kind === "pinepods" && tapped(this.last) && !tapped(this.urls))) return false;
+    return tapped(this.added) || (this.kind === "pinepods" && tapped(this.urls) && !tapped(this.last)) || undefined;
+  }
+
+  private apply(add: string[], remove: string[]): void {
+    const keepsOwn = this.kind !== "kasts" && this.kind !== "pinepods";
+    for (const url of add) {
+      if (keepsOwn && this.removed.has(url)) continue;
+      if (![...this.urls].some((held) => sameFeed[this.kind](held, url))) this.urls.add(url);
+    }
+    for (const url of remove) if (!keepsOwn || !this.added.has(url)) this.urls.delete(url);
+  }
+}

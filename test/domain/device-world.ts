@@ -1,0 +1,224 @@
+// Worlds: what users, apps and networks do to one user's subscriptions, and how it has to end.
+import fc from "fast-check";
+import { Device, feedOf, KINDS, type Kind, type Luck, RULES, type Rules, Server } from "./device-sync.ts";
+
+const FEEDS = 4;
+/** Spellings of one feed. */
+const url = (feed: number, spelling: number) =>
+  `${["http", "https", "https", "http"][spelling]}://feed${feed}.example/rss${["", "", "/", "/"][spelling]}`;
+
+type Step =
+  | { do: "wait"; ms: number }
+  | { do: "write"; feed: number; on: boolean; spelling: number }
+  | { do: "move"; feed: number; to: number; spelling: number }
+  | { do: "merge" | "alias"; feed: number; to: number }
+  | { do: "delete"; feed: number }
+  | { do: "tap"; device: number; feed: number; spelling: number; quick: boolean }
+  | { do: "sync"; device: number; luck: Luck; between: Step[] }
+  | { do: "list" | "backup" | "restore"; device: number };
+
+export interface World {
+  devices: { kind: Kind; skew: number }[];
+  steps: Step[];
+}
+
+const feed = fc.nat(FEEDS - 1);
+const device = fc.nat(2);
+const spelling = fc.constantFrom(0, 0, 0, 1, 1, 2, 3);
+const rarely = (max: number) => fc.nat(max).map((n) => n === 0);
+const luck = fc.record({
+  lost: fc.oneof(
+    { weight: 18, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.constant("get" as const) },
+    { weight: 1, arbitrary: fc.constant("post" as const) },
+  ),
+  full: rarely(30),
+});
+const ms = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(0, 1, 5, 100, 400, 1000, 5000) },
+  { weight: 1, arbitrary: fc.constantFrom(-700, -5000, -500_000) },
+);
+const step = <Name extends string, T>(name: Name, rest: fc.Arbitrary<T>) =>
+  rest.map((given): { do: Name } & T => ({ do: name, ...given }));
+const plain: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
+  { weight: 4, arbitrary: step("wait", fc.record({ ms })) },
+  { weight: 6, arbitrary: step("write", fc.record({ feed, on: fc.boolean(), spelling })) },
+  { weight: 8, arbitrary: step("tap", fc.record({ device, feed, spelling, quick: rarely(2) })) },
+  { weight: 2, arbitrary: step("move", fc.record({ feed, to: feed, spelling })) },
+  { weight: 1, arbitrary: step("merge", fc.record({ feed, to: feed })) },
+  { weight: 1, arbitrary: step("delete", fc.record({ feed })) },
+  { weight: 1, arbitrary: step("alias", fc.record({ feed, to: feed })) },
+];
+const between = fc.array(fc.oneof(...plain), { maxLength: 3 });
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  ...plain,
+  { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between })) },
+  { weight: 1, arbitrary: step("list", fc.record({ device })) },
+  { weight: 1, arbitrary: step("backup", fc.record({ device })) },
+  { weight: 1, arbitrary: step("restore", fc.record({ device })) },
+);
+
+export const world: fc.Arbitrary<World> = fc.record({
+  devices: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), skew: fc.constantFrom(0, 0, -90, 90) }), {
+    minLength: 3,
+    maxLength: 3,
+  }),
+  steps: fc.array(anyStep, { minLength: 5, maxLength: 60 }),
+});
+
+/** The user's last change of each feed, as far as it must hold: made on a device that knew of all changes before. */
+class Decisions {
+  private readonly counts = new Map<string, number>();
+  private readonly last = new Map<string, { feed: string; on: boolean }>();
+  private readonly heard = new Map<Device, Map<string, number>>();
+  /** Feeds whose changes a device has still to send. */
+  private readonly unsent = new Map<Device, string[]>();
+  /** Feeds that may lead to one subscription count as one. */
+  private readonly joined = new Map<string, string>();
+
+  private groupOf(feed: string): string {
+    const next = this.joined.get(feed);
+    return next === undefined ? feed : this.groupOf(next);
+  }
+
+  private count(group: string): void {
+    this.counts.set(group, (this.counts.get(group) ?? 0) + 1);
+    this.last.delete(group);
+  }
+
+  private hears(device: Device, group: string, count: number): void {
+    const heard = this.heard.get(device) ?? new Map<string, number>();
+    this.heard.set(device, heard.set(group, Math.max(count, heard.get(group) ?? 0)));
+  }
+
+  join(a: string, b: string): void {
+    const [from, into] = [this.groupOf(feedOf(a)), this.groupOf(feedOf(b))];
+    this.last.delete(from);
+    if (from !== into) this.joined.set(from, into);
+    this.counts.set(into, (this.counts.get(into) ?? 0) + (this.counts.get(from) ?? 0));
+    this.disturb([a, b]);
+  }
+
+  /** Somebody else changes a feed, or an app does what its user did not ask for. */
+  disturb(urls: Iterable<string>): void {
+    for (const one of urls) this.count(this.groupOf(feedOf(one)));
+  }
+
+  decide(device: Device, one: string, on: boolean): void {
+    const feed = feedOf(one);
+    const group = this.groupOf(feed);
+    const elsewhere = [...this.unsent].some(
+      ([other, feeds]) => other !== device && feeds.some((one) => this.groupOf(one) === group),
+    );
+    const knew = !elsewhere && (this.heard.get(device)?.get(group) ?? 0) === (this.counts.get(group) ?? 0);
+    this.unsent.set(device, [...(this.unsent.get(device) ?? []), feed]);
+    this.count(group);
+    if (!knew) return;
+    this.last.set(group, { feed, on });
+    this.hears(device, group, this.counts.get(group) ?? 0);
+  }
+
+  send(device: Device): void {
+    this.unsent.delete(device);
+  }
+
+  snapshot = () => new Map(this.counts);
+
+  changedSince(counts: Map<string, number>, one: string): boolean {
+    const group = this.groupOf(feedOf(one));
+    return counts.get(group) !== this.counts.get(group);
+  }
+
+  /** The device has heard of everything up to a snapshot. */
+  hear(device: Device, counts: Map<string, number>): void {
+    for (const [group, count] of counts) this.hears(device, group, count);
+  }
+
+  *lost(server: Server): Iterable<string> {
+    for (const { feed, on } of this.last.values()) {
+      if (server.isSubscribed(feed) !== on) yield `a feed was ${on ? "added" : "removed"}`;
+    }
+  }
+}
+
+const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
+
+/** Plays a world, then syncs all devices until they are quiet. @throws when a list differs or a change was lost */
+export function play({ devices: kinds, steps }: World, rules: Rules = RULES): void {
+  const server = new Server(rules);
+  const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
+  const decisions = new Decisions();
+
+  const sync = (one: Device, luck?: Luck, during: () => void = () => {}): void => {
+    const counts = decisions.snapshot();
+    // A full sync uploads everything that the device has.
+    const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
+    const arrived = one.sync(luck, () => {
+      during();
+      // An app that keeps its own change although it was told otherwise decides nothing new.
+      decisions.disturb(one.overridden);
+      decisions.disturb(whole);
+    });
+    if (!arrived) return;
+    decisions.hear(one, counts);
+    if (luck?.lost !== "post") decisions.send(one);
+    // Posting back is no change, but may undo one that was made since the GET.
+    decisions.disturb(one.postedBack.filter((posted) => decisions.changedSince(counts, posted)));
+  };
+
+  const run = (one: Step, busy?: Device): void => {
+    if (one.do === "wait") {
+      server.wall += one.ms;
+      return;
+    }
+    if (!("device" in one)) {
+      if ("to" in one) decisions.join(url(one.feed, 0), url(one.to, 0));
+      else decisions.disturb([url(one.feed, 0)]);
+      if (one.do === "write") server.write(url(one.feed, one.spelling), one.on);
+      else if (one.do === "move") server.move(url(one.feed, 1), url(one.to, one.spelling));
+      else if (one.do === "merge") server.mergeUrls(url(one.feed, 1), url(one.to, 1));
+      else if (one.do === "alias") server.alias(url(one.feed, 1), url(one.to, 1));
+      else server.delete(url(one.feed, 1));
+      return;
+    }
+    const on = devices[one.device];
+    // No taps while the app syncs.
+    if (!on || on === busy) return;
+    if (one.do === "tap") {
+      const held = on.holds(feedOf(url(one.feed, 0)));
+      // To remove a URL that the subscription has left is not to unsubscribe.
+      if (held && server.hasLeft(feedOf(held))) decisions.disturb([held]);
+      else decisions.decide(on, url(one.feed, 0), held === undefined);
+      if (held) on.unsubscribe(held);
+      else on.subscribe(url(one.feed, one.spelling));
+      if (on.kind === "kasts" && one.quick) {
+        decisions.disturb(ALL);
+        on.quickUpload();
+      }
+    } else if (one.do === "sync") sync(on, one.luck, () => one.between.forEach((next) => void run(next, on)));
+    else if (one.do === "backup") on.keepBackup();
+    else if (one.do === "restore") {
+      decisions.disturb(ALL);
+      on.restore();
+    } else if (on.kind === "gpodder") {
+      decisions.disturb([...on.urls, ...on.removed]);
+      on.uploadList();
+    }
+  };
+
+  for (const one of steps) run(one);
+  for (let round = 0; round < 5; round++) {
+    for (const one of devices) {
+      server.wall += [0, 3, 2000][round % 3] ?? 0;
+      sync(one);
+    }
+  }
+  const wanted = [...server.subscribed()].sort();
+  for (const one of devices) {
+    const shown = [...one.urls].map(feedOf).sort();
+    if (!Bun.deepEquals(shown, wanted)) {
+      throw new Error(`${one.kind} shows ${[...one.urls].join(" ")}, the server has ${server.spellings().join(" ")}`);
+    }
+  }
+  for (const change of decisions.lost(server)) throw new Error(`A change was lost: ${change}`);
+}

@@ -1,0 +1,63 @@
+// Headers of every response: no browser or proxy may keep one without asking again, or show it to another user.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp({ failed_logins: "1" });
+  user = await server.user();
+  await user.add("https://a.example/", guidOf(1));
+});
+afterEach(() => server.close());
+
+const ONE = `/subscriptions/${guidOf(1)}`;
+
+function expectHeaders(status: number, response: Answer): void {
+  const { headers } = response;
+  const kept = [response.status, headers.get("cache-control"), headers.get("vary")];
+  expect(kept).toEqual([status, "private, no-cache", "Authorization"]);
+  expect(headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+}
+
+test("every response must be asked for again, and is for its user alone", async () => {
+  const { headers } = await user.request("GET", "/subscriptions");
+  const known = { "If-None-Match": headers.get("etag") ?? "" };
+  const responses: [number, () => Promise<Answer>][] = [
+    [200, () => user.request("GET", "/subscriptions")],
+    [304, () => user.request("GET", "/subscriptions", undefined, known)],
+    [304, () => user.request("GET", "/subscriptions", undefined, { "If-None-Match": "*" })],
+    [200, () => user.request("HEAD", ONE)],
+    [200, () => user.request("GET", "/openapi.json")],
+    [200, () => user.request("GET", "/livez")],
+    [200, () => user.request("GET", "/readyz")],
+    [204, () => user.request("OPTIONS", "/subscriptions")],
+    [200, () => user.request("POST", "/subscriptions", { subscriptions: [] })],
+    [200, () => user.request("PATCH", ONE, {})],
+    [401, () => server.send("GET", ONE, { address: "192.0.2.1" })],
+    [429, () => server.send("GET", ONE, { address: "192.0.2.1" })],
+    [404, () => user.request("GET", "/nowhere")],
+    [404, () => user.request("GET", `/subscriptions/${guidOf(2)}`)],
+    [405, () => user.request("PUT", ONE)],
+    [405, () => user.request("GET", "/subscriptions?page=x")],
+    [413, () => user.request("POST", "/subscriptions", `"${"x".repeat(6_000_000)}"`)],
+    [202, () => user.request("DELETE", ONE)],
+    [410, () => server.drain().then(() => user.request("GET", ONE))],
+  ];
+  for (const [status, send] of responses) {
+    expectHeaders(status, await send());
+  }
+});
+
+test("an error that nobody expects has them too", async () => {
+  await server.sql("alter table guids rename to gone");
+  expectHeaders(500, await user.request("GET", ONE));
+});
+
+test("an app's own request id is used if it is one", async () => {
+  const idOf = async (id: string) =>
+    (await user.request("GET", ONE, undefined, { "X-Request-Id": id })).headers.get("x-request-id");
+  expect(await idOf("abc-123_=")).toBe("abc-123_=");
+  for (const id of ["a b", "x".repeat(256), 'a"b']) expect(await idOf(id)).toMatch(/^[\w-]{36}$/);
+});
