@@ -1,11 +1,12 @@
 // Copies between a file and PostgreSQL: apps go on with their tokens and see no difference.
-import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { Database as Sqlite } from "bun:sqlite";
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
-import { copy } from "../../../src/services/transfer.ts";
+import { copy, type Progress } from "../../../src/services/transfer.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
@@ -172,4 +173,61 @@ test("a missing source is refused, and no file is created", async () => {
     message: `There is no database ${file}`,
   });
   expect(await Bun.file(file).exists()).toBe(false);
+});
+
+describe("while a server writes to the target", () => {
+  /** Runs SQL on the target's file when the copy begins to verify it. Returns the error. */
+  async function copyAndWrite(statement: string): Promise<unknown> {
+    const source = await open({});
+    await fill(source);
+    const file = newFile();
+    const write = ({ step, users }: Progress) => {
+      if (step !== "verifying" || users > 0) return;
+      const sqlite = new Sqlite(file);
+      sqlite.run(statement);
+      sqlite.close();
+    };
+    return copy(locationOf(source), file, config, write).catch((error) => error);
+  }
+
+  test("a user that the source doesn't have ends the copy", async () => {
+    const error =
+      await copyAndWrite(`insert into users (id, name, name_key, clock, last_subscription, last_deletion, created_at)
+      values ('zzz', 'late', 'late', 0, 0, 0, 0)`);
+    expect(error).toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("writing to the target"),
+    });
+  });
+
+  test("a row that changes ends the copy", async () => {
+    const error = await copyAndWrite("update subscriptions set is_subscribed = 0");
+    expect(error).toMatchObject({ code: "conflict", message: expect.stringContaining("differs") });
+  });
+});
+
+test("the progress counts the users and rows of each step", async () => {
+  const source = await open({});
+  for (let n = 0; n < 20; n++) await source.user();
+  const reported = new Map<string, Progress>();
+  await copy(locationOf(source), newFile(), config, (progress) => {
+    reported.set(progress.step, { ...progress });
+  });
+  const all = { users: 20, of: 20, rows: 40 };
+  expect([...reported.values()]).toEqual([
+    { step: "comparing", users: 0, of: 0, rows: 0 },
+    { step: "copying", ...all },
+    { step: "verifying", ...all },
+  ]);
+});
+
+test("the checksum differs if a row differs", async () => {
+  const source = await open({});
+  const ann = await source.user("ann");
+  await ann.add("https://a.example/", guidOf(1));
+  const before = await move(locationOf(source), newFile());
+  await ann.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  const after = await move(locationOf(source), newFile());
+  expect(after.counts).toEqual(before.counts);
+  expect(after.checksum).not.toBe(before.checksum);
 });
