@@ -1,8 +1,12 @@
-// The rules of imports between folders, and what is known in db/ only.
-import { expect, test } from "bun:test";
-import { dirname, join, relative } from "node:path";
+// The rules of the code's structure: which folder may import which, no circles, and engines known in db/ only.
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
+
+/** TEMPORARY: imports that break a rule or close a circle today, as "importer > imported". To be emptied. */
+const TEMPORARY = ["src/services/context.ts > src/services/passwords.ts"];
 
 async function sources(pattern: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -12,95 +16,137 @@ async function sources(pattern: string): Promise<Map<string, string>> {
   return found;
 }
 
-const matching = (files: Map<string, string>, pattern: RegExp) =>
-  [...files].filter(([, text]) => pattern.test(text)).map(([file]) => file);
+const files = await sources("{src,cli}/**/*.{ts,tsx}");
 
-/** The folders from which each folder may import, besides those in EVERYWHERE. */
+/** The source files that each file imports: statically, as a type, dynamically, or as a worker's URL. */
+const imports = new Map(
+  [...files].map(([file, text]): [string, string[]] => {
+    const paths = [...text.matchAll(/["'`](\.\.?\/[^"'`\n]+)["'`]/g)].map(([, path = ""]) => join(dirname(file), path));
+    return [file, [...new Set(paths)].filter((path) => files.has(path))];
+  }),
+);
+
+/** Files directly in src/ that every folder may import; they import nothing but each other. */
+const COMMON = ["src/clock.ts", "src/errors.ts", "src/log.ts", "src/metrics.ts", "src/version.ts"];
+
+/** The file where the protocols are mounted. */
+const MOUNT = "src/http/protocols.ts";
+
+/** A file's folder below src/, "cli", "http/PROTOCOL", "common", or "app" for the composition root. */
+function layerOf(file: string): string {
+  const [top = "", folder = "", protocol = "", rest] = file.split("/");
+  if (top === "cli") return "cli";
+  if (COMMON.includes(file)) return "common";
+  if (folder === "http" && rest !== undefined) return `http/${protocol}`;
+  return folder.replace(/\.ts$/, "");
+}
+
+/** What each layer may import beside itself and "common". */
 const ALLOWED: Record<string, string[]> = {
-  cli: ["app", "backups", "doctor", "domain", "server", "services", "systemd"],
-  server: ["app", "backups", "domain", "http", "services", "systemd"],
-  systemd: ["app", "services"],
-  doctor: ["app", "backups", "db", "services"],
-  backups: ["db", "store"],
-  app: ["db", "services"],
-  http: ["app", "domain", "services", "http/*"],
-  "http/*": ["app", "domain", "http", "services"],
-  services: ["db", "domain", "store"],
+  cli: ["server", "systemd", "doctor", "backups", "services", "domain", "app", "config"],
+  server: ["http", "app", "backups", "systemd", "services", "domain", "config"],
+  systemd: ["app", "services", "config"],
+  doctor: ["app", "backups", "services", "db", "config"],
+  backups: ["store", "db", "config"],
+  app: ["services", "db", "config"],
+  http: ["app", "services", "domain", "config"],
+  protocol: ["http", "app", "services", "domain", "config"],
+  services: ["store", "domain", "db", "config"],
   store: ["db"],
-  db: [],
+  db: ["config"],
   config: [],
   domain: [],
+  common: [],
 };
-/** What has no imports of its own, and the settings. */
-const EVERYWHERE = ["clock", "config", "errors", "log", "metrics", "version"];
 
-/** cli, services, http/web, app (src/app.ts) and so on. */
-function folderOf(file: string): string {
-  const [top = "", folder = "", protocol = "", rest] = file.replace(/\.tsx?$/, "").split("/");
-  if (top !== "src") return top;
-  return folder === "http" && rest ? `http/${protocol}` : folder;
+function isAllowed(importer: string, imported: string): boolean {
+  const [from, to] = [layerOf(importer), layerOf(imported)];
+  if (from === to) return true;
+  if (to === "common") return from !== "domain";
+  if (to.startsWith("http/")) return importer === MOUNT;
+  return ALLOWED[from.startsWith("http/") ? "protocol" : from]?.includes(to) ?? false;
 }
 
-/** The files that each file imports, dynamic imports included. */
-async function imports({ types }: { types: boolean }): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>();
-  for (const [file, text] of await sources("{src,cli}/**/*.{ts,tsx}")) {
-    const counted = types ? text : text.replace(/^import type [^;]*;/gm, "");
-    const paths = [...counted.matchAll(/(?:from|import\(?)\s*"(\.[^"]+\.tsx?)"/g)].map(([, path = ""]) => path);
-    found.set(
-      file,
-      paths.map((path) => relative(root, join(root, dirname(file), path))),
-    );
-  }
-  return found;
-}
-
-test("folders import only from the folders that they may", async () => {
-  const wrong: string[] = [];
-  for (const [file, targets] of await imports({ types: true })) {
-    const folder = folderOf(file);
-    const kind = folder.replace(/^http\/.*/, "http/*");
-    for (const target of targets) {
-      const other = folderOf(target);
-      const allowed = [folder, ...(ALLOWED[kind] ?? []), ...(kind === "domain" ? [] : EVERYWHERE)];
-      if (!allowed.includes(other) && !(kind === "http" && other.startsWith("http/")))
-        wrong.push(`${file} -> ${target}`);
+/** The shortest way from a file back to itself, by imports that are not ignored. */
+function findCircle(start: string, ignored: string[]): string[] | null {
+  const ways = [[start]];
+  const seen = new Set<string>();
+  for (let way = ways.shift(); way; way = ways.shift()) {
+    const last = way.at(-1) ?? "";
+    for (const next of imports.get(last) ?? []) {
+      if (ignored.includes(`${last} > ${next}`)) continue;
+      if (next === start) return [...way, start];
+      if (seen.has(next)) continue;
+      seen.add(next);
+      ways.push([...way, next]);
     }
   }
-  expect(wrong).toEqual([]);
+  return null;
+}
+
+describe("imports", () => {
+  const all = [...imports].flatMap(([file, imported]) => imported.map((one): [string, string] => [file, one]));
+  const breaking = all.filter(([file, imported]) => !isAllowed(file, imported)).map((pair) => pair.join(" > "));
+
+  test("each folder imports only those that it may", () => {
+    expect(breaking.filter((one) => !TEMPORARY.includes(one))).toEqual([]);
+  });
+
+  const circles = (ignored: string[]) =>
+    [...files.keys()].flatMap((file) => findCircle(file, ignored)?.join(" > ") ?? []);
+
+  test("there are no circles of files", () => {
+    expect(circles(TEMPORARY)).toEqual([]);
+  });
+
+  test("the temporary list holds only what is still wrong", () => {
+    const closing = TEMPORARY.filter((one) => circles(TEMPORARY.filter((other) => other !== one)).length > 0);
+    expect(TEMPORARY.filter((one) => !breaking.includes(one) && !closing.includes(one))).toEqual([]);
+  });
+
+  test("every layer has its rule, and the rules name layers that exist", () => {
+    const layers = new Set(
+      [...files.keys()].map(layerOf).map((layer) => (layer.startsWith("http/") ? "protocol" : layer)),
+    );
+    expect([...layers].filter((layer) => !(layer in ALLOWED))).toEqual([]);
+    expect(Object.keys(ALLOWED).filter((layer) => !layers.has(layer))).toEqual([]);
+  });
+
+  test("all forms are found", () => {
+    const forms: [string, string][] = [
+      ["src/db/sqlite/upgrade.ts", "src/db/sqlite/backup.ts"],
+      ["src/store/users.ts", "src/db/statement.ts"],
+      ["src/db/database.ts", "src/db/statement.ts"],
+      ["src/db/sqlite/checkpoint.ts", "src/db/sqlite/checkpoint-thread.ts"],
+      ["cli/commands/migrate.ts", "src/app.ts"],
+    ];
+    for (const [file, imported] of forms) expect(imports.get(file)).toContain(imported);
+    const missing = [...files].flatMap(([file, text]) =>
+      [...text.matchAll(/(?:from|import\(|import)\s*"(\.[^"]+)"/g)]
+        .map(([, path = ""]) => join(dirname(file), path))
+        .filter((path) => !existsSync(join(root, path)) || (/\.tsx?$/.test(path) && !files.has(path))),
+    );
+    expect(missing).toEqual([]);
+  });
 });
 
-test("imports at run time have no circles", async () => {
-  const graph = await imports({ types: false });
-  const done = new Set<string>();
-  const circles: string[] = [];
-  function visit(file: string, path: string[]): void {
-    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" -> "));
-    if (path.includes(file) || done.has(file)) return;
-    for (const target of graph.get(file) ?? []) visit(target, [...path, file]);
-    done.add(file);
-  }
-  for (const file of graph.keys()) visit(file, []);
-  expect(circles).toEqual([]);
-});
+const matching = (texts: Map<string, string>, pattern: RegExp) =>
+  [...texts].filter(([, text]) => pattern.test(text)).map(([file]) => file);
 
-test("nothing compares the name of a dialect or an engine", async () => {
-  const files = await sources("{src,cli}/**/*.ts");
-  expect(matching(files, /\b(dialect|engine|adapter|driver)(\.\w+)?\s*[!=]==?|case "(sqlite|postgres(ql)?)"/i)).toEqual(
-    [],
-  );
+test("the names of dialects and engines are not compared", () => {
+  const compared = /\b(dialect|engine|adapter|driver)(\.\w+)?\s*[!=]==?|case "(sqlite|postgres(ql)?)"/i;
+  expect(matching(files, compared)).toEqual([]);
   expect(matching(files, /\binstanceof\s+(\w*Dialect|\w*Adapter|SqliteDatabase|PostgresDatabase)\b/)).toEqual([]);
 });
 
-test("only db/ knows bun:sqlite and Bun.SQL", async () => {
-  const files = await sources("src/**/*.ts");
-  const knowing = matching(files, /"bun:sqlite"|\bSQL\b.*from "bun"|kysely-(bun-sqlite|postgres-js)/);
-  expect(knowing.filter((file) => !file.startsWith("src/db/"))).toEqual([]);
-  expect(knowing.length).toBeGreaterThan(0);
+test("only db/ imports bun:sqlite and Bun.SQL", () => {
+  const importing = matching(files, /"bun:sqlite"|\bSQL\b.*from "bun"|kysely-(bun-sqlite|postgres-js)/);
+  expect(importing.filter((file) => !file.startsWith("src/db/"))).toEqual([]);
+  expect(importing.length).toBeGreaterThan(0);
 });
 
-test("statements use no function, sequence or type that one engine alone has", async () => {
-  const files = await sources("src/store/**/*.ts");
+test("statements use no function, sequence or type that only one engine has", async () => {
+  const statements = await sources("src/store/**/*.ts");
   const foreign = /\b(now\(\)|current_timestamp|autoincrement|serial|nextval|json\w*\(|strftime|ilike|::\w+)/i;
-  expect(matching(files, foreign)).toEqual([]);
+  expect(matching(statements, foreign)).toEqual([]);
 });

@@ -1,6 +1,19 @@
 // The thread that moves the write-ahead log into the database file.
 import { Database } from "bun:sqlite";
-import { LONG_LOG, type Moved, type Task } from "./checkpoint.ts";
+
+/** A message to this thread; it posts back whether writers were made to wait and the log is still not empty. */
+export interface Task {
+  file: string;
+  /** Pages in the log above which writers are made to wait for it to become empty; null for never. */
+  waitAbove: number | null;
+}
+
+/** Row of `pragma wal_checkpoint`, in pages. */
+export interface Moved {
+  busy: number;
+  log: number;
+  checkpointed: number;
+}
 
 declare const self: Worker;
 
@@ -17,14 +30,13 @@ self.onmessage = ({ data }: MessageEvent<Task>) => {
   postMessage(inVain);
 };
 
-/** Returns true if writers were made to wait and the log is still not empty. */
-function move({ file, wait }: Task): boolean {
+function move({ file, waitAbove }: Task): boolean {
   const sqlite = new Database(file, { readwrite: true });
   try {
     sqlite.run(`pragma busy_timeout = ${PATIENCE}`);
     const moved = sqlite.query<Moved, []>("pragma wal_checkpoint(passive)").get();
     // Without a pause between writes the log only grows. Little is left to move now, so writers can wait.
-    if (!wait || !moved || moved.log <= LONG_LOG) return false;
+    if (waitAbove === null || !moved || moved.log <= waitAbove) return false;
     return sqlite.query<Moved, []>("pragma wal_checkpoint(restart)").get()?.busy === 1;
   } finally {
     sqlite.close();

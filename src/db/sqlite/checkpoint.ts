@@ -1,26 +1,13 @@
 // Checkpoints: moving the write-ahead log into the database file. A thread does it, because it takes several fsyncs.
+import type { Moved, Task } from "./checkpoint-thread.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 /** Pages in the log that start a checkpoint: SQLite's default. */
 const LARGE_LOG = 1000;
 /** Pages in the log from which writers wait for it to become empty. */
-export const LONG_LOG = 4 * LARGE_LOG;
+const LONG_LOG = 4 * LARGE_LOG;
 /** Pages in the log from which a commit moves them itself, because the thread did not. */
 export const LONGEST_LOG = 16 * LARGE_LOG;
-
-/** Row of `pragma wal_checkpoint`, in pages. */
-export interface Moved {
-  busy: number;
-  log: number;
-  checkpointed: number;
-}
-
-/** A message to the thread. */
-export interface Task {
-  file: string;
-  /** Whether it may make writers wait for an empty log. */
-  wait: boolean;
-}
 
 /** Milliseconds until writers wait again, after they waited without success. */
 const REST = 60_000;
@@ -57,7 +44,7 @@ export class Checkpointer {
         this.#worker = null;
         resolve();
       };
-      const task: Task = { file: this.file, wait: performance.now() >= this.#waitFrom };
+      const task: Task = { file: this.file, waitAbove: performance.now() < this.#waitFrom ? null : LONG_LOG };
       worker.postMessage(task);
     });
   }
