@@ -12,8 +12,8 @@ export function reflow(markdown: string, width: number): string {
     text = "";
     hang = 0;
   };
-  for (const block of markdown.split(/^(```[\s\S]*?^```\n|(?:\|.*\n)+)/m)) {
-    if (block.startsWith("```")) lines.push(block.trimEnd());
+  for (const block of markdown.split(/^( *```[\s\S]*?^ *```\n|(?:\|.*\n)+)/m)) {
+    if (/^ *```/.test(block)) lines.push(block.trimEnd());
     else if (block.startsWith("|")) lines.push(...fitTable(block.trimEnd().split("\n"), width));
     else {
       for (const line of block.replace(/\n$/, "").split("\n")) {
