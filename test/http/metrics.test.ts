@@ -114,7 +114,7 @@ test("every query of the dashboard and every alert of the documentation asks for
   const known = await names();
   const panels = dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr));
   const lists = dashboard.templating.list.map(({ query }) => query).filter((query) => query.startsWith("label_values"));
-  const alerts = (await documentation()).match(/(?<=^ {4}).*\bpodkeep_.*[<>=].*$/gm) ?? [];
+  const alerts = (await documentation()).match(/^(?:podkeep_|rate\().*[<>=].*$/gm) ?? [];
   expect([panels.length > 8, lists.length > 0, alerts.length > 3]).toEqual([true, true, true]);
   const queries = [...panels, ...lists, ...alerts];
   for (const query of queries) {
