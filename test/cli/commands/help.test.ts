@@ -76,11 +76,11 @@ test("the help of every command fits into 80 columns", () => {
 
 const tooWide = (text: string) => text.split("\n").filter((line) => Bun.stringWidth(line) > 80);
 
-test.each(["settings", "sync", "install", "backups"])(
+test.each(["settings", "sync", "install", "backups", "upgrades", "troubleshooting", "metrics"])(
   "the guide %s fits into 80 columns, except code",
   async (guide) => {
     const { shown } = await podkeep.spawnOnTerminal(["help", guide], {}, 80).ended();
-    const text = shown.replaceAll("\r", "").replace(/^```[\s\S]*?^```$/gm, "");
+    const text = shown.replaceAll("\r", "").replace(/^ *```[\s\S]*?^ *```$/gm, "");
     expect(text.length).toBeGreaterThan(1000);
     expect(tooWide(text)).toEqual([]);
   },
