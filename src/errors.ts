@@ -22,8 +22,6 @@ export interface ErrorExtras {
   retry_after?: number;
   /** RFC 6750 error code of a refused credential. */
   challenge?: "invalid_request" | "invalid_token" | "insufficient_scope";
-  /** Methods that the path has. */
-  allow?: string[];
   cause?: unknown;
 }
 

@@ -1,5 +1,6 @@
 // Error responses of the Open Podcast API; the texts of 401, 404, 405 and 410 are the published ones.
 import type { Context } from "hono";
+import { routePath } from "hono/route";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ZodError } from "zod";
 import { DomainError, type ErrorCode } from "../../errors.ts";
@@ -23,18 +24,28 @@ export const RESPONSES = {
 
 const MOST_DETAILS = 20;
 
-export function respondToError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
-  const { details, retry_after, challenge, allow } = extras;
+/** The methods of each path, as it is without /v1. */
+export type Methods = ReadonlyMap<string, ReadonlySet<string>>;
+
+export function respondToError(error: DomainError, c: Context<HttpEnv>, methods: Methods): Response {
+  const { code, message } = error;
+  const { details, retry_after, challenge } = error.extras;
   if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
-  if (allow) c.header("Allow", allow.join(", "));
   if (code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, message));
   const [status, published] = RESPONSES[code];
-  const error: ErrorBody = {
+  if (status === 405) c.header("Allow", [...methodsOf(c, methods)].join(", "));
+  const body: ErrorBody = {
     code: String(status),
     message: code === "internal" ? message : published,
     ...(code === "invalid" && details && { details: details.slice(0, MOST_DETAILS) }),
   };
-  return c.json(error, status);
+  return c.json(body, status);
+}
+
+// RFC 9110 section 15.5.6: every 405 names the methods of its path. A bad Host on an unknown path has all.
+function methodsOf(c: Context<HttpEnv>, methods: Methods): Iterable<string> {
+  const path = routePath(c, -1).replace(/^\/v1(?=\/)/, "");
+  return methods.get(path) ?? new Set([...methods.values()].flatMap((known) => [...known]));
 }
 
 // RFC 6750 section 3: without any credential, the challenge has no error.

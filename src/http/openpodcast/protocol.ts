@@ -8,19 +8,20 @@ import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
 import type { Shared } from "../shared.ts";
 import { allowAnyOrigin } from "./cors.ts";
 import { serveDeletions } from "./deletions.ts";
-import { invalidInput, respondToError } from "./errors.ts";
+import { invalidInput, type Methods, respondToError } from "./errors.ts";
 import { DOCUMENT } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
 /** Mounts the API on the server, and with it the responses to unknown paths and to errors of shared middleware. */
 export function mountOpenPodcast(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const api = createApi(app, shared);
+  const methods = refuseOtherMethods(api);
   http.route("/", api);
   http.route("/v1", api);
-  http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c));
+  http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c, methods));
   http.onError((error, c) => {
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return respondToError(toDomainError(app.log, error, c), c);
+    return respondToError(toDomainError(app.log, error, c), c, methods);
   });
 }
 
@@ -41,12 +42,11 @@ function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
     return c.json(document);
   });
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
-  refuseOtherMethods(api);
   return api;
 }
 
-// Another method on a known path is 405, with the methods that the path has (RFC 9110 section 15.5.6).
-function refuseOtherMethods(api: Hono<HttpEnv>): void {
+/** Makes another method on a known path 405, and gives the methods of each path for Allow. */
+function refuseOtherMethods(api: Hono<HttpEnv>): Methods {
   const methods = new Map<string, Set<string>>();
   for (const { path, method } of api.routes) {
     if (method === "ALL") continue;
@@ -54,9 +54,10 @@ function refuseOtherMethods(api: Hono<HttpEnv>): void {
     methods.set(path, known.add(method));
     if (method === "GET") known.add("HEAD");
   }
-  for (const [path, known] of methods) {
+  for (const path of methods.keys()) {
     api.all(path, () => {
-      throw new DomainError("method_not_allowed", "Method not allowed", { allow: [...known] });
+      throw new DomainError("method_not_allowed", "Method not allowed");
     });
   }
+  return methods;
 }

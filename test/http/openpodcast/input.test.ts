@@ -221,6 +221,23 @@ describe("a path is refused", () => {
     ["/deletions/1", "GET, HEAD", ["POST", "PUT", "PATCH", "DELETE", "PURGE"]],
     ["/openapi.json", "GET, HEAD", ["POST", "PUT", "PATCH", "DELETE"]],
   ];
+  test("with Allow also when the input is wrong", async () => {
+    const wrong: [string, string, unknown, string][] = [
+      ["GET", "/subscriptions?page=x", undefined, "GET, HEAD, POST"],
+      ["POST", "/v1/subscriptions", "{", "GET, HEAD, POST"],
+      ["PATCH", `/v1${ONE}`, { is_subscribed: 1 }, "GET, HEAD, PATCH, DELETE"],
+      ["PATCH", ONE, { new_feed_url: "x" }, "GET, HEAD, PATCH, DELETE"],
+      ["DELETE", "/subscriptions/x", undefined, "GET, HEAD, PATCH, DELETE"],
+      ["GET", "/deletions/x", undefined, "GET, HEAD"],
+    ];
+    for (const [method, path, body, allow] of wrong) {
+      const { status, headers } = await user.request(method, path, body);
+      expect([path, status, headers.get("allow")]).toEqual([path, 405, allow]);
+    }
+    const { status, headers } = await user.request("GET", "/nowhere", undefined, { Host: "a, b" });
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, POST, PATCH, DELETE"]);
+  });
+
   for (const [path, allow, others] of methods) {
     test(`with a method that it doesn't have: ${path} allows ${allow}`, async () => {
       for (const prefix of ["", "/v1"]) {
