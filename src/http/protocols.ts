@@ -6,8 +6,10 @@ import { mountLazily } from "./lazy.ts";
 import { mountOpenPodcast } from "./openpodcast/protocol.ts";
 import type { Shared } from "./shared.ts";
 
+const WEB_PATHS = ["/", "/sign-in", "/sign-out", "/podcasts", "/podcasts/*", "/account", "/account/*", "/assets/*"];
+
 /** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */
 export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  mountLazily(http, ["/", "/assets/*"], app, shared, async () => (await import("./web/protocol.tsx")).serveWeb);
+  mountLazily(http, WEB_PATHS, app, shared, async () => (await import("./web/protocol.tsx")).serveWeb);
   mountOpenPodcast(http, app, shared);
 }

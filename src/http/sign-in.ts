@@ -13,7 +13,7 @@ import { productOf } from "./user-agent.ts";
 /** For every 401: gPodder sends credentials only after it. */
 export const BASIC_CHALLENGE = 'Basic realm="podkeep"';
 
-const COOKIES: Record<Audience, string> = { app: "podkeep_app", page: "podkeep_page" };
+export const COOKIES: Record<Audience, string> = { app: "podkeep_app", page: "podkeep_page" };
 
 export interface SignInOptions {
   /** Whether a token is taken by Bearer too. */

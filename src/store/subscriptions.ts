@@ -16,11 +16,16 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
     ),
 );
 
+/** All subscriptions of a user, deleted ones too. */
+export const listSubscriptions = statement((db, p: Owner) =>
+  db.selectFrom("subscriptions").selectAll().where("user_id", "=", p.user_id).orderBy("id"),
+);
+
 /** The subscription that has, or had, a guid, and the user's clock. */
 export const findByGuid = statement((db, p: Owner & { guid: string }) =>
   db
     .selectFrom("subscriptions")
-    .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted"])
+    .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted", "title"])
     .select(clockOf(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", (guids) =>

@@ -1,13 +1,23 @@
 // The web page: what people see in a browser.
 import type { Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
-import { toDomainError } from "../errors.ts";
+import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
 import type { Shared } from "../shared.ts";
-import { Layout } from "./layout.tsx";
-import style from "./style.css" with { type: "text" };
+import { serveAccount } from "./account.tsx";
+import { assets } from "./assets.ts";
+import { MessagePage } from "./pages/message.tsx";
+import { servePodcasts } from "./podcasts.tsx";
+import { show } from "./render.ts";
+import { requireSession } from "./session.ts";
+import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
+
+const SIGNED_IN = ["/sign-out", "/podcasts", "/podcasts/*", "/account", "/account/*"];
 
 const SECURITY = secureHeaders({
   contentSecurityPolicy: {
@@ -17,48 +27,56 @@ const SECURITY = secureHeaders({
     formAction: ["'self'"],
   },
   xFrameOptions: "DENY",
-  referrerPolicy: "no-referrer",
+  referrerPolicy: "same-origin",
   // The proxy in front of podkeep decides about these two.
   strictTransportSecurity: false,
   crossOriginOpenerPolicy: false,
 });
 
-export function serveWeb(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
+export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   http.use(SECURITY);
-  http.get("/", (c) => c.html(page(<Welcome url={forwarded.baseUrlOf(c.req.raw, c.env)} />)));
-  http.get("/assets/style.css", (c) => c.body(style, 200, { "Content-Type": "text/css; charset=utf-8" }));
-  http.notFound((c) => showMessage(c, 404, texts.notFound));
+  http.use(
+    bodyLimit({
+      maxSize: app.config.max_body,
+      onError: () => {
+        throw new DomainError("too_large", "The file is too large");
+      },
+    }),
+  );
+  for (const { path, type, text } of Object.values(assets)) {
+    http.get(path, (c) =>
+      c.body(text, 200, { "Content-Type": type, "Cache-Control": "public, max-age=31536000, immutable" }),
+    );
+  }
+  http.use(refuseCrossSite(shared, { links: true }));
+  serveSignIn(http, app, shared);
+  for (const path of SIGNED_IN) http.use(path, requireSession(app));
+  servePodcasts(http, app);
+  serveAccount(http, app, shared);
+  http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));
   http.onError((error, c) => {
-    const { code } = toDomainError(app.log, error, c);
-    return showMessage(c, code === "unavailable" ? 503 : 500, texts.failed);
+    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
+    return showError(toDomainError(app.log, error, c), c);
   });
 }
 
-const page = (body: unknown) => `<!doctype html>${body}`;
-
-function Welcome({ url }: { url: string }) {
-  return (
-    <Layout>
-      <h1>{texts.name}</h1>
-      <p>{texts.tagline}</p>
-      <p>
-        {texts.appsConnectTo} <code>{url}</code>
-      </p>
-      <p class="muted">
-        {texts.noAccount} <code>{texts.createUser}</code>
-      </p>
-    </Layout>
-  );
-}
-
-function showMessage(c: Context<HttpEnv>, status: 404 | 500 | 503, message: string) {
-  const body = (
-    <Layout title={message}>
-      <h1>{message}</h1>
-      <p>
-        <a href="/">{texts.home}</a>
-      </p>
-    </Layout>
-  );
-  return c.html(page(body), status);
+function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Promise<Response> {
+  const { errors, signIn } = texts;
+  if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
+  const pages: Record<DomainError["code"], [400 | 401 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
+    unauthorized: [403, errors.forbidden],
+    forbidden: [403, c.get("actor") ? message : errors.crossSite],
+    not_found: [404, errors.notFound],
+    gone: [410, errors.notFound],
+    invalid: [400, message],
+    method_not_allowed: [405, errors.notFound],
+    too_large: [413, message],
+    too_many: [429, signIn.wait(extras.retry_after ?? 60)],
+    unavailable: [503, errors.unavailable],
+    internal: [500, errors.failed],
+    config: [500, errors.failed],
+    conflict: [400, message],
+  };
+  const [status, text] = pages[code];
+  return show(c, <MessagePage message={text} />, status);
 }

@@ -1,0 +1,64 @@
+// Routes of the account: password, sessions, data.
+import type { Context, Hono } from "hono";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import { exportAccount } from "../../services/export.ts";
+import { setPassword } from "../../services/passwords.ts";
+import { signOutEverywhere } from "../../services/sessions.ts";
+import { signIn } from "../../services/sign-in.ts";
+import type { HttpEnv } from "../env.ts";
+import type { Shared } from "../shared.ts";
+import { giveSession } from "../sign-in.ts";
+import { readForm } from "./form.ts";
+import { AccountPage } from "./pages/account.tsx";
+import { show } from "./render.ts";
+import { clearSession } from "./session.ts";
+import { texts } from "./texts.ts";
+
+const Form = { present: z.string(), changed: z.string() };
+
+export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  const propsOf = (c: Context<HttpEnv>) => ({ name: c.get("userName"), byPassword: c.get("actor").kind === "session" });
+
+  http.get("/account", (c) => {
+    const notice = c.req.query("changed") ? texts.account.changedDone : null;
+    return show(c, <AccountPage {...propsOf(c)} notice={notice} />);
+  });
+
+  http.post("/account/password", async (c) => {
+    const { present, changed } = await readForm(c, Form);
+    const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
+    const actor = c.get("actor");
+    try {
+      // A session alone must not be enough to take an account over.
+      const { actor: checked } = await signIn(
+        app,
+        { name: c.get("userName"), password: present, app: actor.label },
+        attempts,
+      );
+      if (checked.kind !== "session") throw new DomainError("unauthorized", "A token is not a password");
+      await setPassword(app, actor, changed);
+    } catch (error) {
+      if (!(error instanceof DomainError) || !["unauthorized", "invalid"].includes(error.code)) throw error;
+      const problem = error.code === "invalid" ? error.message : texts.account.wrong;
+      return show(c, <AccountPage {...propsOf(c)} problem={problem} />, 400);
+    }
+    await giveSession(c, app, shared, actor, "page");
+    return c.redirect("/account?changed=1", 303);
+  });
+
+  http.post("/account/sign-out-everywhere", async (c) => {
+    await signOutEverywhere(app, c.get("actor"));
+    clearSession(c);
+    return c.redirect("/", 303);
+  });
+
+  http.get("/account/podkeep.json", async (c) => {
+    const data = await exportAccount(app, c.get("actor"), c.get("userName"));
+    return c.body(JSON.stringify(data, null, 2), 200, {
+      "Content-Type": "application/json",
+      "Content-Disposition": 'attachment; filename="podkeep.json"',
+    });
+  });
+}

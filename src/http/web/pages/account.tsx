@@ -1,0 +1,58 @@
+// The account: password, sessions, data.
+import { ActionButton, Layout, Notice } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+interface AccountProps {
+  name: string;
+  /** False for a session by token, which may not change the account. */
+  byPassword: boolean;
+  notice?: string | null;
+  problem?: string | null;
+}
+
+export function AccountPage({ name, byPassword, notice = null, problem = null }: AccountProps) {
+  const { account } = texts;
+  return (
+    <Layout title={account.title} section="account">
+      <h1>{account.title}</h1>
+      {notice && <Notice>{notice}</Notice>}
+      {problem && <Notice kind="danger">{problem}</Notice>}
+      <p>
+        {account.signedInAs} <strong>{name}</strong>
+      </p>
+      <ActionButton action="/sign-out">{account.signOut}</ActionButton>
+      <h2>{account.password}</h2>
+      {byPassword ? (
+        <form method="post" action="/account/password">
+          <div class="field">
+            <label for="present">{account.present}</label>
+            <input id="present" name="present" type="password" autocomplete="current-password" required />
+          </div>
+          <div class="field">
+            <label for="changed">{account.changed}</label>
+            <input id="changed" name="changed" type="password" autocomplete="new-password" minlength={8} required />
+          </div>
+          <button type="submit">{account.change}</button>
+        </form>
+      ) : (
+        <p class="muted">{account.needsPassword}</p>
+      )}
+      {byPassword && (
+        <>
+          <h2>{account.signOutEverywhere}</h2>
+          <p class="muted">{account.everywhere}</p>
+          <ActionButton action="/account/sign-out-everywhere">{account.signOutEverywhere}</ActionButton>
+        </>
+      )}
+      <h2>{account.data}</h2>
+      <p>
+        <a class="button" href="/account/podkeep.json">
+          {account.download}
+        </a>{" "}
+        <a class="button" href="/podcasts/podkeep.opml">
+          {texts.podcasts.exportOpml}
+        </a>
+      </p>
+    </Layout>
+  );
+}

@@ -1,0 +1,60 @@
+// Signing in; also what a visitor without an account sees.
+import { Copyable, Layout, Notice } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+interface SignInProps {
+  /** The URL that apps connect to. */
+  url: string;
+  /** Where to go afterwards. */
+  next: string;
+  name?: string;
+  problem?: string | null;
+}
+
+export function SignInPage({ url, next, name = "", problem = null }: SignInProps) {
+  const { signIn } = texts;
+  return (
+    <Layout title={signIn.title}>
+      <h1>{texts.name}</h1>
+      <p>{texts.tagline}</p>
+      {problem && <Notice kind="danger">{problem}</Notice>}
+      <form method="post" action="/sign-in">
+        <input type="hidden" name="next" value={next} />
+        <div class="field">
+          <label for="name">{signIn.name}</label>
+          <input
+            id="name"
+            name="name"
+            value={name}
+            autocomplete="username"
+            autocapitalize="none"
+            spellcheck={false}
+            required
+            autofocus={name === ""}
+          />
+        </div>
+        <div class="field">
+          <label for="password">{signIn.password}</label>
+          <input
+            id="password"
+            name="password"
+            type="password"
+            autocomplete="current-password"
+            required
+            autofocus={name !== ""}
+          />
+        </div>
+        <button type="submit" class="primary">
+          {signIn.submit}
+        </button>
+      </form>
+      <h2>{signIn.appsConnectTo}</h2>
+      <p>
+        <Copyable text={url} />
+      </p>
+      <p class="muted">
+        {signIn.noAccount} <code>{signIn.createUser}</code>
+      </p>
+    </Layout>
+  );
+}

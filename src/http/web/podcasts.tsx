@@ -1,0 +1,111 @@
+// Routes of podcasts: list, add, unsubscribe, subscribe again, import, export.
+import type { Context, Hono } from "hono";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { positive } from "../../config/values.ts";
+import { readFeedUrl } from "../../domain/feed-url.ts";
+import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../domain/opml.ts";
+import { DomainError } from "../../errors.ts";
+import { exportFeeds, importFeeds } from "../../services/imports.ts";
+import { listPodcasts, type Podcast } from "../../services/podcasts.ts";
+import { addSubscriptions, getSubscription, patchSubscription } from "../../services/subscriptions.ts";
+import type { HttpEnv } from "../env.ts";
+import { readForm } from "./form.ts";
+import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
+import { safePath, show } from "./render.ts";
+import { texts } from "./texts.ts";
+
+const PER_PAGE = 100;
+const LONGEST_SEARCH = 200;
+const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
+
+export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
+  http.get("/podcasts", (c) => showPodcasts(c, app, true));
+  http.get("/podcasts/unsubscribed", (c) => showPodcasts(c, app, false));
+  http.get("/podcasts/add", (c) => show(c, <AddPage />));
+  http.get("/podcasts/more", (c) => show(c, <MorePage canWrite={canWrite(c)} />));
+
+  http.post("/podcasts/add", async (c) => {
+    const { feed_url } = await readForm(c, { feed_url: z.string() });
+    const typed = feed_url.trim();
+    const feed = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) ? typed : `https://${typed}`);
+    if ("message" in feed) {
+      return show(c, <AddPage feed_url={typed} problem={texts.podcasts.badUrl(feed.message)} />, 400);
+    }
+    await addSubscriptions(app, c.get("actor"), [{ feed, guid: null, title: null }]);
+    return c.redirect("/podcasts", 303);
+  });
+
+  for (const [verb, is_subscribed] of [
+    ["unsubscribe", false],
+    ["subscribe", true],
+  ] as const) {
+    http.post(`/podcasts/:guid/${verb}`, async (c) => {
+      const guid = c.req.param("guid").toLowerCase();
+      const { back } = await readForm(c, { back: z.string().optional() });
+      await patchSubscription(app, c.get("actor"), guid, { is_subscribed });
+      const path = safePath(back);
+      const list = path.startsWith("/podcasts") ? path.replace(/[?&]undo=[^&]*/, "") : "/podcasts";
+      if (is_subscribed || list.startsWith("/podcasts/unsubscribed")) return c.redirect(list, 303);
+      return c.redirect(`${list}${list.includes("?") ? "&" : "?"}undo=${guid}`, 303);
+    });
+  }
+
+  http.post("/podcasts/import", async (c) => {
+    const body = await c.req.parseBody();
+    const file = body["file"];
+    if (!(file instanceof File) || file.size === 0) {
+      return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.noFile} />, 400);
+    }
+    try {
+      const feeds = readOpml(decodeOpml(await file.bytes()));
+      const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, {
+        dry_run: false,
+        progress: () => {},
+      });
+      const query = new URLSearchParams({ imported: [added, present, failed].map((one) => one.length).join(".") });
+      return c.redirect(`/podcasts?${query}`, 303);
+    } catch (error) {
+      if (!(error instanceof OpmlError)) throw error;
+      return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.badFile(error.message)} />, 400);
+    }
+  });
+
+  http.get("/podcasts/podkeep.opml", async (c) => {
+    const feeds = await exportFeeds(app, c.get("actor"));
+    const date_created = new Date(app.clock.now()).toUTCString();
+    const text = writeOpml(feeds, { title: `Podcasts of ${c.get("userName")}`, date_created });
+    return c.body(text, 200, {
+      "Content-Type": "text/x-opml; charset=utf-8",
+      "Content-Disposition": 'attachment; filename="podkeep.opml"',
+    });
+  });
+}
+
+async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolean): Promise<Response> {
+  const actor = c.get("actor");
+  const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
+  const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
+  const query = { is_subscribed, search, page, per_page: PER_PAGE };
+  const podcasts = await listPodcasts(app, actor, query);
+  const props = { page: podcasts, query, canWrite: canWrite(c), undo: await findUndo(c, app), notice: noticeOf(c) };
+  return show(c, <PodcastsPage {...props} />);
+}
+
+/** The podcast that was just unsubscribed, if it still is. */
+async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> {
+  const guid = c.req.query("undo");
+  if (!guid) return null;
+  const row = await getSubscription(app, c.get("actor"), guid.toLowerCase()).catch((error) => {
+    if (error instanceof DomainError && ["not_found", "gone"].includes(error.code)) return null;
+    throw error;
+  });
+  if (!row || row.is_subscribed === 1) return null;
+  const { feed_url, title, subscription_changed } = row;
+  return { guid: row.guid, feed_url, title, subscription_changed, is_subscribed: false };
+}
+
+function noticeOf(c: Context<HttpEnv>): string | null {
+  const [, added, present, failed] = /^(\d+)\.(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
+  return added === undefined ? null : texts.podcasts.imported(Number(added), Number(present), Number(failed));
+}

@@ -1,0 +1,31 @@
+// Comfort for browsers with JavaScript: local times, copy buttons. Every page works without it.
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const UNITS = [
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+];
+
+for (const element of document.querySelectorAll("time")) {
+  const date = new Date(element.dateTime);
+  const exact = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const ago = (date - Date.now()) / 1000;
+  const unit = UNITS.find(([, seconds]) => Math.abs(ago) >= seconds);
+  element.title = exact;
+  if ("day" in element.dataset) element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
+  else if (Math.abs(ago) > 7 * 86400) element.textContent = exact;
+  else element.textContent = unit ? relative.format(Math.round(ago / unit[1]), unit[0]) : relative.format(0, "second");
+}
+
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  if (!navigator.clipboard) continue;
+  button.hidden = false;
+  const text = button.textContent;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = button.dataset.done;
+    setTimeout(() => {
+      button.textContent = text;
+    }, 2000);
+  });
+}

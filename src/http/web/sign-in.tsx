@@ -1,0 +1,58 @@
+// Routes of signing in and out.
+import type { Context, Hono } from "hono";
+import { getCookie } from "hono/cookie";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import { readSession } from "../../services/sessions.ts";
+import { signIn } from "../../services/sign-in.ts";
+import type { HttpEnv } from "../env.ts";
+import type { Shared } from "../shared.ts";
+import { COOKIES, giveSession } from "../sign-in.ts";
+import { readForm } from "./form.ts";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { safePath, show } from "./render.ts";
+import { clearSession } from "./session.ts";
+import { texts } from "./texts.ts";
+
+const Form = { name: z.string(), password: z.string(), next: z.string().optional() };
+
+export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
+
+  http.get("/", async (c) => {
+    const text = getCookie(c, COOKIES.page);
+    const session = text ? await readSession(app, text, "page").catch(() => null) : null;
+    return session ? c.redirect("/podcasts", 303) : show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
+  });
+
+  http.get("/sign-in", (c) => {
+    const problem = c.req.query("ended") ? texts.signIn.ended : null;
+    return show(c, <SignInPage url={urlOf(c)} next={safePath(c.req.query("next"))} problem={problem} />);
+  });
+
+  http.post("/sign-in", async (c) => {
+    const { name, password, next } = await readForm(c, Form);
+    const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
+    try {
+      const signedIn = await signIn(app, { name: name.trim(), password, app: "web page" }, attempts);
+      await giveSession(c, app, shared, signedIn.actor, "page");
+      c.set("actor", signedIn.actor);
+      c.set("userName", signedIn.name);
+      return c.redirect(safePath(next), 303);
+    } catch (error) {
+      if (!(error instanceof DomainError) || !["unauthorized", "too_many"].includes(error.code)) throw error;
+      app.metrics?.unauthorized(error.message);
+      const { retry_after } = error.extras;
+      if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
+      const problem = retry_after === undefined ? texts.signIn.wrong : texts.signIn.wait(retry_after);
+      const page = <SignInPage url={urlOf(c)} next={safePath(next)} name={name} problem={problem} />;
+      return show(c, page, error.code === "too_many" ? 429 : 401);
+    }
+  });
+
+  http.post("/sign-out", (c) => {
+    clearSession(c);
+    return c.redirect("/", 303);
+  });
+}

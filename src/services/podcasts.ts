@@ -1,0 +1,65 @@
+// A user's podcasts as a list for people: sorted by title, searchable, in pages.
+import { readableUrl } from "../domain/readable-url.ts";
+import { listSubscriptions } from "../store/subscriptions.ts";
+import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
+
+export interface Podcast {
+  guid: string;
+  feed_url: string;
+  title: string | null;
+  is_subscribed: boolean;
+  /** Unix milliseconds. */
+  subscription_changed: number;
+}
+
+export interface PodcastPage {
+  podcasts: Podcast[];
+  /** Podcasts on all pages. */
+  matches: number;
+  subscribed: number;
+  unsubscribed: number;
+}
+
+export interface PodcastQuery {
+  is_subscribed: boolean;
+  /** Words of title or feed URL; empty for all. */
+  search: string;
+  page: number;
+  per_page: number;
+}
+
+const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
+
+/** Sorts podcasts by their names. */
+export const sortPodcasts = <T extends Pick<Podcast, "title" | "feed_url">>(podcasts: T[]): T[] =>
+  podcasts
+    .map((podcast) => ({ podcast, name: nameOf(podcast) }))
+    .sort((a, b) => collator.compare(a.name, b.name))
+    .map(({ podcast }) => podcast);
+
+/** Sorted here, because the engines order text by different rules. */
+export async function listPodcasts(
+  { database }: Context,
+  { user_id }: Actor,
+  { is_subscribed, search, page, per_page }: PodcastQuery,
+): Promise<PodcastPage> {
+  const rows = (await database.read((tx) => listSubscriptions(tx, { user_id }))).filter((row) => row.deleted === null);
+  const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = rows
+    .filter((row) => (row.is_subscribed === 1) === is_subscribed)
+    .map(({ guid, feed_url, title, subscription_changed }) => ({ guid, feed_url, title, subscription_changed }))
+    .filter(({ title, feed_url }) => {
+      const text = `${title ?? ""} ${feed_url}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+  const podcasts = sortPodcasts(found)
+    .slice((page - 1) * per_page, page * per_page)
+    .map((podcast) => ({ ...podcast, is_subscribed }));
+  return { podcasts, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
+}
+
+/** What a podcast is called: its title, or its feed URL without secrets. */
+export const nameOf = ({ title, feed_url }: Pick<Podcast, "title" | "feed_url">): string =>
+  title ?? readableUrl(feed_url);
