@@ -1,0 +1,51 @@
+// A browser without JavaScript: keeps cookies, follows redirects, sends forms.
+import { ORIGIN, type TestApp } from "../../support/app.ts";
+
+export interface Page {
+  status: number;
+  path: string;
+  body: string;
+  headers: Headers;
+}
+
+export interface Browser {
+  cookies: Map<string, string>;
+  open(path: string): Promise<Page>;
+  /** Sends a form with these fields. */
+  submit(path: string, fields?: Record<string, string | File>, headers?: Record<string, string>): Promise<Page>;
+}
+
+export function openBrowser(server: TestApp): Browser {
+  const cookies = new Map<string, string>();
+  async function request(method: string, path: string, init: RequestInit = {}): Promise<Page> {
+    const headers = new Headers(init.headers);
+    headers.set("Cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    if (!headers.has("Sec-Fetch-Site")) headers.set("Sec-Fetch-Site", "same-origin");
+    const response = await server.http.fetch(new Request(ORIGIN + path, { ...init, method, headers }), {});
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      if (value === "") cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    const location = response.headers.get("location");
+    if (response.status === 303 && location) return request("GET", location);
+    return { status: response.status, path, body: await response.text(), headers: response.headers };
+  }
+  return {
+    cookies,
+    open: (path) => request("GET", path),
+    submit(path, fields = {}, headers = {}) {
+      const body = new FormData();
+      for (const [name, value] of Object.entries(fields)) body.set(name, value);
+      return request("POST", path, { body, headers });
+    },
+  };
+}
+
+/** Signs a user in by a token. */
+export async function signedIn(server: TestApp, user: { name: string; token: string }): Promise<Browser> {
+  const browser = openBrowser(server);
+  const page = await browser.submit("/sign-in", { name: user.name, password: user.token });
+  if (page.path !== "/podcasts") throw new Error(`Not signed in: ${page.path}`);
+  return browser;
+}

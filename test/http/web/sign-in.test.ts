@@ -1,0 +1,187 @@
+// Signing in to the page, and what protects its forms.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { setPassword } from "../../../src/services/passwords.ts";
+import { revokeToken } from "../../../src/services/tokens.ts";
+import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { actorOf } from "../../support/feeds.ts";
+import { openBrowser, signedIn } from "./browser.ts";
+
+const PASSWORD = "correct horse";
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  user = await server.user("ann");
+  await setPassword(server.app, actorOf(user.id), PASSWORD);
+});
+afterEach(() => server.close());
+
+const signIn = (fields: Record<string, string>) => {
+  const browser = openBrowser(server);
+  return browser.submit("/sign-in", fields).then((page) => ({ browser, page }));
+};
+
+test("a user signs in by password or by token, in any case of the name", async () => {
+  for (const password of [PASSWORD, user.token]) {
+    expect((await signIn({ name: " ANN ", password })).page.path).toBe("/podcasts");
+  }
+});
+
+test("wrong credentials get the form again, with the name and without a cookie", async () => {
+  for (const [name, password] of [
+    ["ann", "wrong"],
+    ["ann", ""],
+    ["nobody", PASSWORD],
+    ["", ""],
+    ["ann", "x".repeat(100_000)],
+    ["\u0000", PASSWORD],
+  ] as const) {
+    const { browser, page } = await signIn({ name, password });
+    expect(page.status).toBe(401);
+    expect(page.body).toContain("The name or the password is wrong.");
+    expect(browser.cookies.size).toBe(0);
+  }
+});
+
+test("a form without its fields is refused", async () => {
+  expect((await signIn({})).page.status).toBe(400);
+});
+
+test("a page leads to the sign-in and back after it", async () => {
+  const browser = openBrowser(server);
+  const page = await browser.open("/podcasts/add");
+  expect(page.path).toBe("/sign-in?next=%2Fpodcasts%2Fadd");
+  expect(page.body).toContain('name="next" value="/podcasts/add"');
+  const after = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next: "/podcasts/add" });
+  expect(after.path).toBe("/podcasts/add");
+});
+
+test("signing in never leads to another site", async () => {
+  for (const next of [
+    "https://evil.example/",
+    "//evil.example",
+    "/\\evil.example",
+    "javascript:alert(1)",
+    "\\\\evil",
+    "/\t/evil.example",
+  ]) {
+    expect((await signIn({ name: "ann", password: PASSWORD, next })).page.path).toBe("/podcasts");
+  }
+});
+
+test("a session ends with sign-out, a new password, sign-out everywhere, and its token", async () => {
+  const other = await signedIn(server, user);
+  const browser = (await signIn({ name: "ann", password: PASSWORD })).browser;
+  const second = (await signIn({ name: "ann", password: PASSWORD })).browser;
+  const changed = await browser.submit("/account/password", { present: PASSWORD, changed: "another horse" });
+  expect(changed.body).toContain("The password was changed");
+  expect((await second.open("/podcasts")).path).toContain("ended=1");
+  expect((await browser.open("/podcasts")).path).toBe("/podcasts");
+  await browser.submit("/account/sign-out-everywhere");
+  expect(browser.cookies.size).toBe(0);
+  const third = (await signIn({ name: "ann", password: "another horse" })).browser;
+  await third.submit("/sign-out");
+  expect((await third.open("/podcasts")).path).toStartWith("/sign-in");
+  const byToken = await signedIn(server, user);
+  await revokeToken(server.app, user.token.split("_")[1] ?? "");
+  expect((await byToken.open("/podcasts")).path).toContain("ended=1");
+  expect((await other.open("/podcasts")).path).toContain("ended=1");
+});
+
+test("a new password needs the present one, and rules are explained", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  const wrong = await browser.submit("/account/password", { present: "nope", changed: "another horse" });
+  expect(wrong.body).toContain("The present password is wrong.");
+  const short = await browser.submit("/account/password", { present: PASSWORD, changed: "short" });
+  expect(short.body).toContain("A password has 8 to 1000 characters");
+  expect((await signIn({ name: "ann", password: PASSWORD })).page.path).toBe("/podcasts");
+});
+
+test("a session by token can't change the password or sign out everywhere", async () => {
+  const browser = await signedIn(server, user);
+  expect((await browser.open("/account")).body).toContain("Sign in with your password to change it.");
+  const changed = await browser.submit("/account/password", { present: PASSWORD, changed: "another horse" });
+  expect(changed.status).toBe(403);
+  expect((await browser.submit("/account/sign-out-everywhere")).status).toBe(403);
+});
+
+test("an app's cookie is not good for the page, and the page's not for apps", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  const text = browser.cookies.get("podkeep_page") ?? "";
+  const headers = { Cookie: `podkeep_app=${text}` };
+  expect((await server.send("GET", "/podcasts", { headers })).status).toBe(303);
+});
+
+test("forms of other sites are refused and change nothing", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  for (const headers of [
+    { "Sec-Fetch-Site": "cross-site" },
+    { "Sec-Fetch-Site": "same-site" },
+    { "Sec-Fetch-Site": "none", Origin: "https://evil.example" },
+  ].slice(0, 2)) {
+    const page = await browser.submit("/podcasts/add", { feed_url: "https://a.example/" }, headers);
+    expect(page.status).toBe(403);
+    expect(page.body).toContain("Another site sent this request");
+  }
+  const old = await server.send("POST", "/podcasts/add", {
+    headers: {
+      Cookie: `podkeep_page=${browser.cookies.get("podkeep_page")}`,
+      Origin: "https://evil.example",
+      "Content-Type": "application/x-www-form-urlencoded",
+    },
+    body: "feed_url=https://a.example/",
+  });
+  expect(old.status).toBe(403);
+  expect(await user.changes()).toEqual([]);
+});
+
+test("too many wrong passwords are 429 with the time to wait; the session goes on", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  let page = (await signIn({ name: "ann", password: "wrong 0" })).page;
+  for (let n = 1; page.status === 401 && n < 100; n++)
+    page = (await signIn({ name: "ann", password: `wrong ${n}` })).page;
+  expect(page.status).toBe(429);
+  expect(page.body).toContain("Too many failed logins");
+  expect((await browser.open("/podcasts")).status).toBe(200);
+});
+
+test("the data of a user is one file without secrets", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  await user.add("https://a.example/");
+  const { body, headers } = await browser.open("/account/podkeep.json");
+  const data = JSON.parse(body);
+  expect(data.user).toBe("ann");
+  expect(data.tables.subscriptions).toMatchObject([{ feed_url: "https://a.example/" }]);
+  expect(body).not.toMatch(/argon2|"hash"|session_key/);
+  expect(headers.get("content-disposition")).toBe('attachment; filename="podkeep.json"');
+});
+
+test("private pages are not kept by caches, and can't be framed", async () => {
+  const browser = await signedIn(server, user);
+  for (const path of ["/podcasts", "/account", "/podcasts/podkeep.opml"]) {
+    const { headers } = await browser.open(path);
+    expect(headers.get("cache-control")).toContain("no-cache");
+    expect(headers.get("cache-control")).toContain("private");
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  }
+});
+
+test("cookies are Secure if the public URL is https, and never read by scripts", async () => {
+  for (const [public_url, secure] of [
+    [ORIGIN, false],
+    ["https://podcasts.example", true],
+  ] as const) {
+    const one = await openTestApp({ public_url });
+    const ann = await one.user("ann");
+    const { headers } = await one.send("POST", "/sign-in", {
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ name: "ann", password: ann.token }).toString(),
+    });
+    const cookie = headers.get("set-cookie") ?? "";
+    expect(cookie).toContain("HttpOnly");
+    expect(cookie).toContain("SameSite=Lax");
+    expect(cookie.includes("Secure")).toBe(secure);
+    await one.close();
+  }
+});
