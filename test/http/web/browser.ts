@@ -1,7 +1,7 @@
 // A browser without JavaScript: keeps cookies, follows redirects, sends forms.
 import { ORIGIN, type TestApp } from "../../support/app.ts";
 
-export interface Page {
+interface Page {
   status: number;
   path: string;
   body: string;
