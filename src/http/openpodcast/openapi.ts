@@ -11,7 +11,7 @@ export const DOCUMENT = {
     title: "podkeep",
     version: VERSION,
     description:
-      "Keeps a listener's podcast subscriptions and syncs them between apps: the subscriptions part of the Open Podcast API.",
+      "Keeps a user's podcast subscriptions and syncs them between apps: the subscriptions part of the Open Podcast API.",
     license: { name: "MIT", identifier: "MIT" },
   },
   servers: [{ url: "/v1" }, { url: "/" }],
