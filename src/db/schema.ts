@@ -82,7 +82,7 @@ export interface DeletionTable {
 }
 
 /** What syncs, by the id that its app chose. */
-interface DeviceTable {
+export interface DeviceTable {
   user_id: string;
   id: string;
   caption: string;
@@ -94,7 +94,7 @@ interface DeviceTable {
 }
 
 /** An app that waits for its user to sign in on a page. */
-interface LoginFlowTable {
+export interface LoginFlowTable {
   /** SHA-256 of the secret in the page's URL, in hex. */
   page_hash: string;
   /** SHA-256 of the secret that the app polls with, in hex. */

@@ -1,0 +1,72 @@
+// Devices: what syncs, by the ids that apps choose.
+import type { DeviceTable } from "../db/schema.ts";
+import type { Tx } from "../db/statement.ts";
+import { printable } from "../domain/printable.ts";
+import { DomainError } from "../errors.ts";
+import { deleteDevice, keepDevice, listDevices as listRows, updateDevice } from "../store/devices.ts";
+import { type Actor, requireWrite } from "./actor.ts";
+import type { Context } from "./context.ts";
+
+export type DeviceType = DeviceTable["type"];
+
+const ID = /^[\w.-]{1,255}$/;
+const LONGEST_CAPTION = 200;
+
+/** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). */
+export const isDeviceId = (id: string) => ID.test(id);
+
+const readCaption = (text: string) => printable(text).trim().slice(0, LONGEST_CAPTION);
+
+/** Lists the actor's user's devices by id. */
+export function listDevices({ database }: Context, { user_id }: Actor) {
+  return database.read((tx) => listRows(tx, { user_id }));
+}
+
+/** Creates a device, or sets what is given of one that is there. */
+export async function saveDevice(
+  { database, clock }: Context,
+  actor: Actor,
+  { id, caption, type }: { id: string; caption?: string | undefined; type?: DeviceType | undefined },
+): Promise<void> {
+  requireWrite(actor);
+  const { user_id } = actor;
+  const named = caption === undefined ? null : readCaption(caption) || null;
+  await database.write(async (tx) => {
+    await keepDevice(tx, newDevice(actor, id, clock.now()));
+    await updateDevice(tx, { user_id, id, caption: named, type: type ?? null });
+  }, user_id);
+}
+
+/** Notes that a device synced now; an unknown one is created. @param now wall time in Unix milliseconds */
+export async function noteSync(tx: Tx, actor: Actor, id: string, now: number): Promise<void> {
+  await keepDevice(tx, { ...newDevice(actor, id, now), last_sync_at: now });
+}
+
+/** Creates the device of an app that has no id for it. */
+export async function createDevice(tx: Tx, actor: Actor, id: string, caption: string, now: number): Promise<void> {
+  await keepDevice(tx, { ...newDevice(actor, id, now), caption });
+}
+
+function newDevice({ user_id, kind, id: credential }: Actor, id: string, created_at: number): DeviceTable {
+  const token_id = kind === "token" ? credential : null;
+  return { user_id, id, caption: id, type: "other", token_id, created_at, last_sync_at: null };
+}
+
+/** @throws DomainError "not_found", or "invalid" for an empty caption */
+export async function renameDevice({ database }: Context, actor: Actor, id: string, text: string) {
+  requireWrite(actor);
+  const { user_id } = actor;
+  const caption = readCaption(text);
+  if (!caption) throw new DomainError("invalid", `A device's name has 1 to ${LONGEST_CAPTION} printable characters`);
+  const [row] = await database.write((tx) => updateDevice(tx, { user_id, id, caption, type: null }), user_id);
+  if (!row) throw new DomainError("not_found", `There is no device ${id}`);
+  return row;
+}
+
+/** Deletes a device. If its app syncs again, the device is a new one. @throws DomainError "not_found" */
+export async function forgetDevice({ database }: Context, actor: Actor, id: string): Promise<void> {
+  requireWrite(actor);
+  const { user_id } = actor;
+  const [row] = await database.write((tx) => deleteDevice(tx, { user_id, id }), user_id);
+  if (!row) throw new DomainError("not_found", `There is no device ${id}`);
+}

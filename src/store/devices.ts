@@ -1,0 +1,51 @@
+// Statements on devices.
+import type { DeviceTable, Owner } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+export const listDevices = statement((db, p: Owner) =>
+  db
+    .selectFrom("devices")
+    .select(["id", "caption", "type", "token_id", "created_at", "last_sync_at"])
+    .where("user_id", "=", p.user_id)
+    .orderBy("id"),
+);
+
+type NewDevice = Omit<DeviceTable, "type"> & { type: DeviceTable["type"] };
+
+/** Inserts a device. One that is there gets a later `last_sync_at` alone. */
+export const keepDevice = statement((db, p: NewDevice) =>
+  db
+    .insertInto("devices")
+    .values({
+      user_id: p.user_id,
+      id: p.id,
+      caption: p.caption,
+      type: p.type,
+      token_id: p.token_id,
+      created_at: p.created_at,
+      last_sync_at: p.last_sync_at,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
+        last_sync_at: row.fn.coalesce("excluded.last_sync_at", "devices.last_sync_at"),
+      })),
+    ),
+);
+
+/** Sets what is not null. */
+export const updateDevice = statement(
+  (db, p: { user_id: string; id: string; caption: string | null; type: DeviceTable["type"] | null }) =>
+    db
+      .updateTable("devices")
+      .set((row) => ({
+        caption: row.fn.coalesce(row.val(p.caption), "caption"),
+        type: row.fn.coalesce(row.val(p.type), "type"),
+      }))
+      .where("user_id", "=", p.user_id)
+      .where("id", "=", p.id)
+      .returning(["id", "caption"]),
+);
+
+export const deleteDevice = statement((db, p: { user_id: string; id: string }) =>
+  db.deleteFrom("devices").where("user_id", "=", p.user_id).where("id", "=", p.id).returning("id"),
+);

@@ -1,0 +1,79 @@
+// Devices of apps, by the ids that the apps choose.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import {
+  type DeviceType,
+  forgetDevice,
+  isDeviceId,
+  listDevices,
+  noteSync,
+  renameDevice,
+  saveDevice,
+} from "../../src/services/devices.ts";
+import { deleteUser } from "../../src/services/users.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+let podkeep: TestApp;
+let ann: TestUser;
+
+beforeEach(async () => {
+  podkeep = await openTestApp();
+  ann = await podkeep.user("ann");
+});
+afterEach(() => podkeep.close());
+
+const list = (user = ann) => listDevices(podkeep.app, actorOf(user.id));
+const save = (id: string, caption?: string, type?: DeviceType) =>
+  saveDevice(podkeep.app, actorOf(ann.id), { id, caption, type });
+
+test("a device keeps what an app does not say again", async () => {
+  await save("phone", "My phone", "mobile");
+  podkeep.clock.advance(1000);
+  await save("phone", undefined, "other");
+  await save("phone", "New\nname\u202e");
+  await save("laptop");
+  expect(await list()).toEqual([
+    { id: "laptop", caption: "laptop", type: "other", token_id: null, created_at: START + 1000, last_sync_at: null },
+    { id: "phone", caption: "New name", type: "other", token_id: null, created_at: START, last_sync_at: null },
+  ]);
+});
+
+test("a sync creates an unknown device, with the token that it came by", async () => {
+  await save("phone", "My phone", "mobile");
+  const token = { ...actorOf(ann.id), kind: "token" as const, id: "abc" };
+  for (const id of ["phone", "tablet"]) await podkeep.app.database.write((tx) => noteSync(tx, token, id, START + 5));
+  await save("phone", undefined, "laptop");
+  expect(await list()).toMatchObject([
+    { id: "phone", caption: "My phone", type: "laptop", token_id: null, last_sync_at: START + 5 },
+    { id: "tablet", caption: "tablet", token_id: "abc", created_at: START + 5, last_sync_at: START + 5 },
+  ]);
+});
+
+test("each user has devices of any id, which end with the user", async () => {
+  const bob = await podkeep.user("bob");
+  await save("phone", "Ann's");
+  await saveDevice(podkeep.app, actorOf(bob.id), { id: "phone", caption: "Bob's" });
+  await renameDevice(podkeep.app, actorOf(bob.id), "phone", "Renamed");
+  await forgetDevice(podkeep.app, actorOf(bob.id), "phone");
+  expect([await list(), await list(bob)]).toMatchObject([[{ caption: "Ann's" }], []]);
+  await expect(forgetDevice(podkeep.app, actorOf(bob.id), "phone")).rejects.toMatchObject({ code: "not_found" });
+  await deleteUser(podkeep.app, "ann");
+  expect(await podkeep.sql("select id from devices")).toEqual([]);
+});
+
+test("a token that may only read changes none", async () => {
+  const reader = { ...actorOf(ann.id), kind: "token" as const, scope: "read" as const };
+  await save("phone");
+  for (const work of [
+    () => saveDevice(podkeep.app, reader, { id: "phone" }),
+    () => renameDevice(podkeep.app, reader, "phone", "x"),
+    () => forgetDevice(podkeep.app, reader, "phone"),
+  ]) {
+    await expect((async () => work())()).rejects.toMatchObject({ code: "unauthorized" });
+  }
+});
+
+test("ids are those of the gPodder API", () => {
+  for (const id of ["a", "my-phone_2.0", "ABC"]) expect(isDeviceId(id)).toBe(true);
+  for (const id of ["", "a b", "ü", "a/b", "a\n", "a".repeat(256)]) expect(isDeviceId(id)).toBe(false);
+});
