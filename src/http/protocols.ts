@@ -7,9 +7,11 @@ import { mountOpenPodcast } from "./openpodcast/protocol.ts";
 import type { Shared } from "./shared.ts";
 
 const WEB_PATHS = ["/", "/sign-in", "/sign-out", "/podcasts", "/podcasts/*", "/account", "/account/*", "/assets/*"];
+const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*"];
 
 /** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */
 export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   mountLazily(http, WEB_PATHS, app, shared, async () => (await import("./web/protocol.tsx")).serveWeb);
+  mountLazily(http, NEXTCLOUD_PATHS, app, shared, async () => (await import("./nextcloud/protocol.ts")).serveNextcloud);
   mountOpenPodcast(http, app, shared);
 }

@@ -44,7 +44,7 @@ export async function issueToken(
 }
 
 /** Makes a token whose row is to be inserted. @throws DomainError "invalid" for a bad label or expiry */
-function createToken(
+export function createToken(
   { clock, ids }: Pick<Context, "clock" | "ids">,
   user_id: string,
   { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },

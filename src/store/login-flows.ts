@@ -1,6 +1,64 @@
 // Statements on login flows.
+import type { LoginFlowTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
 export const deleteLoginFlows = statement((db, p: { user_id: string }) =>
   db.deleteFrom("login_flows").where("user_id", "=", p.user_id),
+);
+
+export const deleteExpiredFlows = statement((db, p: { now: number }) =>
+  db.deleteFrom("login_flows").where("expires_at", "<=", p.now),
+);
+
+/** How many flows there are, and how many an address has started. */
+export const countLoginFlows = statement((db, p: { address: string }) =>
+  db
+    .selectFrom("login_flows")
+    .select((row) => [
+      row.fn.countAll<number>().as("all"),
+      row.fn.count<number>(row.case().when("address", "=", p.address).then(1).end()).as("of_address"),
+    ]),
+);
+
+export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id">) =>
+  db.insertInto("login_flows").values({
+    page_hash: p.page_hash,
+    poll_hash: p.poll_hash,
+    user_id: null,
+    label: p.label,
+    address: p.address,
+    expires_at: p.expires_at,
+  }),
+);
+
+export const findOpenFlow = statement((db, p: { page_hash: string; now: number }) =>
+  db
+    .selectFrom("login_flows")
+    .select("label")
+    .where("page_hash", "=", p.page_hash)
+    .where("user_id", "is", null)
+    .where("expires_at", ">", p.now),
+);
+
+export const approveFlow = statement((db, p: { page_hash: string; user_id: string; now: number }) =>
+  db
+    .updateTable("login_flows")
+    .set({ user_id: p.user_id })
+    .where("page_hash", "=", p.page_hash)
+    .where("user_id", "is", null)
+    .where("expires_at", ">", p.now)
+    .returning("label"),
+);
+
+export const findApprovedFlow = statement((db, p: { poll_hash: string; now: number }) =>
+  db
+    .selectFrom("login_flows")
+    .select(["user_id", "label"])
+    .where("poll_hash", "=", p.poll_hash)
+    .where("user_id", "is not", null)
+    .where("expires_at", ">", p.now),
+);
+
+export const deleteFlow = statement((db, p: { poll_hash: string }) =>
+  db.deleteFrom("login_flows").where("poll_hash", "=", p.poll_hash).returning("user_id"),
 );

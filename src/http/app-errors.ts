@@ -1,0 +1,41 @@
+// Error responses of the protocols that today's apps speak.
+import type { Context, Hono } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { App } from "../app.ts";
+import { DomainError, type ErrorCode } from "../errors.ts";
+import type { HttpEnv } from "./env.ts";
+import { CLIENT_CLOSED, isClientGone, toDomainError } from "./errors.ts";
+import { BASIC_CHALLENGE } from "./sign-in.ts";
+
+const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  gone: 404,
+  invalid: 400,
+  method_not_allowed: 405,
+  too_large: 413,
+  too_many: 429,
+  unavailable: 503,
+  internal: 500,
+  config: 500,
+  conflict: 500,
+};
+
+/** Adds a protocol's responses to errors and unknown paths: the status, and a message as JSON. */
+export function respondToErrors(http: Hono<HttpEnv>, app: App): void {
+  http.notFound((c) => respond(new DomainError("not_found", "No such path"), c));
+  http.onError((error, c) => {
+    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
+    return respond(toDomainError(app.log, error, c), c);
+  });
+}
+
+function respond({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
+  // After 401 gPodder switches its sync off: only for credentials that are wrong.
+  const status = extras.challenge === "insufficient_scope" ? 403 : STATUSES[code];
+  if (status === 401) c.header("WWW-Authenticate", BASIC_CHALLENGE);
+  if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
+  const text = code === "unavailable" ? "Service is temporarily unavailable" : message;
+  return c.json({ message: text, ...(extras.details && { details: extras.details }) }, status);
+}

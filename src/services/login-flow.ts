@@ -1,0 +1,99 @@
+// The login flow: an app opens a page in a browser, its user signs in there, and the app fetches a token.
+import { DomainError } from "../errors.ts";
+import {
+  approveFlow,
+  countLoginFlows,
+  deleteExpiredFlows,
+  deleteFlow,
+  findApprovedFlow,
+  findOpenFlow,
+  insertLoginFlow,
+} from "../store/login-flows.ts";
+import { insertToken } from "../store/tokens.ts";
+import { findUserById } from "../store/users.ts";
+import { type Actor, requirePassword } from "./actor.ts";
+import type { Context } from "./context.ts";
+import { createDevice } from "./devices.ts";
+import { createToken } from "./tokens.ts";
+
+/** Milliseconds that a user has to sign in and the app to fetch the token. */
+const LIFETIME = 20 * 60_000;
+/** Flows that may be open at a time. */
+const MOST_OF_ADDRESS = 20;
+const MOST = 10_000;
+/** Characters of 5 bits. */
+const SECRET_LENGTH = 52;
+
+const hashOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
+
+const isSecret = (text: string) => /^[a-z2-7]{52}$/.test(text);
+
+/**
+ * Starts a flow, and returns the secrets in the page's URL and for the app to poll with.
+ * @param label what the app calls itself, printable and up to 100 characters
+ * @param address the app's IP address
+ * @throws DomainError "too_many" if too many flows are open
+ */
+export async function startLoginFlow(
+  { database, clock, ids }: Context,
+  { label, address }: { label: string; address: string },
+): Promise<{ page: string; poll: string }> {
+  const [page, poll] = [ids.random(SECRET_LENGTH), ids.random(SECRET_LENGTH)];
+  const now = clock.now();
+  await database.write(async (tx) => {
+    await deleteExpiredFlows(tx, { now });
+    const [open] = await countLoginFlows(tx, { address });
+    if (open && (Number(open.of_address) >= MOST_OF_ADDRESS || Number(open.all) >= MOST)) {
+      throw new DomainError("too_many", "Too many logins were started", { retry_after: LIFETIME / 1000 });
+    }
+    const hashes = { page_hash: hashOf(page), poll_hash: hashOf(poll) };
+    await insertLoginFlow(tx, { ...hashes, label, address, expires_at: now + LIFETIME });
+  });
+  return { page, poll };
+}
+
+const unknown = () => new DomainError("not_found", "This login has expired, or was used");
+
+/** What the app that started a flow calls itself. @throws DomainError "not_found" if it is unknown, over or approved */
+export async function findLoginFlow({ database, clock }: Context, page: string): Promise<string> {
+  const page_hash = hashOf(page);
+  const [flow] = await database.read((tx) => findOpenFlow(tx, { page_hash, now: clock.now() }));
+  if (!flow) throw unknown();
+  return flow.label;
+}
+
+/**
+ * Lets the app that started a flow have a token of the actor's user.
+ * @throws DomainError "not_found" if it is unknown, over or approved, "forbidden" if the actor signed in with a token
+ */
+export async function approveLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
+  requirePassword(actor);
+  const { user_id } = actor;
+  const page_hash = hashOf(page);
+  const [flow] = await database.write((tx) => approveFlow(tx, { page_hash, user_id, now: clock.now() }));
+  if (!flow) throw unknown();
+}
+
+/**
+ * Ends an approved flow: issues a token, and creates a device for it. Works once.
+ * @returns null if nobody has approved it yet, or it is unknown or over
+ */
+export async function claimLoginFlow(context: Context, poll: string): Promise<{ name: string; token: string } | null> {
+  const { database, clock } = context;
+  if (!isSecret(poll)) return null;
+  const poll_hash = hashOf(poll);
+  // Apps poll every second: a flow that is not approved costs no write transaction.
+  const [flow] = await database.read((tx) => findApprovedFlow(tx, { poll_hash, now: clock.now() }));
+  const { user_id, label } = flow ?? {};
+  if (!user_id || label === undefined) return null;
+  const { token, row } = createToken(context, user_id, { label, scope: "write", expires_at: null });
+  return database.write(async (tx) => {
+    if ((await deleteFlow(tx, { poll_hash })).length === 0) return null;
+    const [user] = await findUserById(tx, { user_id });
+    if (!user) return null;
+    await insertToken(tx, row);
+    const actor = { user_id, kind: "token", id: row.id, label, device: null, scope: "write" } as const;
+    await createDevice(tx, actor, `nextcloud-${row.id}`, label, row.created_at);
+    return { name: user.name, token };
+  }, user_id);
+}
