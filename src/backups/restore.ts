@@ -9,7 +9,7 @@ import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { stagedFile } from "../db/sqlite/file.ts";
 import { messageOf } from "../errors.ts";
-import { countSubscriptions, listRevoked, renewTables } from "../store/restore.ts";
+import { countSubscriptions, keepPassword, listPasswords, listRevoked, renewTables } from "../store/restore.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock } from "../store/users.ts";
 import { requireFile, timeInName } from "./backups.ts";
@@ -69,12 +69,13 @@ const openFile = (config: Config, file: string) =>
 interface Known {
   clock: number;
   revoked: { id: string; revoked_at: number }[];
+  passwords: Awaited<ReturnType<typeof listPasswords>>;
   unread: string | null;
 }
 
 // Reads a copy, because opening the old data could migrate it.
 async function readKnown(config: Config): Promise<Known> {
-  const known: Known = { clock: 0, revoked: [], unread: null };
+  const known: Known = { clock: 0, revoked: [], passwords: [], unread: null };
   const current = requireFile(config);
   if (!existsSync(current)) return known;
   const copy = join(config.data_dir, "replacing", "podkeep.db");
@@ -86,6 +87,7 @@ async function readKnown(config: Config): Promise<Known> {
       known.clock = (await database.read((tx) => latestClock(tx, {})))[0]?.clock ?? 0;
       const revoked = await database.read((tx) => listRevoked(tx, {}));
       known.revoked = revoked.map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
+      known.passwords = await database.read((tx) => listPasswords(tx, {}));
     } finally {
       await database.close();
     }
@@ -97,12 +99,13 @@ async function readKnown(config: Config): Promise<Known> {
   return known;
 }
 
-function renew(database: Database, clock: Clock, { clock: seen, revoked }: Known): Promise<void> {
+function renew(database: Database, clock: Clock, { clock: seen, revoked, passwords }: Known): Promise<void> {
   return database.write(async (tx) => {
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const count = (await countSubscriptions(tx, {}))[0]?.count ?? 0;
     const base = Math.max(clock.now(), own, seen) + MARGIN;
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of revoked) await revokeToken(tx, token);
+    for (const password of passwords) await keepPassword(tx, password);
   });
 }

@@ -11,6 +11,23 @@ export const listRevoked = statement((db) =>
   db.selectFrom("tokens").select(["id", "revoked_at"]).where("revoked_at", "is not", null),
 );
 
+export const listPasswords = statement((db) =>
+  db
+    .selectFrom("users")
+    .select(["id as user_id", "password_hash", "password_changed_at"])
+    .where("password_changed_at", "is not", null),
+);
+
+/** Sets the password, unless the user's was changed later. */
+export const keepPassword = statement(
+  (db, p: { user_id: string; password_hash: string | null; password_changed_at: number | null }) =>
+    db
+      .updateTable("users")
+      .set({ password_hash: p.password_hash, password_changed_at: p.password_changed_at })
+      .where("id", "=", p.user_id)
+      .where((row) => row(row.fn.coalesce("password_changed_at", row.lit(0)), "<", p.password_changed_at)),
+);
+
 /** The renewed timestamps begin after `base` and end at `clock`; `ids` is added to counters. */
 type Renewal = { base: number; clock: number; ids: number };
 

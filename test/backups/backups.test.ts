@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -18,6 +19,11 @@ import { createBackup, pruneBackups, verifyBackup } from "../../src/backups/back
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { createSession, readSession } from "../../src/services/sessions.ts";
+import { signIn } from "../../src/services/sign-in.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -251,6 +257,45 @@ describe("restoring one", () => {
     await revokeToken(podkeep.app, ann.token.split("_")[1] ?? "");
     await restore(file);
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
+  });
+
+  test("a password that was set or removed since stays so, and sessions and login flows end", async () => {
+    await podkeep.user("bob");
+    const as = (name: string) => actAsAdmin(podkeep.app, name, "test");
+    const login = async (name: string, password: string) => {
+      const attempts = { begin: async () => () => {}, fail: () => {} };
+      return signIn(podkeep.app, { name, password, app: null }, attempts).catch(({ message }) => message);
+    };
+    for (const name of ["ann", "bob"]) await setPassword(podkeep.app, await as(name), "old password");
+    const { text } = await createSession(podkeep.app, await as("ann"), "app");
+    const flow = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
+    const { file } = backup();
+    podkeep.clock.advance(1000);
+    await setPassword(podkeep.app, await as("ann"), "new password");
+    await setPassword(podkeep.app, await as("bob"), null);
+    await restore(file);
+    expect(await login("ann", "old password")).toBe("The name or the password is wrong");
+    expect(await login("ann", "new password")).toMatchObject({ name: "ann" });
+    expect(await login("bob", "old password")).toBe("The name or the password is wrong");
+    await expect(readSession(podkeep.app, text, "app")).rejects.toMatchObject({ code: "unauthorized" });
+    await expect(findLoginFlow(podkeep.app, flow.page)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("a password in the backup that was changed later than the data's is restored", async () => {
+    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "early password");
+    const { file: early } = backup();
+    podkeep.clock.advance(1000);
+    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "later password");
+    const { file: later } = backup();
+    const hash = () => podkeep.sql("select password_hash from users");
+    const expected = await hash();
+    await podkeep.app.close();
+    rmSync(inFolder("podkeep.db"));
+    await podkeep.open();
+    await restore(early);
+    podkeep.clock.advance(1000);
+    await restore(later);
+    expect(await hash()).toEqual(expected);
   });
 
   test("the old data is kept aside as it was, and nothing else is left behind", async () => {

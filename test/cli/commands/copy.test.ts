@@ -5,6 +5,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
+import { saveDevice } from "../../../src/services/devices.ts";
+import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
+import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
@@ -70,6 +74,12 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
     expires_at: null,
   });
   await revokeToken(app.app, id);
+  await setPassword(app.app, actorOf(ann.id), "ann's password");
+  await createSession(app.app, actorOf(ann.id), "page");
+  await saveDevice(app.app, actorOf(ann.id), { id: "phone", caption: "Ann's ☎", type: "mobile" });
+  const flow = await startLoginFlow(app.app, { label: "app", address: "192.0.2.1" });
+  await approveLoginFlow(app.app, actorOf(ann.id), flow.page);
+  await startLoginFlow(app.app, { label: "another app", address: "192.0.2.1" });
   return { users: [ann, bob], revoked: token };
 }
 
@@ -96,7 +106,7 @@ test("a copy to PostgreSQL and back gives the same responses, byte for byte", as
   const expected = await answers(source, users);
   const first = await move(locationOf(source), onPostgres);
   const second = await move(onPostgres, `sqlite:${back}`);
-  expect(first.counts).toMatchObject({ users: 3, tokens: 4, deletions: 4 });
+  expect(first.counts).toMatchObject({ users: 3, tokens: 4, deletions: 4, devices: 1, login_flows: 1 });
   expect(second).toEqual(first);
   for (const location of [onPostgres, back]) {
     const copied = await open(settingsOf(location));
