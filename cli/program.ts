@@ -6,6 +6,7 @@ import { addCompletionCommand } from "./commands/completion.ts";
 import { addConfigCommands } from "./commands/config.ts";
 import { addCopyCommand } from "./commands/copy.ts";
 import { addDeletionCommands } from "./commands/deletion.ts";
+import { addDeviceCommands } from "./commands/device.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addHealthcheckCommand } from "./commands/healthcheck.ts";
 import { addHelpCommand } from "./commands/help.ts";
@@ -30,6 +31,7 @@ export function createProgram(json: boolean, output: OutputConfiguration): Comma
   addServeCommand(program);
   addUserCommands(program);
   addTokenCommands(program);
+  addDeviceCommands(program);
   addDeletionCommands(program);
   addOpmlCommands(program);
   addHealthcheckCommand(program);

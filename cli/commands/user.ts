@@ -1,17 +1,35 @@
-// `podkeep user`: creates, lists and deletes users.
-import type { Command } from "commander";
+// `podkeep user`: creates, lists and deletes users, sets passwords and ends sessions.
+import { type Command, Option } from "commander";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { signOutEverywhere } from "../../src/services/sessions.ts";
 import { createUser, deleteUser, listUsers, requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
+import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp } from "../with-app.ts";
 
 export function addUserCommands(program: Command): void {
-  const user = program.command("user").description("Create, list and delete users");
-  user
+  const user = program.command("user").description("Create, list and delete users, and set their passwords");
+  const creation = user
     .command("create <name>")
     .description("Create a user, and the database if there is none")
-    .addHelpText("after", "\nExample: podkeep user create alice")
-    .action((name: string, _options: unknown, command: Command) => create(name, command));
+    .addOption(new Option("--password", "ask for a password").conflicts(["passwordStdin", "generate"]));
+  addPasswordOptions(creation, [])
+    .addHelpText("after", "\nExample: podkeep user create alice --password")
+    .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
+  const password = user
+    .command("password <name>")
+    .description("Set a user's password, and end all sessions; tokens stay valid")
+    .option("--remove", "remove the password: only tokens sign in");
+  addPasswordOptions(password, ["remove"])
+    .addHelpText("after", "\nExample: podkeep user password alice")
+    .action((name: string, options: NewPasswordOptions, command: Command) => changePassword(name, options, command));
+  user
+    .command("sign-out <name>")
+    .description("End all sessions of a user; apps with the password or a token sign in again")
+    .addHelpText("after", "\nExample: podkeep user sign-out alice")
+    .action((name: string, _options: unknown, command: Command) => signOut(name, command));
   user
     .command("list")
     .description("List users with their number of subscriptions and tokens")
@@ -25,9 +43,55 @@ export function addUserCommands(program: Command): void {
     .action((name: string, { yes }: { yes?: boolean }, command: Command) => remove(name, yes, command));
 }
 
-async function create(name: string, command: Command): Promise<void> {
-  const made = await withApp(command, (app) => createUser(app, name), { first: true });
-  await printResult(command, made, () => `Created user ${made.name}`);
+interface CreateOptions extends PasswordOptions {
+  password?: boolean;
+}
+
+interface NewPasswordOptions extends PasswordOptions {
+  remove?: boolean;
+}
+
+async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
+  const { password, passwordStdin, generate } = options;
+  const set = password || passwordStdin || generate ? await readPassword(options) : null;
+  const made = await withApp(
+    command,
+    async (app) => {
+      const created = await createUser(app, name);
+      if (set !== null) await setPassword(app, await actAsAdmin(app, name, "user create"), set);
+      return created;
+    },
+    { first: true },
+  );
+  await printPassword(command, made, `Created user ${made.name}`, generate ? set : null);
+}
+
+async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {
+  const set = await withApp(command, async (app) => {
+    const actor = await actAsAdmin(app, name, "user password");
+    const password = options.remove ? null : await readPassword(options);
+    await setPassword(app, actor, password);
+    return password;
+  });
+  const done = options.remove ? `Removed the password of ${name}` : `Set the password of ${name}`;
+  await printPassword(command, { name, password_set: set !== null }, done, options.generate ? set : null);
+}
+
+/** Prints the result, with the password if it was generated. */
+async function printPassword(command: Command, value: object, done: string, generated: string | null): Promise<void> {
+  await printResult(command, generated === null ? value : { ...value, password: generated }, () =>
+    generated === null
+      ? done
+      : `${done}\n${layPairs([
+          ["Password", generated],
+          ["", "The password is not shown again."],
+        ])}`,
+  );
+}
+
+async function signOut(name: string, command: Command): Promise<void> {
+  await withApp(command, async (app) => signOutEverywhere(app, await actAsAdmin(app, name, "user sign-out")));
+  await printResult(command, { name, signed_out: true }, () => `Ended all sessions of ${name}`);
 }
 
 async function list(command: Command): Promise<void> {

@@ -4,7 +4,9 @@ import type { Argument, Command, Option } from "commander";
 import { type App, openApp } from "../../src/app.ts";
 import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { printable } from "../../src/domain/printable.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { listDeletions } from "../../src/services/deletions.ts";
+import { listDevices } from "../../src/services/devices.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { listUsers } from "../../src/services/users.ts";
 
@@ -28,13 +30,23 @@ const deletions: Values = async (app, [user]) =>
     description: status,
   }));
 
+const devices: Values = async (app, [user = ""]) =>
+  (await listDevices(app, await actAsAdmin(app, user, "completion"))).map(({ id, caption }) => ({
+    value: id,
+    description: caption,
+  }));
+
 /** Sources of an argument's values, by its name, or by its command's name and its own. */
 const VALUES: Record<string, Values> = {
   user: users,
   "delete name": users,
+  "password name": users,
+  "sign-out name": users,
   "revoke id": tokens,
   "show id": deletions,
   "retry id": deletions,
+  "rename id": devices,
+  "forget id": devices,
 };
 
 /** Asks the shell to complete file names. */

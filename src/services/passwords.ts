@@ -126,14 +126,15 @@ function createQueue() {
  */
 export async function setPassword(context: Context, actor: Actor, password: string | null): Promise<void> {
   requirePassword(actor);
-  if (password !== null) requireGood(password);
+  if (password !== null) requireGoodPassword(password);
   const password_hash = password === null ? null : await context.passwords.hash(password);
   const { user_id } = actor;
   const password_changed_at = context.clock.now();
   await context.database.write((tx) => setRow(tx, { user_id, password_hash, password_changed_at }), user_id);
 }
 
-function requireGood(password: string): void {
+/** @throws DomainError "invalid" if it is too short or too long, or has control characters */
+export function requireGoodPassword(password: string): void {
   const length = password.normalize("NFC").length;
   if (length < SHORTEST || length > LONGEST) {
     throw new DomainError("invalid", `A password has ${SHORTEST} to ${LONGEST} characters, this one has ${length}`);

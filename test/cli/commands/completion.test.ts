@@ -100,6 +100,9 @@ function testShell(shell: string): void {
   test("user names are completed", () => {
     expect(complete("token", "list", "")).toEqual(["alice", "bob"]);
     expect(complete("user", "delete", "b")).toEqual(["bob"]);
+    expect(complete("user", "password", "")).toEqual(["alice", "bob"]);
+    expect(complete("user", "sign-out", "a")).toEqual(["alice"]);
+    expect(complete("device", "list", "")).toEqual(["alice", "bob"]);
   });
 
   test("token ids are completed", () => {

@@ -41,6 +41,31 @@ test("deleting asks first and needs a yes", async () => {
   expect((await program.run(["user", "list", "--json"])).json).toHaveLength(0);
 });
 
+test("a password is asked for twice and never shown", async () => {
+  const type = async (first: string, second: string) => {
+    const asking = program.spawnOnTerminal(["user", "password", "alice"]);
+    await asking.screen(/Password: /);
+    asking.type(`${first}\r`);
+    if (second) {
+      await asking.screen(/Again: /);
+      asking.type(`${second}\r`);
+    }
+    return asking.ended();
+  };
+  const set = await type("correct horsf\x7fe", "correct horse");
+  expect([set.code, Bun.stripANSI(set.shown).replaceAll("\r", "")]).toEqual([
+    0,
+    "Password: \nAgain: \nSet the password of alice\n",
+  ]);
+  expect(await type("correct horse", "battery staple")).toMatchObject({
+    code: 2,
+    shown: expect.stringContaining("The two passwords differ"),
+  });
+  expect((await type("short", "")).code).toBe(2);
+  expect((await type("\x03", "")).code).toBe(1);
+  expect((await type("\x04", "")).code).toBe(1);
+});
+
 test("a terminal stopped with Ctrl-S blocks neither requests nor the shutdown", async () => {
   const server = program.spawnOnTerminal(["serve", "--port", "0"]);
   const address = (await server.screen(/http:\/\/[\d.:]+/))[0];

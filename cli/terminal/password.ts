@@ -1,0 +1,58 @@
+// Passwords that are typed, read from standard input, or generated.
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { type Command, Option } from "commander";
+import { DomainError } from "../../src/errors.ts";
+import { generatePassphrase, requireGoodPassword } from "../../src/services/passwords.ts";
+
+export interface PasswordOptions {
+  passwordStdin?: boolean;
+  generate?: boolean;
+}
+
+/** Adds the options that say where a password comes from. @param others names of options that exclude them */
+export function addPasswordOptions(command: Command, others: string[]): Command {
+  return command
+    .addOption(
+      new Option("--password-stdin", "read the password from standard input").conflicts(["generate", ...others]),
+    )
+    .addOption(new Option("--generate", "generate a passphrase and print it").conflicts(others));
+}
+
+/**
+ * Gets a new password; asks twice on the terminal if no option says otherwise.
+ * @throws DomainError "invalid" if it is not a good one, or nobody can be asked; "conflict" if asking was cut off
+ */
+export async function readPassword({ passwordStdin, generate }: PasswordOptions): Promise<string> {
+  if (generate) return generatePassphrase();
+  const password = passwordStdin ? (await Bun.stdin.text()).replace(/\r?\n$/, "") : await askTwice();
+  requireGoodPassword(password);
+  return password;
+}
+
+async function askTwice(): Promise<string> {
+  if (!process.stdin.isTTY) {
+    throw new DomainError("invalid", "There is no terminal to ask on: add --password-stdin or --generate");
+  }
+  const password = await ask("Password: ");
+  requireGoodPassword(password);
+  if ((await ask("Again: ")) !== password) throw new DomainError("invalid", "The two passwords differ");
+  return password;
+}
+
+// The terminal shows what readline writes, and so nothing of the password.
+async function ask(prompt: string): Promise<string> {
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output, terminal: true });
+  // Before the prompt: what is typed at once must not be shown either.
+  process.stdin.setRawMode(true);
+  process.stderr.write(prompt);
+  const answer = await new Promise<string | null>((resolve) => {
+    reader.once("close", () => resolve(null));
+    reader.question("", resolve);
+  });
+  reader.close();
+  process.stderr.write("\n");
+  if (answer === null) throw new DomainError("conflict", "Nothing was changed");
+  return answer;
+}

@@ -1,0 +1,110 @@
+// `podkeep user` and `podkeep device` on accounts: passwords, sessions and devices.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { openApp } from "../../../src/app.ts";
+import { readConfig } from "../../../src/config/settings.ts";
+import { actAsAdmin } from "../../../src/services/actor.ts";
+import { saveDevice } from "../../../src/services/devices.ts";
+import { createSession, readSession } from "../../../src/services/sessions.ts";
+import { signIn } from "../../../src/services/sign-in.ts";
+import { openProgram } from "../../support/program.ts";
+
+// Many processes start.
+setDefaultTimeout(30_000);
+
+let podkeep: ReturnType<typeof openProgram>;
+beforeEach(() => {
+  podkeep = openProgram();
+});
+afterEach(() => podkeep.close());
+
+const open = () => openApp(readConfig({ data_dir: podkeep.data }, {}).config);
+
+async function isPassword(name: string, password: string): Promise<boolean> {
+  const app = await open();
+  const attempts = { begin: async () => () => {}, fail: () => {} };
+  const signedIn = await signIn(app, { name, password, app: null }, attempts).catch(() => null);
+  await app.close();
+  return signedIn !== null;
+}
+
+test("a user is created with a password from standard input, without its line's end", async () => {
+  expect(await podkeep.run(["user", "create", "ann", "--password-stdin"], "correct: horse ü\n")).toMatchObject({
+    code: 0,
+    out: "Created user ann\n",
+  });
+  expect(await isPassword("ann", "correct: horse ü")).toBe(true);
+});
+
+test("a generated passphrase is printed once", async () => {
+  const { json } = await podkeep.run(["user", "create", "ann", "--generate", "--json"]);
+  expect(await isPassword("ann", json.password)).toBe(true);
+  const { out } = await podkeep.run(["user", "password", "ann", "--generate"]);
+  const [, passphrase = ""] = /Password +(\S+)/.exec(out) ?? [];
+  expect(await isPassword("ann", passphrase)).toBe(true);
+  expect(await isPassword("ann", json.password)).toBe(false);
+});
+
+test("a bad password creates no user", async () => {
+  for (const password of ["", "short", "with\u0000NUL and more", "a".repeat(1001)]) {
+    expect((await podkeep.run(["user", "create", "ann", "--password-stdin"], password)).code).toBe(2);
+  }
+  const { code, err } = await podkeep.run(["user", "create", "ann", "--password"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("add --password-stdin or --generate")]);
+  expect((await podkeep.run(["user", "create", "ann", "--generate", "--password-stdin"], "")).code).toBe(2);
+  expect((await podkeep.run(["user", "create", "ann"])).code).toBe(0);
+});
+
+test("a name that differs in case only is taken, and names the same user", async () => {
+  await podkeep.run(["user", "create", "Ann"]);
+  const { code, err } = await podkeep.run(["user", "create", "ANN"]);
+  expect([code, err]).toEqual([1, expect.stringContaining("There is a user Ann already")]);
+  expect((await podkeep.run(["user", "password", "ann", "--generate"])).code).toBe(0);
+});
+
+test("a new password, none, and sign-out end sessions", async () => {
+  await podkeep.run(["user", "create", "ann", "--generate"]);
+  for (const args of [
+    ["user", "sign-out", "ann"],
+    ["user", "password", "ann", "--remove"],
+    ["user", "password", "ann", "--generate"],
+  ]) {
+    let app = await open();
+    const { text } = await createSession(app, await actAsAdmin(app, "ann", "test"), "page");
+    await readSession(app, text, "page");
+    await app.close();
+    expect((await podkeep.run(args)).code).toBe(0);
+    app = await open();
+    await expect(readSession(app, text, "page")).rejects.toThrow("The session is unknown");
+    await app.close();
+  }
+  expect((await podkeep.run(["user", "password", "ann", "--remove", "--generate"])).code).toBe(2);
+  for (const command of ["password", "sign-out"]) {
+    expect((await podkeep.run(["user", command, "nobody"])).code).toBe(4);
+  }
+});
+
+test("devices are listed, renamed and forgotten", async () => {
+  await podkeep.run(["user", "create", "ann"]);
+  const app = await open();
+  const ann = await actAsAdmin(app, "ann", "test");
+  await saveDevice(app, ann, { id: "phone.1", caption: "Ann's phone", type: "mobile" });
+  await app.close();
+  expect(await podkeep.run(["__complete", "device", "forget", "ann", ""])).toMatchObject({
+    out: "phone.1\tAnn's phone\n",
+  });
+  expect((await podkeep.run(["device", "rename", "ann", "phone.1", "Old\x1b[31m phone"])).code).toBe(0);
+  expect((await podkeep.run(["device", "list", "ann", "--json"])).json).toMatchObject([
+    { id: "phone.1", name: "Old [31m phone", type: "mobile", last_sync: null, token: null },
+  ]);
+  expect((await podkeep.run(["device", "rename", "ann", "phone.1", " "])).code).toBe(2);
+  expect((await podkeep.run(["device", "forget", "ann", "phone.1"])).code).toBe(2);
+  expect((await podkeep.run(["device", "forget", "ann", "phone.1", "--yes"])).code).toBe(0);
+  for (const args of [
+    ["list", "nobody"],
+    ["forget", "ann", "phone.1", "--yes"],
+    ["rename", "ann", "phone.1", "x"],
+  ]) {
+    expect((await podkeep.run(["device", ...args])).code).toBe(4);
+  }
+  expect((await podkeep.run(["device", "list", "ann"])).out).toBe("ID\tNAME\tTYPE\tCREATED\tLAST SYNC\tTOKEN\n");
+});
