@@ -21,7 +21,7 @@ export function addPasswordOptions(command: Command, others: string[]): Command 
 
 /**
  * Gets a new password; asks twice on the terminal if no option says otherwise.
- * @throws DomainError "invalid" if it is not a good one, or nobody can be asked; "conflict" if asking was cut off
+ * @throws DomainError "invalid" if it is not a good one, or there is no terminal; "conflict" after Ctrl-C
  */
 export async function readPassword({ passwordStdin, generate }: PasswordOptions): Promise<string> {
   if (generate) return generatePassphrase();

@@ -76,7 +76,7 @@ export async function approveLoginFlow({ database, clock }: Context, actor: Acto
 
 /**
  * Ends an approved flow: issues a token, and creates a device for it. Works once.
- * @returns null if nobody has approved it yet, or it is unknown or over
+ * @returns null if it is not approved yet, unknown or over
  */
 export async function claimLoginFlow(context: Context, poll: string): Promise<{ name: string; token: string } | null> {
   const { database, clock } = context;

@@ -8,7 +8,7 @@ import { isToken } from "./tokens.ts";
 
 /** 19 MiB and two passes (OWASP Password Storage Cheat Sheet). */
 const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
-/** Stands for the hash of users who have none, or who don't exist; nobody knows its password. */
+/** Stands for the hash of users who have none, or who don't exist; its password was random and not kept. */
 const NO_HASH =
   "$argon2id$v=19$m=19456,t=2,p=1$+ei7m0+VTdDyRBR2Mxmr0xrI5Ikn+c9hilwiOk21dbM$jsLlFucrnd0sXN1eoDkTaykOP1tH826sln9JvU2LnUQ";
 const SHORTEST = 8;
