@@ -1,6 +1,6 @@
 // Nextcloud's login flow v2: an app opens a page in a browser, and polls until its user has signed in there.
 import type { Context, Hono } from "hono";
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
 import type { App } from "../../app.ts";
@@ -20,10 +20,17 @@ const MOST_BODY = 16 * 1024;
 
 const readText = async (request: Request) => new TextDecoder().decode(await readBody(request, MOST_BODY));
 
+const STYLE = `:root { color-scheme: light dark; }
+body { margin: 0; font: 1rem / 1.5 system-ui, sans-serif; }
+main { max-width: 32rem; margin: 0 auto; padding: 32px 16px; }
+input, button { box-sizing: border-box; width: 100%; padding: 12px; font: inherit; }
+code { overflow-wrap: anywhere; }
+[role="alert"] { font-weight: 600; }`;
+
 const SECURITY = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
-    styleSrc: ["'self'"],
+    styleSrc: [`'sha256-${Bun.SHA256.hash(STYLE, "base64")}'`],
     formAction: ["'self'"],
     frameAncestors: ["'none'"],
     baseUri: ["'none'"],
@@ -169,7 +176,7 @@ function frame(title: string, body: ReturnType<typeof html>) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · podkeep</title>
-        <link rel="stylesheet" href="/assets/style.css" />
+        ${raw(`<style>${STYLE}</style>`)}
       </head>
       <body>
         <main>

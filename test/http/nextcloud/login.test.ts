@@ -209,10 +209,12 @@ describe("the page", () => {
 
   test("can't be framed, stored or sent from another site, and may be reached by a link", async () => {
     const flow = await start();
-    const { headers } = await server.send("GET", flow.login, {
+    const { headers, body } = await server.send("GET", flow.login, {
       headers: { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" },
     });
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    const style = /<style>(.*)<\/style>/s.exec(body)?.[1] ?? "";
+    expect(headers.get("content-security-policy")).toContain(`'sha256-${Bun.SHA256.hash(style, "base64")}'`);
     expect(headers.get("cache-control")).toBe("no-store");
     // With "no-referrer", browsers send forms with `Origin: null`.
     expect(headers.get("referrer-policy")).toBe("same-origin");
