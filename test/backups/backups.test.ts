@@ -1,5 +1,4 @@
-// What an operator gets from a backup, and what a listener gets after one was restored.
-
+// Backups: making, checking, restoring.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -38,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => podkeep.close());
 
 const backup = (file?: string) => createBackup(podkeep.app.config, podkeep.clock, file);
-const inFolder = (name: string) => join(podkeep.folder, name);
+const inDirectory = (name: string) => join(podkeep.folder, name);
 const mode = (file: string) => statSync(file).mode & 0o777;
 
 async function restore(file: string) {
@@ -64,18 +63,18 @@ const latest = (items: Item[]) =>
     .sort()
     .at(-1) ?? "";
 
-describe("making one", () => {
-  test("a backup holds what was acknowledged while the server runs, for its owner alone", async () => {
+describe("making a backup", () => {
+  test("a backup holds all acknowledged writes of a running server, readable for its owner only", async () => {
     await add("a", "b", "c");
     const made = backup();
-    expect(made.file).toStartWith(inFolder("backups/podkeep-2026-01-01T00-00-"));
+    expect(made.file).toStartWith(inDirectory("backups/podkeep-2026-01-01T00-00-"));
     expect(made.tables).toMatchObject({ users: 1, tokens: 1, subscriptions: 3, guids: 3, feeds: 3 });
-    expect([mode(made.file), mode(inFolder("backups"))]).toEqual([0o600, 0o700]);
+    expect([mode(made.file), mode(inDirectory("backups"))]).toEqual([0o600, 0o700]);
     expect(verifyBackup(made.file)).toEqual(made);
-    expect(readdirSync(inFolder("backups"))).toHaveLength(1);
+    expect(readdirSync(inDirectory("backups"))).toHaveLength(1);
   });
 
-  test("backups made while others write hold whole transactions", async () => {
+  test("backups made during writes hold whole transactions", async () => {
     let stopped = false;
     let written = 0;
     const writing = (async () => {
@@ -92,43 +91,43 @@ describe("making one", () => {
     expect(written).toBeGreaterThan(0);
   });
 
-  test("a backup never takes the place of another file", () => {
-    writeFileSync(inFolder("diary.txt"), "dear diary");
-    expect(() => backup(inFolder("diary.txt"))).toThrow("exists already");
-    expect(statSync(inFolder("diary.txt")).size).toBe(10);
+  test("a backup never replaces another file", () => {
+    writeFileSync(inDirectory("diary.txt"), "dear diary");
+    expect(() => backup(inDirectory("diary.txt"))).toThrow("exists already");
+    expect(statSync(inDirectory("diary.txt")).size).toBe(10);
   });
 
-  test("where the folder can't be written, the reason is told", () => {
-    writeFileSync(inFolder("backups"), "a file");
+  test("if the backup directory can't be written, the error says why", () => {
+    writeFileSync(inDirectory("backups"), "a file");
     expect(() => backup()).toThrow(/can't be read: .*ENOTDIR/);
   });
 
-  test("the newest backups stay, even where the clock went back, and so do files with other names", () => {
+  test("pruning keeps the newest backups, even if the clock went back, and files with other names", () => {
     const first = backup();
     podkeep.clock.advance(1000);
     backup();
     podkeep.clock.set(START - 1_000_000);
     const last = backup();
-    const own = backup(inFolder("backups/mine.db"));
+    const own = backup(inDirectory("backups/mine.db"));
     expect(pruneBackups(podkeep.app.config, podkeep.clock, 2)).toEqual([first.file.slice(-35)]);
-    expect(readdirSync(inFolder("backups")).sort().slice(-1)).toEqual([last.file.slice(-35)]);
+    expect(readdirSync(inDirectory("backups")).sort().slice(-1)).toEqual([last.file.slice(-35)]);
     expect(existsSync(own.file)).toBe(true);
   });
 
-  test("one that gets its name while old ones are removed is no error", () => {
-    mkdirSync(inFolder("backups"));
-    // Is listed and can't be found, as what was renamed in between.
-    symlinkSync("gone", inFolder("backups/podkeep-2020-01-01T00-00-00-000Z.db.partial"));
+  test("a backup that gets its name during pruning is not an error", () => {
+    mkdirSync(inDirectory("backups"));
+    // Is listed and can't be found, like a file that was renamed in between.
+    symlinkSync("gone", inDirectory("backups/podkeep-2020-01-01T00-00-00-000Z.db.partial"));
     expect(pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
   });
 
-  test("data on PostgreSQL is left to pg_dump", () => {
+  test("for data on PostgreSQL the error names pg_dump", () => {
     const config = { ...podkeep.app.config, location: { url: "postgres://localhost/podkeep" } };
     expect(() => createBackup(config, podkeep.clock)).toThrow("pg_dump");
   });
 });
 
-describe("checking one", () => {
+describe("checking a backup", () => {
   const refused: [string, (file: string) => void, RegExp][] = [
     ["cut off in the middle", (file) => truncateSync(file, 4096 * 5), /not a valid podkeep backup/],
     ["cut off within a page", (file) => truncateSync(file, statSync(file).size - 100), /not a valid podkeep backup/],
@@ -161,8 +160,8 @@ describe("checking one", () => {
     });
   }
 
-  test("a file that isn't there is not found", () => {
-    expect(() => verifyBackup(inFolder("none.db"))).toThrow("There is no file");
+  test("a missing file is not found", () => {
+    expect(() => verifyBackup(inDirectory("none.db"))).toThrow("There is no file");
   });
 });
 
@@ -173,8 +172,8 @@ function change(file: string, ...statements: string[]): void {
   sqlite.close();
 }
 
-describe("restoring one", () => {
-  test("a client that is ahead of the backup hears of everything again", async () => {
+describe("restoring a backup", () => {
+  test("an app that is ahead of the backup gets everything again", async () => {
     const [a = "", b = "", c = ""] = await add("a", "b", "c");
     await ann.request("DELETE", `/subscriptions/${c}`);
     await podkeep.drain();
@@ -198,7 +197,7 @@ describe("restoring one", () => {
     expect(await list(latest(news))).toEqual([]);
   });
 
-  test("a client that took up an old guid since the backup hears which one is right now", async () => {
+  test("an app that follows a guid change since the backup gets the guid that is valid now", async () => {
     const [old = ""] = await add("a");
     const fresh = crypto.randomUUID();
     await ann.request("PATCH", `/subscriptions/${old}`, { new_guid: fresh });
@@ -210,7 +209,7 @@ describe("restoring one", () => {
     expect(await list(since)).toMatchObject([{ guid: old, new_guid: fresh }]);
   });
 
-  test("every item has a stamp of its own, in the old order, and later changes come after", async () => {
+  test("every subscription gets its own timestamp, in the old order, and later changes come after", async () => {
     await add(...Array.from({ length: 30 }, (_, index) => `feed${index}`));
     const { file } = backup();
     const before = (await list()).map(({ feed_url }) => feed_url);
@@ -222,7 +221,7 @@ describe("restoring one", () => {
     expect(await list(latest(after))).toMatchObject([{ feed_url: "https://late.test/rss" }]);
   });
 
-  test("stamps go on past those of a server whose clock was ahead", async () => {
+  test("timestamps continue past those of a server whose clock was ahead", async () => {
     const { file } = backup();
     podkeep.clock.advance(30 * 86_400_000);
     await add("a");
@@ -233,7 +232,7 @@ describe("restoring one", () => {
     expect(await list(since)).toMatchObject([{ feed_url: "https://b.test/rss" }]);
   });
 
-  test("a poll that was not modified before is answered in full after it", async () => {
+  test("a poll that got 304 before gets everything after", async () => {
     await add("a");
     const { file } = backup();
     const { headers } = await ann.request("GET", "/subscriptions");
@@ -243,7 +242,7 @@ describe("restoring one", () => {
     expect((await poll()).status).toBe(200);
   });
 
-  test("a deletion id that was given out since is nobody else's", async () => {
+  test("a deletion id that was given out since is not used again", async () => {
     const [a = "", b = ""] = await add("a", "b");
     const { file } = backup();
     const lost = (await ann.request("DELETE", `/subscriptions/${a}`)).body.deletion_id;
@@ -290,7 +289,7 @@ describe("restoring one", () => {
     const hash = () => podkeep.sql("select password_hash from users");
     const expected = await hash();
     await podkeep.app.close();
-    rmSync(inFolder("podkeep.db"));
+    rmSync(inDirectory("podkeep.db"));
     await podkeep.open();
     await restore(early);
     podkeep.clock.advance(1000);
@@ -298,8 +297,8 @@ describe("restoring one", () => {
     expect(await hash()).toEqual(expected);
   });
 
-  test("the old data is kept aside as it was, and nothing else is left behind", async () => {
-    const { file } = backup(inFolder("b.db"));
+  test("the old data is kept as it was, and no other file is left", async () => {
+    const { file } = backup(inDirectory("b.db"));
     await add("later");
     const { replaced } = await restore(file);
     const old = verifyBackup(join(replaced ?? "", "podkeep.db"));
@@ -307,13 +306,13 @@ describe("restoring one", () => {
     expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toEqual([
       replaced?.split("/").at(-1) ?? "",
     ]);
-    expect(mode(inFolder("podkeep.db"))).toBe(0o600);
+    expect(mode(inDirectory("podkeep.db"))).toBe(0o600);
   });
 
-  test("data that is damaged beyond reading is kept aside too, and said so", async () => {
+  test("old data that can't be read is kept too, and the result says so", async () => {
     const { file } = backup();
     await podkeep.app.close();
-    writeFileSync(inFolder("podkeep.db"), "rubbish");
+    writeFileSync(inDirectory("podkeep.db"), "rubbish");
     const { replaced, unread } = await restoreBackup(podkeep.app.config, podkeep.clock, file);
     await podkeep.open();
     expect(unread).toContain("file is not a database");
@@ -321,23 +320,23 @@ describe("restoring one", () => {
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
   });
 
-  test("an empty folder is a place to restore into", async () => {
+  test("a backup can be restored into an empty directory", async () => {
     await add("a");
     const { file } = backup();
-    const { config } = readConfig({ data_dir: inFolder("elsewhere") }, {});
+    const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
     expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ replaced: null, unread: null });
     const moved = await openApp(config);
     await moved.close();
-    expect(readdirSync(inFolder("elsewhere")).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+    expect(readdirSync(inDirectory("elsewhere")).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
   });
 
-  test("nothing is restored while a server or a command uses the folder", async () => {
+  test("nothing is restored while a server or a command uses the data directory", async () => {
     const { file } = backup();
     await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow("stop it first");
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
   });
 
-  test("while one is restored nobody opens the folder", async () => {
+  test("during a restore the data directory can't be opened", async () => {
     await podkeep.app.close();
     const unlock = lockDirectory(podkeep.folder, "restore");
     await expect(openApp(podkeep.app.config)).rejects.toThrow("A backup is being restored");
@@ -345,13 +344,13 @@ describe("restoring one", () => {
     await podkeep.open();
   });
 
-  test("after one that was cut off between old and new, podkeep asks for it again and starts no empty database", async () => {
-    const { file } = backup(inFolder("b.db"));
+  test("after a restore was interrupted, podkeep asks to repeat it and creates no empty database", async () => {
+    const { file } = backup(inDirectory("b.db"));
     await podkeep.app.close();
-    mkdirSync(inFolder("restoring"));
-    mkdirSync(inFolder("aside"));
-    copyFileSync(inFolder("podkeep.db"), inFolder("aside/podkeep.db"));
-    await Bun.file(inFolder("podkeep.db")).delete();
+    mkdirSync(inDirectory("restoring"));
+    mkdirSync(inDirectory("aside"));
+    copyFileSync(inDirectory("podkeep.db"), inDirectory("aside/podkeep.db"));
+    await Bun.file(inDirectory("podkeep.db")).delete();
     await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
     await restoreBackup(podkeep.app.config, podkeep.clock, file);
     await podkeep.open();
@@ -359,7 +358,7 @@ describe("restoring one", () => {
   });
 });
 
-test("a folder serves one server at a time, and commands beside it", async () => {
+test("a data directory takes one server at a time, and commands beside it", async () => {
   const { config } = podkeep.app;
   const server = await openApp(config, { use: "server" });
   await expect(openApp(config, { use: "server" })).rejects.toThrow("Another podkeep server");

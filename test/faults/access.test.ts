@@ -1,4 +1,4 @@
-// Who may do what: every route with every kind of credential, cell by cell (P8).
+// Access: every route with every kind of credential (P8).
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Answer, type Installation, install, type Server } from "../support/start-server.ts";
 import { say } from "./socket.ts";
@@ -56,7 +56,7 @@ const REFUSED = [
 
 type Row = [method: string, path: string, body: object | null, readOnly: number, another: number, own: number];
 
-// Of what another user has, a stranger hears what one hears of what never was.
+// Another user's data gets the same responses as data that doesn't exist.
 const TABLE: Row[] = [
   ["GET", "/subscriptions", null, 200, 200, 200],
   ["HEAD", "/subscriptions", null, 200, 200, 200],
@@ -113,13 +113,13 @@ describe.each(BOTH)("%s %s", (method, path, body, readOnly, another, own) => {
   });
 });
 
-// Without what differs between any two answers.
+// Without the headers that differ between any two responses.
 function plain({ status, headers, body }: Answer) {
   const kept = [...headers].filter(([name]) => !/^(x-request-id|date)$/.test(name));
   return { status, body, headers: kept };
 }
 
-test("a token that another process revokes is refused from the next request on", async () => {
+test("a token that another process revokes is refused at the next request", async () => {
   const { id, token } = await podkeep.token("ann");
   expect((await server.request(token, "GET", "/subscriptions")).status).toBe(200);
   expect((await podkeep.run(["token", "revoke", id, "--yes"])).code).toBe(0);

@@ -1,4 +1,4 @@
-// Requests made from the OpenAPI document: valid ones, nearly valid ones, and nonsense.
+// Requests generated from the OpenAPI document: valid, nearly valid, and nonsense.
 import fc from "fast-check";
 import { z } from "zod";
 
@@ -36,7 +36,7 @@ const Operation = z.looseObject({
   responses: z.record(z.string(), z.looseObject({ content: Content.optional() })),
 });
 
-/** What the tests read of /openapi.json. */
+/** The parts of /openapi.json that the tests read. */
 export const Document = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
   components: z.looseObject({ schemas: z.record(z.string(), Schema) }),
@@ -61,7 +61,7 @@ export function operationsOf({ paths }: Document): Operation[] {
   );
 }
 
-// Few guids and few addresses, so that requests meet what others have left.
+// Few guids and feed URLs, so that requests meet the data of earlier ones.
 const guids = fc
   .integer({ min: 1, max: 12 })
   .map((n) => `${n.toString(16).repeat(8)}-0000-4000-8000-000000000000`.slice(-36));
@@ -125,7 +125,7 @@ function valid(schema: Schema, document: Document): fc.Arbitrary<unknown> {
   return schema.type === "string" ? addresses : fc.jsonValue();
 }
 
-/** Mostly valid values; now and then a part of one is something else. */
+/** Mostly valid values; sometimes a part of one is anything else. */
 function nearly(schema: Schema, document: Document): fc.Arbitrary<unknown> {
   const wrong = fc.oneof(nonsense, fc.jsonValue({ maxDepth: 3 }), fc.double(), fc.bigInt().map(Number));
   const resolved = schema.$ref ? document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] : schema;

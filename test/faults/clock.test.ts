@@ -1,4 +1,4 @@
-// The wall clock jumps under the running executable, as on a Pi that has none of its own (P1, P6).
+// The wall clock jumps while the executable runs, as on a Raspberry Pi without a battery (P1, P6).
 import { Database as Sqlite } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
 interface Clock {
-  /** Sets the wall clock to so many seconds from the real one. */
+  /** Sets the wall clock to this many seconds from the real one. */
   set(seconds: number): void;
   env: Record<string, string>;
 }
@@ -39,7 +39,7 @@ function createClock(): Clock {
 }
 
 describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
-  test("loses no change: stamps go on rising, and a client that asks by `since` misses nothing", async () => {
+  test("loses no change: timestamps keep rising, and an app that reads by `since` gets every change", async () => {
     const jumps = [-HOUR, 0, -10 * YEAR, 0, 300 - Math.floor(Date.now() / 1000), 0, DAY, 0, -HOUR];
     const times = rounds(1, 5);
     const clock = createClock();
@@ -67,7 +67,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
       await expectUpToDate(replica, server, token);
     }
     expect(await server.end("SIGTERM")).toBe(0);
-    // The clock did jump: the day ahead has left its stamps.
+    // The clock did jump: there are timestamps of the next day.
     expect(Date.parse(replica.since)).toBeGreaterThan(Date.now() + (DAY - HOUR) * 1000);
     const acknowledged = clients.reduce((sum, client) => sum + client.acknowledged, 0);
     report("clock", { jumps: times * jumps.length, acknowledged, polls: replica.polls, missed: 0 });
@@ -79,7 +79,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     ["to 1970", 0, 300 - Math.floor(Date.now() / 1000)],
     ["back after a day ahead", DAY, 0],
   ])(
-    "has no deletion wait for it, when it goes %s",
+    "delays no deletion when it goes %s",
     async (_, before, after) => {
       const clock = createClock();
       const { podkeep, server, token } = await waitingDeletion(clock, before, "10m");
@@ -91,7 +91,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     20_000,
   );
 
-  test("has no deletion run before its time, when it goes back a little", async () => {
+  test("runs no deletion early when it goes back a little", async () => {
     const clock = createClock();
     const { podkeep, server, token } = await waitingDeletion(clock, 0, "2m");
     clock.set(-60);
@@ -104,7 +104,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
   }, 20_000);
 });
 
-// A deletion whose first attempt has failed, so that it waits for its second, which will not fail.
+// A deletion whose first attempt failed; its second, which it waits for, will not.
 async function waitingDeletion(clock: Clock, seconds: number, pause: string) {
   clock.set(seconds);
   const podkeep = install();

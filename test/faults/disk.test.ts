@@ -1,4 +1,4 @@
-// Disks that fail, are full or are slow: no acknowledged write is lost, reads go on, and the server mends itself (P7).
+// Disks that fail, are full or are slow: no acknowledged write is lost, reads continue, and the server recovers (P7).
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const FAULTS: [what: string, calls: string, inject: string][] = [
 
 describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
   test.each(FAULTS)(
-    "loses nothing acknowledged while %s, and the server goes on by itself afterwards",
+    "loses no acknowledged write while %s, and the server recovers without a restart",
     async (what, calls, inject) => {
       const times = rounds(1, 4);
       const podkeep = install();
@@ -40,7 +40,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
         await Bun.sleep(400);
         injected += (await faults.end()).filter((line) => line.includes("INJECTED")).length;
         const acknowledged = sum(clients.map((client) => client.acknowledged));
-        // It goes on without being started again.
+        // It recovers without a restart.
         await until(() => sum(clients.map((client) => client.acknowledged)) > acknowledged + 20);
         // Half of the rounds end while the disk still fails.
         const more = round % 2 === 1 ? await trace(server.pid, calls, inject) : null;
@@ -64,7 +64,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     30_000 + rounds(1, 4) * 5000,
   );
 
-  test("is told to clients that write as 503 with Retry-After, and clients that read don't notice", async () => {
+  test("answers writes with 503 and Retry-After, and reads as usual", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve();
@@ -82,7 +82,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(read.body.subscriptions.map(({ feed_url }: { feed_url: string }) => feed_url)).toEqual([
       "https://feeds.test/before",
     ]);
-    // The writing connection that met the error is not used again.
+    // The writing connection that had the error is not used again.
     expect((await add(server, token, "https://feeds.test/during")).status).toBe(503);
     expect(server.descriptors(log)).not.toEqual(before);
     await faults.end();
@@ -92,7 +92,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     inspect(podkeep.database);
   });
 
-  test("that takes 10 ms to sync is synced once for many writers, and readers don't wait", async () => {
+  test("that takes 10 ms to sync is synced once for many writes, and reads don't wait", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve();
@@ -138,7 +138,7 @@ afterAll(unmount);
 process.prependListener("exit", unmount);
 
 describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
-  test("refuses writes, serves reads, loses nothing, and takes writes again when there is room", async () => {
+  test("refuses writes, serves reads, loses nothing, and takes writes again when there is space", async () => {
     const folder = mkdtempSync(join(tmpdir(), "podkeep-full-"));
     expect(Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", folder]).exitCode).toBe(0);
     mounted.push(folder);
@@ -166,7 +166,7 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
       if ((await add(server, token, feed_url)).status !== 200) break;
       kept.push(feed_url);
     }
-    // This time room comes while it runs.
+    // This time space becomes free while it runs.
     Bun.spawnSync(["mount", "-o", "remount,size=8m", folder]);
     const last = "https://feeds.test/last";
     expect((await add(server, token, last)).status).toBe(200);

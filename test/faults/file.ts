@@ -1,30 +1,30 @@
-// The database file as a second pair of eyes sees it: on a copy, so that the server's own recovery is not done for it.
+// Checks of the database file, on a copy, so that they don't do the server's recovery for it.
 import { Database as Sqlite } from "bun:sqlite";
 import { expect } from "bun:test";
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What must never be found, and why: each query gives the rows that break the promise. */
+/** Faults by name, each with a query for the rows that have it. */
 const NEVER = {
-  "a pending deletion of what is gone": `select d.id from deletions d left join subscriptions s
+  "a pending deletion of a subscription that is gone": `select d.id from deletions d left join subscriptions s
     on s.user_id = d.user_id and s.id = d.subscription where d.status = 'PENDING' and (s.id is null or s.deleted is not null)`,
-  "a deleted subscription without a deletion that did it": `select s.id from subscriptions s where s.deleted is not null
+  "a deleted subscription without its deletion": `select s.id from subscriptions s where s.deleted is not null
     and not exists (select 1 from deletions d where d.user_id = s.user_id and d.subscription = s.id and d.status = 'SUCCESS')`,
-  "a deletion that is done, of a subscription that is as it was": `select d.id from deletions d join subscriptions s
+  "a successful deletion of a subscription that is not deleted": `select d.id from deletions d join subscriptions s
     on s.user_id = d.user_id and s.id = d.subscription
     where d.status = 'SUCCESS' and s.deleted is null and s.subscription_changed <= d.finished_at`,
   "a deleted subscription that is subscribed":
     "select id from subscriptions where deleted is not null and is_subscribed = 1",
   "a change past the user's clock": `select s.id from subscriptions s join users u on u.id = s.user_id
     where s.changed_at > u.clock`,
-  "a place in the feed that no change has": `select id from subscriptions
+  "a place in the change feed that is no timestamp of a change": `select id from subscriptions
     where changed_at <> max(subscription_changed, ifnull(guid_changed, 0), ifnull(deleted, 0))`,
-  "a subscription that its own guid does not lead to": `select s.id from subscriptions s left join guids g
+  "a subscription whose guid belongs to another one": `select s.id from subscriptions s left join guids g
     on g.user_id = s.user_id and g.guid = s.guid where g.subscription is not s.id or g.retired_at is not null`,
 };
 
-/** Copies a database that nobody has open, and its log, and checks what they hold. */
+/** Copies a closed database and its log, and checks the copy. */
 export function inspect(database: string): void {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
   const copy = join(folder, "copy.db");

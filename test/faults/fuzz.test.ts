@@ -1,4 +1,4 @@
-// Every operation with input of every kind: only answers that the contract knows, and no user sees another (P8).
+// Every operation with input of every kind: responses fit the contract, and users are isolated (P8).
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import addFormats from "ajv-formats";
@@ -29,7 +29,7 @@ afterAll(() => server?.end("SIGKILL"));
 type User = keyof typeof users;
 
 test(
-  "whatever is sent, the answer is one that the contract describes, and of the own user's podcasts alone",
+  "every response to any request fits the contract and holds only the user's own podcasts",
   async () => {
     const document = Document.parse((await server.request("", "GET", "/openapi.json")).body);
     const check = createCheck(document);
@@ -51,7 +51,7 @@ test(
     expect(server.log()).not.toContain('"level":"error"');
     const cases = Object.values(statuses).reduce((sum, count) => sum + count, 0);
     report("fuzz", { histories: RUNS, cases, ...statuses });
-    // Input that is always refused proves nothing.
+    // Input that is always refused would prove nothing.
     for (const status of [200, 202, 404, 405]) expect(statuses[status]).toBeGreaterThan(0);
   },
   60_000 + RUNS * 1000,
@@ -62,10 +62,10 @@ function send(user: User, { method, path, body, headers }: FuzzRequest): Promise
   return server.send(method, path, own, { Authorization: `Bearer ${users[user]}`, ...headers });
 }
 
-/** The first deletion that may still be under way. */
+/** The first deletion that may still be pending. */
 const unsettled = { ann: 1, bob: 1 };
 
-// All that the user has, once no deletion is under way any more.
+// All of the user's data, when no deletion is pending.
 async function everything(user: User): Promise<unknown> {
   for (;;) {
     const { status, body } = await server.request(users[user], "GET", `/deletions/${unsettled[user]}`);
@@ -78,7 +78,7 @@ async function everything(user: User): Promise<unknown> {
 function createCheck(document: Document) {
   const operations = new Map(operationsOf(document).map((operation) => [operation.operationId, operation]));
   const ajv = addFormats(new Ajv({ strict: false }));
-  // As browsers and podcast apps read addresses, blanks and umlauts included.
+  // As browsers and podcast apps read URLs, with blanks and umlauts.
   ajv.addFormat("url", (text) => URL.canParse(text));
   ajv.addSchema({ $id: "podkeep", ...document });
   return ({ to }: FuzzRequest, { status, body, headers }: Answer) => {

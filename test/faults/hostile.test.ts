@@ -1,4 +1,4 @@
-// What raw sockets can do to the server: every odd request has a known answer, and none of them costs more than itself.
+// Malformed requests over raw sockets: each gets a known response and affects no other connection.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "bun";
 import { type Installation, install, type Server } from "../support/start-server.ts";
@@ -21,15 +21,15 @@ beforeAll(async () => {
 afterAll(() => server.end("SIGKILL"));
 
 const HOST = "Host: podkeep.test\r\n";
-// TOKEN stands for the token, which is issued later.
+// TOKEN stands for a token that is issued later.
 const AUTHORIZATION = "Authorization: Bearer TOKEN\r\n";
 const BOTH = HOST + AUTHORIZATION;
 const EMPTY = '{"subscriptions":[]}';
 const CHUNKED = `14\r\n${EMPTY}\r\n0\r\n\r\n`;
 
 /**
- * The server goes on with this connection, or it closes it; or it is cut off after any number of the answers, for the
- * runtime takes no request while another of the same connection is under way.
+ * Whether the connection stays open; "cut" if it ends after any number of responses, because the runtime takes no
+ * request while another of the same connection is running.
  */
 type End = "open" | "closed" | "cut";
 
@@ -117,7 +117,7 @@ const TABLE: [what: string, send: string | Uint8Array, statuses: number[], end: 
   ["a length over the limit", `${POST}Content-Length: 999999999\r\n\r\n{}`, [413], "closed"],
   ["chunks", `${POST}Transfer-Encoding: chunked\r\n\r\n${CHUNKED}`, [200], "open"],
   [
-    "a chunk size that is no number",
+    "a chunk size that is not a number",
     `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n${EMPTY}\r\n0\r\n\r\n`,
     [400],
     "closed",
@@ -135,7 +135,7 @@ const TABLE: [what: string, send: string | Uint8Array, statuses: number[], end: 
     [400],
     "closed",
   ],
-  // The runtime knows no trailers and takes one for the start of the next request, which it refuses.
+  // The runtime takes a trailer for the start of the next request, which it refuses.
   ["a trailer", `${POST}Transfer-Encoding: chunked\r\n\r\n14\r\n${EMPTY}\r\n0\r\nX-A: 1\r\n\r\n`, [200, 400], "cut"],
   ["the transfer encoding identity", `${POST}Transfer-Encoding: identity\r\n\r\n${EMPTY}`, [400], "closed"],
   ["the transfer encoding gzip", `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n${CHUNKED}`, [400], "closed"],
@@ -166,7 +166,7 @@ describe("requests that no client should send", () => {
 });
 
 describe("clients that misbehave", () => {
-  test("300 that hang up in the middle of a request leave the server as it was", async () => {
+  test("300 that hang up during a request leave no trace", async () => {
     const before = { memory: server.memory(), log: server.log().length };
     const body = JSON.stringify({ subscriptions: [{ feed_url: `https://feeds.test/${"a".repeat(5000)}` }] });
     const whole = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`.replace("TOKEN", token);
@@ -178,7 +178,7 @@ describe("clients that misbehave", () => {
     expect(server.log().length - before.log).toBeLessThan(300 * 1000);
   });
 
-  test("2,000 connections that say nothing keep nobody out", async () => {
+  test("2,000 silent connections block no other client", async () => {
     const before = server.memory();
     const idle = await Promise.all(Array.from({ length: 2000 }, () => open("GET /subscr")));
     expect((await server.request(token, "GET", "/subscriptions")).status).toBe(200);
@@ -186,7 +186,7 @@ describe("clients that misbehave", () => {
     for (const socket of idle) socket.terminate();
   });
 
-  test.skipIf(!CAN_LIMIT)("more than it may have files open are answered when others have gone", async () => {
+  test.skipIf(!CAN_LIMIT)("more than the limit of open files are answered after others have ended", async () => {
     const few = await podkeep.serve({ PODKEEP_DATA_DIR: install().data });
     expect(Bun.spawnSync(["prlimit", "--pid", String(few.pid), "--nofile=100"]).exitCode).toBe(0);
     const many = await Promise.all(Array.from({ length: 300 }, () => open("GET /subscr", undefined, few)));
@@ -196,7 +196,7 @@ describe("clients that misbehave", () => {
   });
 
   test.skipIf(!LONG)(
-    "half a request is cut off after a while of silence",
+    "half a request is cut off after a timeout",
     async () => {
       const gone = Promise.withResolvers<void>();
       await open("GET /subscr", undefined, server, gone.resolve);
@@ -205,7 +205,7 @@ describe("clients that misbehave", () => {
     100_000,
   );
 
-  test("a body that comes slowly keeps nobody out", async () => {
+  test("a slow upload blocks no other client", async () => {
     const body = JSON.stringify({ subscriptions: [{ feed_url: "https://feeds.test/slow" }] });
     const heard = Promise.withResolvers<string>();
     const socket = await open(`${POST}Content-Length: ${body.length}\r\n\r\n`, heard.resolve);

@@ -1,4 +1,4 @@
-// The process is killed at any moment (kill -9), and started again: what was acknowledged is there (P6, P7).
+// kill -9 at any moment, then a restart: no acknowledged write is lost (P6, P7).
 import { expect, test } from "bun:test";
 import { type Installation, install } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
@@ -7,11 +7,11 @@ import { createReplica, expectUpToDate } from "./replica.ts";
 import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
 
 const ROUNDS = rounds(4, 30);
-/** Deletions must not wait long, for every round waits until they are done. */
+/** Short, because every round waits until all deletions are done. */
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s", PODKEEP_LOG_LEVEL: "info" };
 
 test(
-  "nothing acknowledged is lost and no deletion is left half done, whenever the server is killed",
+  "no acknowledged write is lost and no deletion stays half done",
   async () => {
     const podkeep = install();
     const random = chance(SEED);
@@ -29,7 +29,7 @@ test(
       expect(await server.end("SIGKILL")).toBe(137);
       await work;
       inspect(podkeep.database);
-      // Killed while it starts, too.
+      // Also while it starts.
       if (round % 4 === 3) await dieYoung(podkeep, random.whole(80));
       server = await podkeep.serve(SETTINGS);
       slowest = Math.max(slowest, server.started_in);
@@ -48,7 +48,7 @@ test(
   60_000 + ROUNDS * 5000,
 );
 
-test("a server that is killed while it makes its first database starts as if nothing had been", async () => {
+test("a server that is killed while it creates its database starts again", async () => {
   const random = chance(SEED);
   const times = rounds(3, 15);
   for (let round = 0; round < times; round++) {

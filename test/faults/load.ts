@@ -1,42 +1,42 @@
-// A client under load that knows what the server has acknowledged, and what it can't know of its last request.
+// A client that knows what the server acknowledged, and both outcomes of a request without a response.
 import { expect } from "bun:test";
 import { walkPages } from "../support/pages.ts";
 import type { Answer, Server } from "../support/start-server.ts";
 import type { Chance } from "./rounds.ts";
 
-/** What a listener sees of a subscription. */
+/** A subscription as the API shows it. */
 type Seen = { feed_url: string; guid: string; is_subscribed: boolean } | "absent" | "deleted";
 
 interface Entry {
-  /** The guid that it began with, which leads to it for ever. */
+  /** Its first guid, which stays valid. */
   guid: string;
-  /** Its guid when that was last acknowledged. */
+  /** Its last acknowledged guid. */
   current: string;
-  /** What was acknowledged. */
+  /** Its acknowledged state. */
   state: Seen;
-  /** The deletion that was acknowledged and has not been seen to end. */
+  /** The acknowledged deletion whose end was not seen yet. */
   deletion: number | null;
 }
 
-/** A request whose answer never came. */
+/** A request without a response. */
 interface Unknown {
   entries: Entry[];
-  /** What each entry may be if it was carried out. */
+  /** The states that each entry may have if it took effect. */
   then: Seen[][];
   send: () => Promise<Seen[]>;
 }
 
 export interface Client {
   acknowledged: number;
-  /** Answers 503, after which the same request was sent again. */
+  /** 503 responses, after which the request was repeated. */
   refused: number;
-  /** Sends requests until the server is gone; whatever else happens is thrown. */
+  /** Sends requests until the server is gone. @throws any other error */
   work(server: Server): Promise<void>;
-  /** Checks what the user's whole list shows, repeats the request whose answer never came, and sees deletions end. */
+  /** Checks the whole list, repeats the request without a response, and waits for deletions. */
   check(server: Server, list: Map<string, Seen>): Promise<void>;
 }
 
-/** A client of its own podcasts; several may share a user. */
+/** A client with its own podcasts; several may share a user. */
 export function createClient(token: string, name: string, random: Chance): Client {
   const entries: Entry[] = [];
   let unknown: Unknown | null = null;
@@ -46,7 +46,7 @@ export function createClient(token: string, name: string, random: Chance): Clien
   const newFeed = () => `https://${name}.test/${++feeds}`;
   const living = (entry: Entry) => typeof entry.state === "object" && entry.deletion === null;
 
-  // A server that can't write says so, and when to come again; what was asked may be done or not, so it is asked again.
+  // After 503 the request may have taken effect or not, so it is repeated.
   async function send(method: string, path: string, body?: unknown): Promise<Answer> {
     for (;;) {
       const answer = await current.request(token, method, path, body);
@@ -61,7 +61,7 @@ export function createClient(token: string, name: string, random: Chance): Clien
     }
   }
 
-  // Writes down what may become of the entries before the request is sent, and what has become of them after.
+  // Notes the possible states before the request is sent, and the actual ones after the response.
   async function change(changed: Entry[], then: Seen[][], send: () => Promise<Seen[]>): Promise<void> {
     unknown = { entries: changed, then, send };
     for (const [index, state] of (await send()).entries()) {
@@ -125,7 +125,7 @@ export function createClient(token: string, name: string, random: Chance): Clien
   function remove(entry: Entry): Promise<void> {
     return change([entry], [[entry.state, "deleted"]], async () => {
       const { status, body } = await send("DELETE", `/subscriptions/${entry.guid}`);
-      // Repeated after the server was gone, it may find its work done.
+      // A repeated request may find its work done.
       if (status === 404) return ["deleted"];
       expect(status).toBe(202);
       entry.deletion = body.deletion_id;
@@ -188,7 +188,7 @@ export function createClient(token: string, name: string, random: Chance): Clien
   return client;
 }
 
-/** Tells whether a request failed because there is no server any more. */
+/** Whether a request failed because the server is gone. */
 function isGone(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^(ECONN|Connection|FailedToOpenSocket|ERR_SOCKET)/.test(code);

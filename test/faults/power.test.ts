@@ -1,4 +1,4 @@
-// The power goes at any moment: what was acknowledged is on the disk, whatever else of the writing has arrived (P7).
+// Power cuts at any moment: acknowledged writes are on the disk, with any part of the unsynced sectors (P7).
 import { Database as Sqlite } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
 
 describe.skipIf(!CAN_TRACE)("a power cut", () => {
-  test("at any moment leaves a sound file that holds every write that was acknowledged", async () => {
+  test("at any moment leaves a valid file with every acknowledged write", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve();
@@ -19,7 +19,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
       const subscriptions = addresses.map((feed_url) => ({ feed_url }));
       expect((await server.request(token, "POST", "/subscriptions", { subscriptions })).status).toBe(200);
     };
-    // So much that the log is written back into the database in the middle of what follows.
+    // Enough that a checkpoint happens during the following writes.
     for (let n = 0; statSync(`${podkeep.database}-wal`).size < 850 * 4120; n++) {
       await add(...Array.from({ length: 50 }, (_, index) => `https://feeds.test/before/${n}/${index}`));
     }
@@ -58,7 +58,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
 
 const FEED = /https:\/\/feeds\.test\/\d+\/\d+\//g;
 
-// Opens what was found, as the next start of the server does, and gives the addresses that it holds.
+// Opens the file as the server's next start does, and returns its feed URLs.
 function keptAfter(found: Map<string, Buffer>, database: string): Set<string> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cut-"));
   const place = join(folder, "found.db");

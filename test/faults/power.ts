@@ -1,4 +1,4 @@
-// What would be on the disk if the power went: played from a trace of the server's own system calls.
+// Power cuts, simulated from a trace of the server's system calls.
 import type { Chance } from "./rounds.ts";
 
 type Effect =
@@ -16,8 +16,8 @@ export const TRACED = {
 const CALL = /^(\w+)\((?:\d+<([^>]*)>)(?:, (.*))?\) += (-?\d+)/;
 
 /**
- * Reads a trace into what it did to the disk and what it told clients. A write begins to reach the disk when it is
- * called; a sync has done its work when it returns.
+ * Reads disk writes and responses from a trace. A write may reach the disk from its call on; a sync is done when it
+ * returns.
  */
 export function readTrace(lines: string[]): Effect[] {
   const effects: Effect[] = [];
@@ -52,7 +52,7 @@ function decode(text: string): Buffer {
 
 const SECTOR = 512;
 
-/** Files as a disk has them that keeps what was synced, and of the rest any sectors. */
+/** The files on a disk that keeps all synced sectors, and any of the others. */
 export class Disk {
   readonly #synced = new Map<string, Buffer>();
   readonly #loose = new Map<string, Effect[]>();
@@ -73,7 +73,7 @@ export class Disk {
     loose.length = 0;
   }
 
-  /** What is found after the power went: each sector that was not synced has arrived or not. */
+  /** The files after a power cut: each unsynced sector was written or not. */
   cut(random: Chance): Map<string, Buffer> {
     const found = new Map<string, Buffer>();
     for (const [file, bytes] of this.#synced) {

@@ -1,4 +1,4 @@
-// Other processes that use the file beside the server: commands that write, and ones that stop in the middle.
+// Other processes on the server's file: commands that write, and processes that stop in a transaction.
 import { describe, expect, test } from "bun:test";
 import type { Subprocess } from "bun";
 import { type Installation, install, type Server, track } from "../support/start-server.ts";
@@ -11,7 +11,7 @@ const add = (server: Server, token: string, feed_url: string) =>
 
 const IMPATIENT = { PODKEEP_BUSY_TIMEOUT: "300ms" };
 
-test("commands and the server write to one file at a time, and neither is refused", async () => {
+test("commands and the server write to one file at the same time, and neither is refused", async () => {
   const podkeep = install();
   const token = await podkeep.user("ann");
   const server = await podkeep.serve();
@@ -34,8 +34,8 @@ test("commands and the server write to one file at a time, and neither is refuse
   report("two processes", { commands, writes, refused: 0 });
 }, 120_000);
 
-describe("a process that stops in the middle of its transaction", () => {
-  test("has writes answered 503 within the limit, reads answered as ever, and all well when it goes on", async () => {
+describe("a process that stops in its transaction", () => {
+  test("makes writes answer 503 in time and reads as usual, until it continues", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve(IMPATIENT);
@@ -48,7 +48,7 @@ describe("a process that stops in the middle of its transaction", () => {
     inspect(podkeep.database);
   });
 
-  test("and is killed leaves nothing locked", async () => {
+  test("and is killed leaves no lock", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve(IMPATIENT);
@@ -61,7 +61,7 @@ describe("a process that stops in the middle of its transaction", () => {
     inspect(podkeep.database);
   });
 
-  test("does not keep the server from ending", async () => {
+  test("does not stop the server from ending", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve({ PODKEEP_BUSY_TIMEOUT: "1s", PODKEEP_DRAIN_TIMEOUT: "200ms" });
@@ -74,7 +74,7 @@ describe("a process that stops in the middle of its transaction", () => {
     inspect(podkeep.database);
   });
 
-  test.skipIf(!CAN_TRACE)("has all well when it is a command of ours, stopped at its commit", async () => {
+  test.skipIf(!CAN_TRACE)("does no harm when it is a podkeep command, stopped at its commit", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");
     const server = await podkeep.serve(IMPATIENT);
@@ -112,7 +112,7 @@ test("a command that stops at any moment never makes the server hang", async () 
   report("a command stopped at any moment", { commands: times, ...statuses });
 }, 120_000);
 
-// A process of its own that begins a transaction and stops itself inside it.
+// A process that begins a transaction and stops itself in it.
 async function hold(podkeep: Installation): Promise<Subprocess> {
   const program = `
     import { Database } from "bun:sqlite";

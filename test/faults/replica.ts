@@ -1,4 +1,4 @@
-// A client's copy of the list, kept up by `since` alone; it must always come to be what the server has (P1, P2).
+// An app's copy of the list, updated by `since` only; it must always become the server's (P1, P2).
 import { expect } from "bun:test";
 import { walkPages } from "../support/pages.ts";
 import type { Server } from "../support/start-server.ts";
@@ -8,11 +8,11 @@ type Known = { feed_url: string; is_subscribed: boolean; deleted: boolean };
 
 export interface Replica {
   polls: number;
-  /** The last stamp that it has seen. */
+  /** The last timestamp that it has seen. */
   since: string;
   /** Podcasts by their current guid. */
   known: Map<string, Known>;
-  /** Takes over what has changed since the last poll. */
+  /** Applies what changed since the last poll. */
   poll(server: Server): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function createReplica(token: string): Replica {
   return replica;
 }
 
-/** Checks that a replica knows what one knows that asks for the first time. */
+/** Checks that a replica equals a new one. */
 export async function expectUpToDate(replica: Replica, server: Server, token: string): Promise<void> {
   await replica.poll(server);
   const fresh = createReplica(token);

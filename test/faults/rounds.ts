@@ -1,17 +1,17 @@
-// How long the fault tests run, and the seeds that they go by.
+// Rounds and seeds of the fault tests.
 
 /** Whether this is the long run: `npm run test:faults`. */
 export const LONG = process.env["PODKEEP_FAULTS"] === "long";
 
-/** The rounds of a test: few with the other tests, more in the long run, or as PODKEEP_FAULT_ROUNDS says. */
+/** The rounds of a test: few by default, more in the long run, or PODKEEP_FAULT_ROUNDS. */
 export function rounds(few: number, many: number): number {
   return Number(process.env["PODKEEP_FAULT_ROUNDS"] || (LONG ? many : few));
 }
 
-/** The seed of this run, PODKEEP_FAULT_SEED where that is set; tests print it. */
+/** PODKEEP_FAULT_SEED, or a random seed. Tests print it. */
 export const SEED = Number(process.env["PODKEEP_FAULT_SEED"] || Date.now() % 2 ** 31);
 
-/** Prints what a test has done; the figures of docs/promises.md come from here. */
+/** Prints a test's figures, which docs/promises.md quotes. */
 export function report(what: string, figures: Record<string, number | string>): void {
   const list = Object.entries({ ...figures, seed: SEED }).map(([name, value]) => `${name} ${value}`);
   console.log(`  ${what}: ${list.join(", ")}`);
@@ -23,7 +23,7 @@ export interface Chance {
   pick<T>(list: readonly T[]): T;
 }
 
-/** A stream of chance that is the same for the same seed (the generator is mulberry32). */
+/** Random numbers that are the same for the same seed (mulberry32). */
 export function chance(seed: number): Chance {
   let state = seed >>> 0;
   const whole = (below: number) => {

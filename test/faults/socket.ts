@@ -1,7 +1,7 @@
-// One connection that says exactly what a test wants, and what came back on it.
+// A raw connection: sends exact bytes and reads the responses.
 
 export interface Heard {
-  /** The statuses of all answers, in order. */
+  /** The statuses of all responses, in order. */
   statuses: number[];
   /** Whether the server closed the connection. */
   closed: boolean;
@@ -12,8 +12,8 @@ const PATIENCE = 4000;
 const QUIET = 300;
 
 /**
- * Sends `bytes` and listens until the server closes the connection, or until it has given `answers` answers and then
- * been quiet for a while.
+ * Sends `bytes` and reads until the server closes the connection, or until it has sent `answers` responses and then
+ * nothing for some time.
  */
 export async function say(url: string, bytes: string | Uint8Array, answers: number): Promise<Heard> {
   const { hostname, port } = new URL(url);

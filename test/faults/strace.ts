@@ -1,24 +1,24 @@
-// Faults that the kernel seems to have, by strace (Debian: apt-get install strace): errors and delays of system calls.
+// Errors and delays of system calls, injected by strace (Debian: apt-get install strace).
 import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const probe = Bun.which("strace") ? Bun.spawnSync(["strace", "-o", "/dev/null", "true"]).exitCode : null;
 
-/** Whether processes can be traced here; where not, the tests that need it are skipped and say why. */
+/** Whether processes can be traced here. If not, the tests that need it are skipped and say why. */
 export const CAN_TRACE = probe === 0;
 if (probe === null) console.warn("SKIPPED: disk faults need strace (apt-get install strace)");
 else if (!CAN_TRACE) console.warn("SKIPPED: disk faults need ptrace, which is refused here");
 
 export interface Trace {
-  /** Ends the faults; gives the system calls that were traced, one a line. */
+  /** Ends the faults. Returns the traced system calls, one per line. */
   end(): Promise<string[]>;
 }
 
 /**
  * Traces system calls of a running process.
  * @param calls a list such as fsync,fdatasync
- * @param inject what happens to them, in the words of strace: error=EIO:when=3+7, delay_enter=10000 (microseconds)
+ * @param inject the fault, in strace's syntax: error=EIO:when=3+7, delay_enter=10000 (microseconds)
  */
 export async function trace(pid: number, calls: string, inject: string | null, more: string[] = []): Promise<Trace> {
   const out = join(tmpdir(), `podkeep-trace-${pid}-${crypto.randomUUID()}`);
@@ -51,7 +51,7 @@ function isTraced(pid: number): boolean {
   return !/^TracerPid:\s*0$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 }
 
-/** Starts a command that stops where it first syncs the database: inside its write transaction. */
+/** Starts a command that stops at its first sync of the database, in its write transaction. */
 export async function stopAtSync({ argv, env }: { argv: string[]; env: Record<string, string | undefined> }) {
   const out = join(tmpdir(), `podkeep-trace-${crypto.randomUUID()}`);
   const stop = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:signal=SIGSTOP:when=1"];
@@ -63,7 +63,7 @@ export async function stopAtSync({ argv, env }: { argv: string[]; env: Record<st
     pid = existsSync(out) ? /^(\d+) +--- stopped by SIGSTOP/m.exec(readFileSync(out, "utf8"))?.[1] : undefined;
   }
   return {
-    /** Has it go on, to its exit code. */
+    /** Continues it, and resolves with its exit code. */
     async goOn(): Promise<number> {
       process.kill(Number(pid), "SIGCONT");
       const code = await tracer.exited;

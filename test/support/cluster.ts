@@ -1,4 +1,4 @@
-// Several server processes on one database, and clients that may ask any of them.
+// Several server processes on one database, and clients that use all of them.
 import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface Process {
 }
 
 export interface Cluster {
-  /** For what an admin does: the same database, in the process of the test. */
+  /** The same database in the test's process, for what an admin does. */
   app: App;
   processes: Process[];
   client(name: string): Promise<Client>;
@@ -26,11 +26,11 @@ export interface Cluster {
 
 type Settings = Partial<Record<SettingName, string>>;
 
-/** Starts `podkeep serve`; resolves when it answers. */
+/** Starts `podkeep serve`. Resolves when it listens. */
 export async function startProcess(settings: Settings): Promise<Process> {
   const flags = Object.entries(settings).map(([name, value]) => `--${name.replaceAll("_", "-")}=${value}`);
   const command = [process.execPath, join(import.meta.dir, "../../cli/main.ts"), "serve", "--port=0", ...flags];
-  // To a file, for nobody would empty a pipe.
+  // To a file, because a pipe that is not read fills up.
   const file = join(tmpdir(), `podkeep-serve-${crypto.randomUUID()}.log`);
   const log = openSync(file, "a");
   const child = track(Bun.spawn(command, { stdout: log, stderr: log }));
@@ -79,7 +79,7 @@ export interface Reply {
   body: any;
 }
 
-/** Asks one process after the other, as behind a load balancer. */
+/** Sends requests to the processes in turn, as a load balancer does. */
 export class Client {
   #turn = 0;
 
@@ -89,7 +89,7 @@ export class Client {
     readonly token_id: string,
   ) {}
 
-  /** @param at index of the process to ask; without it, the next one */
+  /** @param at index of the process; default: the next one */
   async request(method: string, path: string, body?: unknown, at = this.#turn++): Promise<Reply> {
     const { address } = this.processes[at % this.processes.length] as Process;
     const response = await fetch(address + path, {
@@ -111,7 +111,7 @@ type Item = any;
 const placeOf = ({ subscription_changed, guid_changed = "", deleted = "" }: Item): string =>
   [subscription_changed, guid_changed, deleted].sort().at(-1);
 
-/** A client that only ever asks for what changed since it asked last. */
+/** A client that reads only what changed since its last read. */
 export class Reader {
   readonly known = new Map<string, Item>();
   #since = "";
@@ -125,7 +125,7 @@ export class Reader {
     return [...this.known.keys()].sort();
   }
 
-  /** Walks once to the end of the change feed, each page from another process. */
+  /** Reads to the end of the change feed, each page from another process. */
   async catchUp(): Promise<void> {
     let latest = this.#since;
     const read = async (link: string) => {

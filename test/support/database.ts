@@ -1,4 +1,4 @@
-// Where a test's data lie: a file, or a database on PostgreSQL where PODKEEP_TEST_ENGINE says so.
+// A test's database: a file, or one on PostgreSQL if PODKEEP_TEST_ENGINE says so.
 import { Database as Sqlite } from "bun:sqlite";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
@@ -7,9 +7,9 @@ import { type PostgresServer, startPostgres } from "./postgres.ts";
 
 export interface Store {
   settings: Partial<Record<SettingName, string>>;
-  /** Runs SQL over a connection of its own, as another program would, and gives the rows. */
+  /** Runs SQL on another connection, as another program would, and returns the rows. */
   sql(text: string): Promise<Record<string, unknown>[]>;
-  /** Makes every deletion, or that of one guid, fail with this reason, until it is called with null. */
+  /** Makes every deletion, or that of one guid, fail with this reason; null ends that. */
   failDeletions(reason: string | null, guid?: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -17,13 +17,13 @@ export interface Store {
 /** The database file of a test's data. */
 export const databaseFile = ({ data_dir }: Pick<Config, "data_dir">) => join(data_dir, "podkeep.db");
 
-/** Makes an empty store; what belongs to a file goes to `folder`. */
-export function createStore(folder: string): Promise<Store> {
-  return process.env["PODKEEP_TEST_ENGINE"] === "postgres" ? createPostgresStore() : createSqliteStore(folder);
+/** Creates an empty store; a file goes to `directory`. */
+export function createStore(directory: string): Promise<Store> {
+  return process.env["PODKEEP_TEST_ENGINE"] === "postgres" ? createPostgresStore() : createSqliteStore(directory);
 }
 
-async function createSqliteStore(folder: string): Promise<Store> {
-  const settings = { data_dir: folder };
+async function createSqliteStore(directory: string): Promise<Store> {
+  const settings = { data_dir: directory };
   const file = databaseFile(settings);
   const sql: Store["sql"] = async (text) => {
     const sqlite = new Sqlite(file);
@@ -69,7 +69,7 @@ export async function endSharedPostgres(): Promise<void> {
 
 const plain = (value: unknown) => (typeof value === "bigint" ? Number(value) : value);
 
-// A database that a test has only filled is emptied for the next one: making one takes longer than most tests.
+// Databases whose schema is unchanged are emptied for the next test: creating one takes longer than most tests.
 const emptied: string[] = [];
 
 async function createPostgresStore(): Promise<Store> {

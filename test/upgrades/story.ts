@@ -1,4 +1,4 @@
-// What is written into a database of each schema version, and what is asked of it afterwards.
+// The data of the recorded databases, and the requests whose responses are recorded.
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
 
 const url = (name: string) => `https://${name}.example/rss?key=s3cret`;
@@ -7,7 +7,7 @@ const GUIDS = {
   renamed: "22222222-2222-4222-8222-222222222222",
 };
 
-/** Fills a new database with one of everything, and gives the listener who has it. */
+/** Fills a new database with one of everything. Returns the user who has it. */
 export async function tell(podkeep: TestApp): Promise<TestUser> {
   const ann = await podkeep.user("ann");
   const bob = await podkeep.user("bob");
@@ -40,7 +40,7 @@ export async function tell(podkeep: TestApp): Promise<TestUser> {
   return ann;
 }
 
-/** What the listener is answered about all of it. */
+/** The user's responses to requests for all of it. */
 export async function ask(get: (path: string) => Promise<Answer>): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {};
   const list = await get("/subscriptions");

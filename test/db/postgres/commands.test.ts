@@ -1,4 +1,4 @@
-// The command line against PostgreSQL: migrate, copy, and what can't be opened.
+// Commands on PostgreSQL: migrate, copy, and databases that can't be opened.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ async function newDatabase(): Promise<string> {
   return server.url(name);
 }
 
-test("migrate makes the schema that serve refuses to make where that is left to the command", async () => {
+test("with PODKEEP_MIGRATE=command, serve refuses an empty database and migrate creates its schema", async () => {
   const env = { PODKEEP_DATABASE_URL: await newDatabase(), PODKEEP_MIGRATE: "command" };
   const before = await podkeep(["serve", "--port", "0"], env);
   expect(before.code).toBe(3);
@@ -49,7 +49,7 @@ test("migrate makes the schema that serve refuses to make where that is left to 
   await (await openApp(config)).close();
 });
 
-test("copy tells what it has moved, and a second target that is not empty ends it with 1", async () => {
+test("copy prints what it copied, and exits with 1 if the target is not empty", async () => {
   const { config } = readConfig({ data_dir: join(folder, "source") }, {});
   const source = await openApp(config);
   const { id } = await createUser(source, "ann");
@@ -75,7 +75,7 @@ test("copy tells what it has moved, and a second target that is not empty ends i
   expect(again.err).toContain("the target was not empty");
 });
 
-test("a copy that is killed in the midst goes on when it is asked for again", async () => {
+test("a copy that was killed continues when it is run again", async () => {
   const { config } = readConfig({ data_dir: join(folder, "large") }, {});
   const source = await openApp(config);
   const users = await Promise.all(Array.from({ length: 400 }, (_, n) => createUser(source, `user${n}`)));

@@ -1,4 +1,4 @@
-// What listeners get while connections are busy, cut off or silent.
+// Responses while PostgreSQL connections are busy, cut off or silent.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
@@ -20,7 +20,7 @@ async function open(settings: Parameters<typeof openTestApp>[0] = {}): Promise<T
   return app;
 }
 
-/** Runs SQL beside the app, on a connection that stays open while `act` runs. */
+/** Runs SQL on another connection, which stays open while `act` runs. */
 async function beside<T>(act: (sql: (text: string) => Promise<Record<string, unknown>[]>) => Promise<T>): Promise<T> {
   const connection = (await sharedPostgres()).connect(name);
   try {
@@ -33,7 +33,7 @@ async function beside<T>(act: (sql: (text: string) => Promise<Record<string, unk
 const backends = (sql: (text: string) => Promise<Record<string, unknown>[]>, columns: string) =>
   sql(`select ${columns} from pg_stat_activity where application_name = 'podkeep' and datname = '${name}'`);
 
-test("many writers of one user leave connections to the others", async () => {
+test("many writes of one user leave connections to the others", async () => {
   await open({ database_pool: "2" });
   const ann = await app.user();
   const bob = await app.user();
@@ -46,11 +46,11 @@ test("many writers of one user leave connections to the others", async () => {
     await sql("commit");
     await Promise.all(writes);
   });
-  const stamps = (await ann.changes()).map((item) => item.subscription_changed);
-  expect(new Set(stamps).size).toBe(20);
+  const timestamps = (await ann.changes()).map((item) => item.subscription_changed);
+  expect(new Set(timestamps).size).toBe(20);
 });
 
-test("a user's row that another program keeps locked is 503 with Retry-After, and then all is well", async () => {
+test("while another program locks a user's row, writes are 503 with Retry-After; then they work again", async () => {
   await open({ database_timeout: "1s" });
   const ann = await app.user();
   await beside(async (sql) => {
@@ -64,7 +64,7 @@ test("a user's row that another program keeps locked is 503 with Retry-After, an
   expect((await ann.add("https://a.example/")).is_subscribed).toBe(true);
 });
 
-test("cutting all connections is not noticed by those who ask next", async () => {
+test("after all connections were cut, the next requests work", async () => {
   await open();
   const ann = await app.user();
   await ann.add("https://a.example/");
@@ -75,7 +75,7 @@ test("cutting all connections is not noticed by those who ask next", async () =>
   expect((await ann.add("https://b.example/")).is_subscribed).toBe(true);
 });
 
-test("a server that falls silent is 503, and is asked over new connections afterwards", async () => {
+test("if the server stops responding, requests are 503, and new connections are used afterwards", async () => {
   await open({ database_pool: "1", database_timeout: "1s" });
   const ann = await app.user();
   const [backend] = await beside((sql) => backends(sql, "pid"));
@@ -92,7 +92,7 @@ test("a server that falls silent is 503, and is asked over new connections after
   }
 });
 
-test("admins who make the same user at once: one does, the others are told", async () => {
+test("several admins create the same user at once: one succeeds, the others get a conflict", async () => {
   await open();
   const names = ["ann", "bob", "cleo", "dan", "eve"];
   const made = await Promise.allSettled(names.flatMap((name) => [1, 2, 3].map(() => app.user(name))));
@@ -100,7 +100,7 @@ test("admins who make the same user at once: one does, the others are told", asy
   expect(refused).toEqual(Array(10).fill("conflict"));
 });
 
-test("a database that lacks what is needed is an error, not a retry without end", async () => {
+test("a missing table is an error, not an endless retry", async () => {
   await open();
   const ann = await app.user();
   await beside((sql) => sql("alter table feeds rename to gone"));
@@ -108,7 +108,7 @@ test("a database that lacks what is needed is an error, not a retry without end"
   expect(answer.status).toBe(500);
 });
 
-test("a statement that failed fails its transaction, though somebody caught the error", async () => {
+test("a failed statement fails its transaction even if its error was caught", async () => {
   await open();
   const user = { user_id: "a", name: "ann", name_key: "ann", created_at: 0 };
   const writing = app.app.database.write(async (tx) => {

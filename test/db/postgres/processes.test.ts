@@ -1,4 +1,4 @@
-// Several servers on one database: all equal, and no client can tell which one answered.
+// Several servers on one database, which behave as one.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
@@ -42,7 +42,7 @@ type Item = any;
 
 const times = <T>(length: number, make: (n: number) => T) => Array.from({ length }, (_, n) => make(n));
 
-/** A phone that adds, changes, moves and deletes podcasts, some of them those of the other phones. */
+/** An app that adds, changes, moves and deletes podcasts, some of them those of other apps. */
 async function writeAlong(client: Client, phone: number): Promise<void> {
   for (let round = 0; round < 15; round++) {
     const own = phone * 1000 + round;
@@ -98,7 +98,7 @@ async function settings(ask: (path: string) => Promise<Reply>): Promise<void> {
   }
 }
 
-test("a token that was revoked is refused by every server from the next request on, a new one taken", async () => {
+test("every server refuses a revoked token at the next request, and takes a new one", async () => {
   const { cluster } = await start(3);
   const user = await cluster.client("ann");
   const ask = () => Promise.all([0, 1, 2].map((at) => user.request("GET", "/subscriptions", undefined, at)));
@@ -107,7 +107,7 @@ test("a token that was revoked is refused by every server from the next request 
   expect((await ask()).map(({ status }) => status)).toEqual([401, 401, 401]);
 });
 
-test("a server killed while it deletes leaves the rest to the others, and each deletion is done exactly once", async () => {
+test("after a server is killed the others finish its deletions, each exactly once", async () => {
   const { cluster, sql } = await start(3, { deletion_pause: "200ms" });
   const user = await cluster.client("ann");
   await sql("create table done (subscription bigint)");
@@ -130,7 +130,7 @@ test("a server killed while it deletes leaves the rest to the others, and each d
   expect(await sql("select distinct status from deletions")).toEqual([{ status: "SUCCESS" }]);
 });
 
-test("servers that start at once on an empty database migrate it once", async () => {
+test("servers that start at the same time on an empty database migrate it once", async () => {
   const { name, url } = await newDatabase();
   const processes = await Promise.all(times(3, () => startProcess({ database_url: url })));
   await Promise.all(processes.map((one) => one.kill()));

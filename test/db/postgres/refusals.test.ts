@@ -1,4 +1,4 @@
-// Databases that can't be used: one clear line that names the server and never the password.
+// Databases that can't be used: one line that names the server and never the password.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { openDatabase } from "../../../src/db/open.ts";
 import { sharedPostgres } from "../../support/database.ts";
@@ -14,7 +14,7 @@ const OPTIONS = {
 } as const;
 const SECRET = "correct-horse";
 
-/** The line that an operator gets instead of a database. @param code "unavailable" if another try may succeed */
+/** The error of opening a database. @param code "unavailable" if another try may succeed */
 async function refusal(url: string, migrate: "start" | "command" = "start", code = "config"): Promise<string> {
   const opened = openDatabase({ url }, { ...OPTIONS, migrate });
   const error = await opened.then(
@@ -81,7 +81,7 @@ test("a database of a newer podkeep is refused", async () => {
   expect(await refusal(url)).toMatch(/9999_future.*use a newer podkeep/);
 });
 
-test("where migrating is left to the command, an empty database is refused and stays empty", async () => {
+test("with PODKEEP_MIGRATE=command an empty database is refused and stays empty", async () => {
   const url = await newDatabase("unmigrated", "select 1");
   expect(await refusal(url, "command")).toMatch(/run podkeep migrate/);
   expect(await tablesOf("unmigrated")).toEqual([]);

@@ -1,4 +1,4 @@
-// What docs/operators/scale.md tells operators to use, as far as it can be tried without a cluster.
+// The files that docs/operators/scale.md names, as far as they can be tried without a cluster.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { guidOf, openTestApp } from "../../support/app.ts";
@@ -8,11 +8,11 @@ setDefaultTimeout(30_000);
 
 const docs = join(import.meta.dir, "../../../docs/operators/scale");
 
-test("the statements for Citus fit the schema, and the server works on what they leave", async () => {
+test("the statements for Citus fit the schema, and the server works after them", async () => {
   const server = await sharedPostgres();
   await server.createDatabase("citus", "migrated");
   const connection = server.connect("citus");
-  // In place of the extension: what it does to tables can't be tried here.
+  // In place of the extension, which can't be tried here.
   await connection.unsafe(`create function create_distributed_table(regclass, text, colocate_with text default 'default')
     returns void language sql as ''`);
   await connection.unsafe(await Bun.file(join(docs, "citus.sql")).text()).simple();
@@ -26,7 +26,7 @@ test("the statements for Citus fit the schema, and the server works on what they
   await app.close();
 });
 
-test("the compose file names images, settings and volumes that are there", async () => {
+test("the compose file names existing images, settings and volumes", async () => {
   const text = await Bun.file(join(docs, "compose.yaml")).text();
   const { services, volumes } = Bun.YAML.parse(text) as {
     services: Record<string, { environment?: Record<string, string>; volumes?: string[] }>;

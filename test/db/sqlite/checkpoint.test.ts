@@ -1,10 +1,10 @@
-// The write-ahead log and the thread that empties it, in the executable.
+// Checkpoints by a thread, in the executable.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { openTestApp } from "../../support/app.ts";
 import { install } from "../../support/start-server.ts";
 
-/** Pages from which a thread moves the log; without one a commit does it at sixteen times as many. */
+/** Pages from which the thread moves the log; a commit does it at sixteen times as many. */
 const LARGE_LOG = 1000;
 
 interface Log {
@@ -36,7 +36,7 @@ test("a large write-ahead log is moved into the database file while the server r
   expect(await server.end("SIGTERM")).toBe(0);
 }, 30_000);
 
-test("where the system has no thread left, writes go on", async () => {
+test("if no thread can be started, writes continue", async () => {
   const server = await openTestApp();
   const user = await server.user();
   const { Worker } = globalThis;

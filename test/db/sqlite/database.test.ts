@@ -1,4 +1,4 @@
-// The embedded engine at work: first use, snapshots, group commit, other processes on the file.
+// The embedded engine: first use, snapshots, group commit, other processes on the file.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Tx } from "../../../src/db/statement.ts";
@@ -15,13 +15,13 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-test("many requests at once are answered from the first moment on", async () => {
+test("many requests at once are answered right after opening", async () => {
   await server.reopen();
   const answers = await Promise.all(Array.from({ length: 20 }, () => user.request("GET", "/subscriptions")));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-test("acknowledged writes are on disk with the settings that keep them there", async () => {
+test("the settings keep acknowledged writes on disk", async () => {
   expect(await server.sql("pragma journal_mode")).toEqual([{ journal_mode: "wal" }]);
   const pragma = (name: string) =>
     server.app.database.write((tx) => tx.execute({ sql: `pragma ${name}`, parameters: [] }));
@@ -30,7 +30,7 @@ test("acknowledged writes are on disk with the settings that keep them there", a
 });
 
 describe("reads", () => {
-  test("hold what was answered a moment before, whoever else reads and writes meanwhile", async () => {
+  test("see the user's last response, while others read and write", async () => {
     const others = await Promise.all(Array.from({ length: 4 }, () => server.user()));
     const work = others.map(async (one) => {
       for (let n = 0; n < 25; n++) {
@@ -44,7 +44,7 @@ describe("reads", () => {
     await Promise.all(work);
   });
 
-  test("that begin after a commit see it, while an earlier read goes on", async () => {
+  test("that begin after a commit see it, even while an earlier read is running", async () => {
     const { database } = server.app;
     const count = (tx: Tx) => countUsers(tx, {});
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ describe("reads", () => {
 });
 
 describe("writes that share a commit", () => {
-  test("stand or fall each by itself", async () => {
+  test("succeed or fail independently", async () => {
     await server.sql(`create trigger refuse before insert on subscriptions when new.feed_url like '%bad%'
       begin select raise(abort, 'refused'); end`);
     const statuses = await Promise.all(
@@ -91,7 +91,7 @@ describe("writes that share a commit", () => {
     expect((await user.changes()).map((item) => new URL(item.feed_url).host)).toEqual(Array(20).fill("good.example"));
   });
 
-  test("begin again where one of them brings down the whole transaction, as a full disk does", async () => {
+  test("are repeated if one of them rolls back the whole transaction, as on a full disk", async () => {
     await server.sql(`create trigger refuse before insert on subscriptions when new.feed_url like '%bad%'
       begin select raise(rollback, 'all is lost'); end`);
     const statuses = await Promise.all(
@@ -104,15 +104,15 @@ describe("writes that share a commit", () => {
     expect(await user.changes()).toHaveLength(4);
   });
 
-  test("of one user get their stamps in the order of their commits", async () => {
+  test("of one user get timestamps in the order of their commits", async () => {
     const items = await Promise.all(Array.from({ length: 50 }, (_, n) => user.add(`https://${n}.example/`)));
-    const stamps = items.map((item) => item.subscription_changed);
-    expect(new Set(stamps).size).toBe(50);
-    expect((await user.changes()).map((item) => item.subscription_changed)).toEqual([...stamps].sort());
+    const timestamps = items.map((item) => item.subscription_changed);
+    expect(new Set(timestamps).size).toBe(50);
+    expect((await user.changes()).map((item) => item.subscription_changed)).toEqual([...timestamps].sort());
   });
 });
 
-test("two processes write to one file, and no change of either is lost to who follows the feed", async () => {
+test("two processes write to one file, and the change feed has every change of both", async () => {
   const other = Bun.spawn(
     [process.execPath, Bun.fileURLToPath(import.meta.resolve("./writer.ts")), server.folder, user.id, "60"],
     {
@@ -142,7 +142,7 @@ test("two processes write to one file, and no change of either is lost to who fo
   expect((await user.request("GET", "/subscriptions?per_page=1")).body.total).toBe(120);
 });
 
-test("while another program keeps the file locked, reads go on and writes are 503 with Retry-After", async () => {
+test("while another program locks the file, reads work and writes are 503 with Retry-After", async () => {
   await user.add("https://a.example/", guidOf(1));
   const other = new Sqlite(databaseFile(server.app.config));
   other.run("begin immediate");

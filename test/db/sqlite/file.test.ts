@@ -1,4 +1,4 @@
-// Which files are opened, made and refused, and that a refused one is left as it was.
+// Opening files: which are created, and which are refused and stay as they were.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const configOf = (data_dir = folder) => readConfig({ data_dir }, {}).config;
 const open = (data_dir = folder, use: DirectoryUse = "command") => openApp(configOf(data_dir), { use });
 const contents = () => Bun.SHA256.hash(readFileSync(file), "hex");
 
-/** A database of ours with something in it, on which `change` was run. */
+/** A database with 500 subscriptions, on which `change` was run. */
 async function makeOurs(change?: string) {
   const app = await open();
   const { id } = await createUser(app, "ann");
@@ -44,7 +44,7 @@ async function expectRefused(message: string, opening: () => Promise<unknown> = 
   expect(contents()).toBe(before);
 }
 
-test("the folder and the files are the owner's alone", async () => {
+test("only the owner can read the directory and the files", async () => {
   const inner = join(folder, "a", "b");
   const app = await open(inner);
   await createUser(app, "ann");
@@ -62,14 +62,14 @@ test("an empty file becomes a database", async () => {
   await app.close();
 });
 
-test("what was closed opens again with everything in it", async () => {
+test("a closed database opens again with all its data", async () => {
   await makeOurs();
   const app = await open();
   expect(await listUsers(app)).toMatchObject([{ name: "ann", subscriptions: 500 }]);
   await app.close();
 });
 
-test("what was closed is one file, the write-ahead log moved into it", async () => {
+test("a closed database is one file: the write-ahead log was moved into it", async () => {
   const app = await open();
   const { id } = await createUser(app, "ann");
   await addFeeds(app, id, ["https://a.example/"]);
@@ -77,14 +77,14 @@ test("what was closed is one file, the write-ahead log moved into it", async () 
   expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
 });
 
-test("two that open a new file at once both get it", async () => {
+test("several apps can create the same file at once", async () => {
   const apps = await Promise.all([open(), open(), open()]);
   await createUser(apps[0], "ann");
   for (const app of apps) expect(await listUsers(app)).toHaveLength(1);
   for (const app of apps) await app.close();
 });
 
-test("a file that can't be opened as a database is not kept open: a failing disk is asked again at each request", async () => {
+test("a file that can't be opened as a database is closed again", async () => {
   writeFileSync(file, "These are my podcasts:\n".repeat(500));
   await expect(open()).rejects.toMatchObject({ code: "config" });
   const { ino } = statSync(file);
@@ -106,8 +106,8 @@ test("commands don't check the whole file", async () => {
   await app.close();
 });
 
-describe("is refused and left as it was:", () => {
-  test("a database of a newer program, with both versions named", async () => {
+describe("is refused and stays as it was:", () => {
+  test("a database of a newer program, with both versions in the error", async () => {
     await makeOurs("insert into podkeep_migration (name, timestamp) values ('9999_future', '')");
     await expectRefused(`The database has schema version 9999_future, this program knows up to ${SCHEMA_VERSION}`);
   });
@@ -127,7 +127,7 @@ describe("is refused and left as it was:", () => {
     await expectRefused(`${file} is not a podkeep database`);
   });
 
-  test("a file that is no database", async () => {
+  test("a file that is not a database", async () => {
     writeFileSync(file, "These are my podcasts:\n".repeat(500));
     await expectRefused(`${file} is not a SQLite database`);
   });
@@ -151,7 +151,7 @@ describe("is refused and left as it was:", () => {
     await expectRefused("is damaged", () => open(folder, "server"));
   });
 
-  test("a folder where the file should be, and a file where the folder should be", async () => {
+  test("a directory in place of the file, and a file in place of the directory", async () => {
     mkdirSync(file);
     await expect(open()).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("EISDIR") });
     const blocked = join(folder, "file");
@@ -163,7 +163,7 @@ describe("is refused and left as it was:", () => {
     expect(readFileSync(blocked, "utf8")).toBe("mine");
   });
 
-  test("one whose migration fails: nothing of it is left half done", async () => {
+  test("one whose migration fails: nothing of it is left", async () => {
     await makeOurs("delete from podkeep_migration");
     const schema = () => {
       const sqlite = new Sqlite(file);

@@ -1,4 +1,4 @@
-// What the embedded engine tells of its file to those who watch the server.
+// The embedded engine's figures and checks of its file.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, renameSync } from "node:fs";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../../src/http/metrics.ts";
@@ -20,7 +20,7 @@ async function scrape(): Promise<string> {
   return (await metrics.fetch(server.app, new Request("http://127.0.0.1:9042/metrics"))).text();
 }
 
-test("a database file that was moved away makes the metrics say so, without old figures, until it is back", async () => {
+test("the metrics show that the database file was moved away, without old figures, until it is back", async () => {
   expect(await scrape()).toContain("podkeep_users 0");
   renameSync(file, `${file}.old`);
   const text = await scrape();
@@ -30,7 +30,7 @@ test("a database file that was moved away makes the metrics say so, without old 
   expect(await scrape()).toContain("podkeep_database_up 1");
 });
 
-test("a copy in the place of the database file is not taken for it", async () => {
+test("a copy in place of the database file is noticed", async () => {
   copyFileSync(file, `${file}.copy`);
   renameSync(`${file}.copy`, file);
   expect(server.app.database.check()).rejects.toMatchObject({ code: "unavailable" });
@@ -43,7 +43,7 @@ test("writes that wait together share a commit", async () => {
   expect(Number(shared?.[1])).toBeLessThan(Number(shared?.[2]));
 });
 
-test("the size of the write-ahead log is told", async () => {
+test("the status has the size of the write-ahead log", async () => {
   await server.user();
   expect((await server.app.database.status()).wal_bytes).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-// Another process on the same file: adds feeds one by one, as the CLI or a second server would.
+// A process that adds feeds to the same file one by one.
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { addFeeds } from "../../support/feeds.ts";
