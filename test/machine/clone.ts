@@ -1,0 +1,45 @@
+// A bare clone: npm installs what the commands need, whatever NODE_ENV is.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { VERSION } from "../../src/version.ts";
+import { must, type Ran, run } from "./debian.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const clone = mkdtempSync(join(tmpdir(), "podkeep-clone-"));
+
+beforeAll(() => {
+  must(["sh", "-c", `git -C "$0" ls-files -z | tar -C "$0" -cz --null -T - | tar -xz -C "$1"`, ROOT, clone]);
+});
+afterAll(() => rmSync(clone, { recursive: true, force: true }));
+
+/** Runs npm in the clone, as from a shell with nothing but NODE_ENV. */
+function npm(...words: string[]): Ran {
+  const path = (process.env["PATH"] ?? "").split(":").filter((part) => !part.includes("node_modules"));
+  const env = {
+    PATH: path.join(":"),
+    HOME: process.env["HOME"],
+    NODE_ENV: "production",
+    npm_config_prefer_offline: "true",
+  };
+  return run(["env", "-C", clone, "npm", ...words], "", env);
+}
+
+const INSTALLING = "Installing the dependencies";
+const hasTestTools = () => existsSync(join(clone, "node_modules/.bin/tsc"));
+
+test("with NODE_ENV=production the first command says that it installs, and runs", () => {
+  const first = npm("run", "-s", "podkeep", "--", "--version");
+  expect(first).toMatchObject({ code: 0, out: expect.stringContaining(VERSION) });
+  expect(first.err).toContain(INSTALLING);
+  expect(hasTestTools()).toBe(true);
+  expect(npm("run", "-s", "podkeep", "--", "--version").err).not.toContain(INSTALLING);
+}, 300_000);
+
+test("after an npm install that left out the tools, the next command installs them", () => {
+  expect(npm("install", "--no-audit", "--no-fund").code).toBe(0);
+  expect(hasTestTools()).toBe(false);
+  expect(npm("run", "-s", "podkeep", "--", "--version")).toMatchObject({ code: 0 });
+  expect(hasTestTools()).toBe(true);
+}, 300_000);
