@@ -6,7 +6,20 @@ import { mountLazily } from "./lazy.ts";
 import { mountOpenPodcast } from "./openpodcast/protocol.ts";
 import type { Shared } from "./shared.ts";
 
-const WEB_PATHS = ["/", "/sign-in", "/sign-out", "/podcasts", "/podcasts/*", "/account", "/account/*", "/assets/*"];
+const WEB_PATHS = [
+  "/",
+  "/sign-in",
+  "/sign-out",
+  "/podcasts",
+  "/podcasts/*",
+  "/apps",
+  "/apps/*",
+  "/connect",
+  "/connect/*",
+  "/account",
+  "/account/*",
+  "/assets/*",
+];
 const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*"];
 
 /** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */

@@ -47,6 +47,11 @@ export const listTokens = statement((db) =>
     .orderBy("tokens.id"),
 );
 
+/** All tokens of a user, revoked ones too. */
+export const listUserTokens = statement((db, p: { user_id: string }) =>
+  db.selectFrom("tokens").selectAll().where("user_id", "=", p.user_id).orderBy("created_at").orderBy("id"),
+);
+
 export const useToken = statement((db, p: { hash: string; last_used_at: number }) =>
   db.updateTable("tokens").set({ last_used_at: p.last_used_at }).where("hash", "=", p.hash),
 );

@@ -9,7 +9,10 @@ import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
 import type { Shared } from "../shared.ts";
 import { serveAccount } from "./account.tsx";
+import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
+import { createOneTimeLinks } from "./one-time-links.ts";
+import type { ConnectValues } from "./pages/apps.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.ts";
@@ -17,7 +20,7 @@ import { requireSession } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
 
-const SIGNED_IN = ["/sign-out", "/podcasts", "/podcasts/*", "/account", "/account/*"];
+const SIGNED_IN = ["/sign-out", "/podcasts", "/podcasts/*", "/apps", "/apps/*", "/connect", "/account", "/account/*"];
 
 const SECURITY = secureHeaders({
   contentSecurityPolicy: {
@@ -50,8 +53,11 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   }
   http.use(refuseCrossSite(shared, { links: true }));
   serveSignIn(http, app, shared);
+  const links = createOneTimeLinks<ConnectValues>(app.clock);
+  serveConnectLinks(http, links);
   for (const path of SIGNED_IN) http.use(path, requireSession(app));
   servePodcasts(http, app);
+  serveApps(http, app, shared, links);
   serveAccount(http, app, shared);
   http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));
   http.onError((error, c) => {

@@ -73,15 +73,24 @@ export const texts = {
   connect: {
     title: "Connect an app",
     choose: "Which app?",
-    other: "Another app",
-    label: "Device, such as phone",
+    apps: {
+      antennapod: "AntennaPod",
+      kasts: "Kasts",
+      gpodder: "gPodder",
+      pinepods: "PinePods",
+      openpodcast: "Open Podcast API app",
+      other: "Another app",
+    },
+    device: "Which device? For example: phone",
     submit: "Continue",
     done: (app: string) => `Connect ${app}`,
-    once: "The token is shown only now.",
-    server: "Server",
-    userName: "User name",
-    token: "Token",
-    scan: "Scan to open these values on the phone.",
+    once: "The password below is a token for this app. It is shown only now.",
+    scan: "Open this on the phone",
+    scanOnce: "The link works once, for ten minutes.",
+    open: "Show the values",
+    openOnce: "The values are shown once.",
+    expired: "This link was used already, or its ten minutes are over. Connect the app again.",
+    back: "Done",
   },
 
   account: {
@@ -110,3 +119,85 @@ export const texts = {
     home: "Go to the start",
   },
 } as const;
+
+export type AppKind = keyof typeof texts.connect.apps;
+
+interface Step {
+  text: string;
+  /** Fields of the app's screen, and the value to type into each. */
+  fields?: [string, "server" | "user" | "token"][];
+}
+
+/** How to connect each app, with the names on its screens. */
+export const steps: Record<AppKind, Step[]> = {
+  antennapod: [
+    { text: "Open Settings, Synchronization, and choose gpodder.net." },
+    { text: "Choose your own server, and enter its address.", fields: [["Hostname", "server"]] },
+    {
+      text: "Sign in, and name the device.",
+      fields: [
+        ["Username", "user"],
+        ["Password", "token"],
+      ],
+    },
+  ],
+  kasts: [
+    { text: "Open Settings, Synchronization, and choose GPodder." },
+    {
+      text: "Choose a custom server, and enter these values.",
+      fields: [
+        ["Username", "user"],
+        ["Password", "token"],
+        ["Hostname", "server"],
+      ],
+    },
+    { text: "Name the device, and sync." },
+  ],
+  gpodder: [
+    { text: "Open Preferences, gpodder.net." },
+    {
+      text: "Turn on synchronization, and enter these values.",
+      fields: [
+        ["Server", "server"],
+        ["Username", "user"],
+        ["Password", "token"],
+      ],
+    },
+    { text: "Name the device, and close the window." },
+  ],
+  pinepods: [
+    { text: "Open Settings, Sync." },
+    {
+      text: "Choose an external gPodder server, and enter these values.",
+      fields: [
+        ["Server URL", "server"],
+        ["Username", "user"],
+        ["Password", "token"],
+      ],
+    },
+    { text: "Authenticate, and sync." },
+  ],
+  openpodcast: [
+    { text: "Open the app's settings for synchronization." },
+    {
+      text: "Enter the server and the token.",
+      fields: [
+        ["Server", "server"],
+        ["Token", "token"],
+      ],
+    },
+    { text: "Sync." },
+  ],
+  other: [
+    { text: "Open the app's settings for gPodder, Nextcloud gPodder Sync or the Open Podcast API." },
+    {
+      text: "Enter these values.",
+      fields: [
+        ["Server", "server"],
+        ["User name", "user"],
+        ["Password or token", "token"],
+      ],
+    },
+    { text: "Sync." },
+  ],
+};
