@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
 import { mountLazily } from "./lazy.ts";
-import { mountOpenPodcast } from "./openpodcast/protocol.ts";
+import { createOpenPodcast } from "./openpodcast/protocol.ts";
 import type { Shared } from "./shared.ts";
 
 const WEB_PATHS = [
@@ -18,13 +18,18 @@ const WEB_PATHS = [
   "/connect/*",
   "/account",
   "/account/*",
+  "/docs",
   "/assets/*",
 ];
 const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*"];
 
 /** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */
 export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  mountLazily(http, WEB_PATHS, app, shared, async () => (await import("./web/protocol.tsx")).serveWeb);
+  const openPodcast = createOpenPodcast(app, shared);
+  mountLazily(http, WEB_PATHS, app, shared, async () => {
+    const { serveWeb } = await import("./web/protocol.tsx");
+    return (routes) => serveWeb(routes, app, shared, openPodcast.document);
+  });
   mountLazily(http, NEXTCLOUD_PATHS, app, shared, async () => (await import("./nextcloud/protocol.ts")).serveNextcloud);
-  mountOpenPodcast(http, app, shared);
+  openPodcast.mount(http);
 }

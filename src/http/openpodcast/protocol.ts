@@ -12,17 +12,34 @@ import { invalidInput, type Methods, respondToError } from "./errors.ts";
 import { DOCUMENT } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
-/** Mounts the API on the server, and with it the responses to unknown paths and to errors of shared middleware. */
-export function mountOpenPodcast(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+export interface OpenPodcast {
+  /** Mounts the API, and with it the responses to unknown paths and to errors of shared middleware. */
+  mount(http: Hono<HttpEnv>): void;
+  /** The OpenAPI document. */
+  document(): object;
+}
+
+export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
   const api = createApi(app, shared);
+  let described: object | undefined;
+  const document = () => {
+    described ??= api.getOpenAPI31Document(DOCUMENT);
+    return described;
+  };
+  api.get("/openapi.json", (c) => c.json(document()));
   const methods = refuseOtherMethods(api);
-  http.route("/", api);
-  http.route("/v1", api);
-  http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c, methods));
-  http.onError((error, c) => {
-    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return respondToError(toDomainError(app.log, error, c), c, methods);
-  });
+  return {
+    document,
+    mount(http) {
+      http.route("/", api);
+      http.route("/v1", api);
+      http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c, methods));
+      http.onError((error, c) => {
+        if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
+        return respondToError(toDomainError(app.log, error, c), c, methods);
+      });
+    },
+  };
 }
 
 function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
@@ -36,11 +53,6 @@ function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
   }
   serveSubscriptions(api, app, shared);
   serveDeletions(api, app, shared);
-  let document: object | undefined;
-  api.get("/openapi.json", (c) => {
-    document ??= api.getOpenAPI31Document(DOCUMENT);
-    return c.json(document);
-  });
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   return api;
 }

@@ -11,6 +11,7 @@ import type { Shared } from "../shared.ts";
 import { serveAccount } from "./account.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
+import { serveDocs } from "./docs.tsx";
 import { createOneTimeLinks } from "./one-time-links.ts";
 import type { ConnectValues } from "./pages/apps.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -36,7 +37,8 @@ const SECURITY = secureHeaders({
   crossOriginOpenerPolicy: false,
 });
 
-export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+/** @param document gives the OpenAPI document of the Open Podcast API */
+export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document: () => object): void {
   http.use(SECURITY);
   http.use(
     bodyLimit({
@@ -53,6 +55,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   }
   http.use(refuseCrossSite(shared, { links: true }));
   serveSignIn(http, app, shared);
+  serveDocs(http, document);
   const links = createOneTimeLinks<ConnectValues>(app.clock);
   serveConnectLinks(http, links);
   for (const path of SIGNED_IN) http.use(path, requireSession(app));

@@ -110,6 +110,19 @@ export const texts = {
     needsPassword: "You are signed in with a token. Sign in with your password to change it.",
   },
 
+  docs: {
+    title: "API reference",
+    version: "Version",
+    base: "base URLs",
+    auth: "Every request needs a token:",
+    parameter: "Parameter",
+    field: "Field",
+    type: "Type",
+    meaning: "Meaning",
+    request: "Request",
+    schemas: "Schemas",
+  },
+
   errors: {
     notFound: "This page does not exist.",
     forbidden: "This is not allowed.",

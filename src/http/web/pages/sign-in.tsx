@@ -55,6 +55,9 @@ export function SignInPage({ url, next, name = "", problem = null }: SignInProps
       <p class="muted">
         {signIn.noAccount} <code>{signIn.createUser}</code>
       </p>
+      <p>
+        <a href="/docs">{texts.docs.title}</a>
+      </p>
     </Layout>
   );
 }

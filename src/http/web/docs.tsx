@@ -1,0 +1,234 @@
+// The API reference at /docs, rendered from the OpenAPI document.
+import type { Hono } from "hono";
+import { z } from "zod";
+import type { HttpEnv } from "../env.ts";
+import { Layout } from "./layout.tsx";
+import { show } from "./render.ts";
+import { texts } from "./texts.ts";
+
+const Schema = z.looseObject({
+  $ref: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  format: z.string().optional(),
+  description: z.string().optional(),
+  example: z.unknown().optional(),
+  required: z.array(z.string()).optional(),
+});
+const Content = z.record(
+  z.string(),
+  z.looseObject({
+    schema: Schema.optional(),
+    examples: z.record(z.string(), z.looseObject({ value: z.unknown() })).optional(),
+  }),
+);
+const Header = z.looseObject({ description: z.string().optional() });
+const Operation = z.looseObject({
+  operationId: z.string(),
+  summary: z.string().default(""),
+  description: z.string().default(""),
+  parameters: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        in: z.string(),
+        required: z.boolean().default(false),
+        description: z.string().default(""),
+        schema: Schema.default({}),
+      }),
+    )
+    .default([]),
+  requestBody: z.looseObject({ content: Content }).optional(),
+  responses: z.record(
+    z.string(),
+    z.looseObject({
+      description: z.string().default(""),
+      content: Content.optional(),
+      headers: z.record(z.string(), Header).default({}),
+    }),
+  ),
+});
+const Properties = Schema.extend({ properties: z.record(z.string(), Schema).default({}) });
+const Document = z.looseObject({
+  info: z.looseObject({ title: z.string(), version: z.string(), description: z.string().default("") }),
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+  components: z.looseObject({ schemas: z.record(z.string(), Properties) }),
+});
+
+type Document = z.infer<typeof Document>;
+type Operation = z.infer<typeof Operation>;
+
+/** @param document gives the OpenAPI document */
+export function serveDocs(http: Hono<HttpEnv>, document: () => object): void {
+  let read: Document | undefined;
+  http.get("/docs", (c) => {
+    read ??= Document.parse(document());
+    return show(c, <DocsPage document={read} />);
+  });
+}
+
+interface Route {
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+const routesOf = ({ paths }: Document): Route[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, value]) => {
+      const operation = Operation.safeParse(value);
+      return operation.success ? [{ method: method.toUpperCase(), path, operation: operation.data }] : [];
+    }),
+  );
+
+const nameOf = (ref: string | undefined) => ref?.split("/").at(-1) ?? "";
+
+function DocsPage({ document }: { document: Document }) {
+  const { docs } = texts;
+  const routes = routesOf(document);
+  const { info, components } = document;
+  return (
+    <Layout title={docs.title}>
+      <h1>{docs.title}</h1>
+      <p>{info.description}</p>
+      <p>
+        {docs.version} {info.version} · <a href="/openapi.json">openapi.json</a> · {docs.base} <code>/</code>{" "}
+        <code>/v1</code>
+      </p>
+      <p>{docs.auth}</p>
+      <pre tabindex={0}>
+        <code>Authorization: Bearer TOKEN</code>
+      </pre>
+      <ul>
+        {routes.map(({ method, path, operation }) => (
+          <li>
+            <a href={`#${operation.operationId}`}>
+              {method} {path}
+            </a>{" "}
+            {operation.summary}
+          </li>
+        ))}
+        <li>
+          <a href="#schemas">{docs.schemas}</a>
+        </li>
+      </ul>
+      {routes.map((route) => (
+        <RouteSection route={route} document={document} />
+      ))}
+      <h2 id="schemas">{docs.schemas}</h2>
+      {Object.entries(components.schemas).map(([name, schema]) => (
+        <section>
+          <h3 id={`schema-${name}`}>{name}</h3>
+          {Object.keys(schema.properties).length > 0 && (
+            <Table
+              head={[docs.field, docs.type, docs.meaning]}
+              rows={Object.entries(schema.properties).map(([field, one]) => [
+                <code>{schema.required?.includes(field) ? field : `${field}?`}</code>,
+                <TypeOf schema={one} />,
+                one.description ?? "",
+              ])}
+            />
+          )}
+        </section>
+      ))}
+    </Layout>
+  );
+}
+
+function RouteSection({ route: { method, path, operation }, document }: { route: Route; document: Document }) {
+  const { docs } = texts;
+  const { operationId, summary, description, parameters, requestBody, responses } = operation;
+  return (
+    <section>
+      <h2 id={operationId}>
+        <code>
+          {method} {path}
+        </code>
+      </h2>
+      <p>
+        {summary}. {description}
+      </p>
+      {parameters.length > 0 && (
+        <Table
+          head={[docs.parameter, docs.type, docs.meaning]}
+          rows={parameters.map((one) => [
+            <code>{one.required ? one.name : `${one.name}?`}</code>,
+            `${one.in}, ${[one.schema.type].flat().join(" | ")}`,
+            one.description,
+          ])}
+        />
+      )}
+      {requestBody && (
+        <>
+          <h3>{docs.request}</h3>
+          <Body content={requestBody.content} document={document} />
+        </>
+      )}
+      {Object.entries(responses).map(([status, response]) => (
+        <details open={status.startsWith("2")}>
+          <summary>
+            <code>{status}</code>&nbsp;{response.description}
+          </summary>
+          {Object.entries(response.headers).map(([name, header]) => (
+            <p class="small">
+              <code>{name}</code> {header.description}
+            </p>
+          ))}
+          {response.content && <Body content={response.content} document={document} />}
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function Body({ content, document }: { content: z.infer<typeof Content>; document: Document }) {
+  const json = content["application/json"];
+  if (!json) return null;
+  const name = nameOf(json.schema?.$ref);
+  const example = Object.values(json.examples ?? {})[0]?.value ?? document.components.schemas[name]?.example;
+  return (
+    <>
+      {name && (
+        <p class="small">
+          <a href={`#schema-${name}`}>{name}</a>
+        </p>
+      )}
+      {example !== undefined && (
+        <pre tabindex={0}>
+          <code>{JSON.stringify(example, null, 2)}</code>
+        </pre>
+      )}
+    </>
+  );
+}
+
+function TypeOf({ schema }: { schema: z.infer<typeof Schema> }) {
+  const name = nameOf(schema.$ref);
+  if (name) return <a href={`#schema-${name}`}>{name}</a>;
+  const type = [schema.type].flat().filter(Boolean).join(" | ");
+  return <>{schema.format ? `${type} (${schema.format})` : type}</>;
+}
+
+function Table({ head, rows }: { head: string[]; rows: unknown[][] }) {
+  return (
+    <div class="scroll" tabindex={0}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((text) => (
+              <th scope="col">{text}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {row.map((cell) => (
+                <td>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

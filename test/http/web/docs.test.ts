@@ -1,0 +1,32 @@
+// The API reference at /docs.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+
+let server: TestApp;
+beforeEach(async () => {
+  server = await openTestApp();
+});
+afterEach(() => server.close());
+
+test("every operation and every schema of openapi.json is in the reference, without signing in", async () => {
+  const { body: document } = await server.send("GET", "/openapi.json");
+  const { status, body } = await server.send("GET", "/docs");
+  expect(status).toBe(200);
+  for (const [path, methods] of Object.entries<Record<string, { operationId: string }>>(document.paths)) {
+    for (const [method, { operationId }] of Object.entries(methods)) {
+      expect(body).toContain(`id="${operationId}"`);
+      expect(body).toContain(`${method.toUpperCase()} ${path}`);
+    }
+  }
+  for (const name of Object.keys(document.components.schemas)) expect(body).toContain(`id="schema-${name}"`);
+});
+
+test("every link of the reference leads somewhere", async () => {
+  const { body } = await server.send("GET", "/docs");
+  for (const [, id] of body.matchAll(/href="#([^"]+)"/g)) expect(body).toContain(`id="${id}"`);
+  expect(body).not.toMatch(/(src|href)="https?:/);
+});
+
+test("the reference is small", async () => {
+  expect((await server.send("GET", "/docs")).body.length).toBeLessThan(100_000);
+});
