@@ -1,10 +1,10 @@
 // The database: whether it opens, and whether it is damaged.
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { type App, openApp } from "../app.ts";
-import type { Location } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import { findDamage } from "../db/sqlite/file.ts";
-import { DomainError, messageOf } from "../errors.ts";
+import { readAnything } from "../db/statement.ts";
+import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "database";
@@ -17,33 +17,35 @@ const ADVICE = {
 /** Opens the data without migrating it; the app is null if further reads may fail. The caller closes it. */
 export async function checkDatabase(config: Config): Promise<{ finding: Finding; app: App | null }> {
   const { location } = config;
-  if ("file" in location && !existsSync(location.file)) {
-    return {
-      finding: warning(ABOUT, `${location.file} does not exist`, "Start the server, or create a user"),
-      app: null,
-    };
-  }
-  let app: App;
+  const without = (finding: Finding) => ({ finding, app: null });
+  let app: App | null = null;
   try {
+    if ("file" in location && !statSync(location.file, { throwIfNoEntry: false })) {
+      return without(warning(ABOUT, `${location.file} does not exist`, "Start the server, or create a user"));
+    }
     app = await openApp({ ...config, migrate: "command" });
+    const finding = "file" in location ? checkDamage(location.file) : await checkTransactions(app);
+    if (finding.state === "ok") return { finding, app };
+    await app.close();
+    return without(finding);
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    const advice = "file" in location ? ADVICE.file : ADVICE.server;
-    return { finding: problem(ABOUT, error.message, advice), app: null };
+    await app?.close();
+    return without(problem(ABOUT, reasonOf(error), "file" in location ? ADVICE.file : ADVICE.server));
   }
-  const finding = checkDamage(location);
-  if (finding.state === "ok") return { finding, app };
-  await app.close();
-  return { finding, app: null };
 }
 
-function checkDamage(location: Location): Finding {
-  if ("url" in location) return ok(ABOUT, "opens, and its schema is current");
+/** Transactions at the same time, which a connection pooler in between may mix up. */
+async function checkTransactions({ database }: App): Promise<Finding> {
+  await Promise.all([1, 2, 3].map(() => database.write((tx) => readAnything(tx, {}))));
+  return ok(ABOUT, "opens, and its schema is current");
+}
+
+function checkDamage(file: string): Finding {
   const advice = "Stop the server and run podkeep backup restore; it keeps the damaged file";
   try {
-    const damage = findDamage(location.file);
+    const damage = findDamage(file);
     return damage ? problem(ABOUT, damage, advice) : ok(ABOUT, "undamaged, and its schema is current");
   } catch (error) {
-    return problem(ABOUT, `can't be read: ${messageOf(error)}`, advice);
+    return problem(ABOUT, `can't be read: ${reasonOf(error)}`, advice);
   }
 }

@@ -86,7 +86,8 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
   return server;
 }
 
-function freePort(): Promise<number> {
+/** A TCP port of loopback that is free now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().on("error", reject);
     probe.listen(0, "127.0.0.1", () => {

@@ -10,7 +10,16 @@ import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
-import { describeServer, isConflict, isLost, Pool, type PoolOptions, sqlStateOf, translate } from "./pool.ts";
+import {
+  describePooler,
+  describeServer,
+  isConflict,
+  isLost,
+  Pool,
+  type PoolOptions,
+  sqlStateOf,
+  translate,
+} from "./pool.ts";
 
 export const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "", dropsConstraints: true };
 /** Maximum attempts of a transaction. */
@@ -63,6 +72,8 @@ function refusal(error: unknown, url: string): DomainError {
   const state = sqlStateOf(error);
   const refuse = (code: "config" | "unavailable", reason: string) =>
     new DomainError(code, `PostgreSQL at ${server} ${reason}`, { cause: error });
+  const pooler = describePooler(error);
+  if (pooler) return refuse("unavailable", `can't be used. ${pooler}`);
   if (state.startsWith("28")) return refuse("config", `refuses the login of ${user || "the user"}`);
   if (state === "3D000") return refuse("config", `has no database ${database}`);
   return refuse("unavailable", state || !isLost(error) ? `can't be used: ${messageOf(error)}` : "can't be reached");

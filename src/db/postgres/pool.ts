@@ -1,7 +1,7 @@
 // PostgreSQL connections and their errors.
 import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
-import { DomainError } from "../../errors.ts";
+import { DomainError, messageOf } from "../../errors.ts";
 
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
@@ -33,6 +33,12 @@ export function describeServer(url: string): { server: string; user: string; dat
   }
 }
 
+/** The server's own limits. A process that hangs must not keep a user's row locked. @param limit milliseconds */
+const timeLimits = (limit: number) => ({
+  statement_timeout: limit,
+  idle_in_transaction_session_timeout: limit,
+});
+
 /** Connects when needed. It closes for good if the server does not respond. */
 export class Pool {
   readonly sql: SQL;
@@ -52,9 +58,7 @@ export class Pool {
       connectionTimeout: Math.ceil(timeout / 1000),
       connection: {
         application_name: "podkeep",
-        statement_timeout: limit,
-        // A process that hangs must not keep a user's row locked.
-        idle_in_transaction_session_timeout: limit,
+        ...timeLimits(limit),
       },
     });
   }
@@ -110,8 +114,23 @@ export function isLost(error: unknown): boolean {
   return error.errno ? /^(08|57P)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
 }
 
+/** What to set in PgBouncer, if this error says that it gets in the way; else null. */
+export function describePooler(error: unknown): string | null {
+  const state = sqlStateOf(error);
+  // A prepared statement that exists on another connection only, or that another client made on this one.
+  if (state === "26000" || state === "42P05") {
+    return "PgBouncer mixes up prepared statements: set max_prepared_statements = 200 (needs PgBouncer 1.21), or pool_mode = session";
+  }
+  if (state === "08P01" && /unsupported startup parameter/.test(messageOf(error))) {
+    return `PgBouncer refuses the time limits: set ignore_startup_parameters = ${Object.keys(timeLimits(0)).join(",")}`;
+  }
+  return null;
+}
+
 /** The error that callers get: "unavailable" if the server's reason may pass. */
 export function translate(error: unknown): unknown {
+  const pooler = describePooler(error);
+  if (pooler) return new DomainError("unavailable", pooler, { cause: error });
   const waited = error instanceof DOMException && error.name === "TimeoutError";
   // Out of resources, lock or statement timeout, a standby, a failing disk, a changing login.
   const refused = /^(40|53|55P03|57|58|25006|28)/.test(sqlStateOf(error));

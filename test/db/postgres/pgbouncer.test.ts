@@ -1,0 +1,102 @@
+// PostgreSQL behind PgBouncer.
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Finding } from "../../../src/doctor/finding.ts";
+import { sharedPostgres } from "../../support/database.ts";
+import { freePort } from "../../support/postgres.ts";
+import { openProgram } from "../../support/program.ts";
+import { track } from "../../support/start-server.ts";
+
+setDefaultTimeout(30_000);
+
+const program = Bun.which("pgbouncer", { PATH: `${process.env["PATH"]}:/usr/sbin` });
+if (!program) console.log("PgBouncer: skipped, install pgbouncer");
+
+const opened: (() => void)[] = [];
+afterEach(() => {
+  for (const close of opened.splice(0)) close();
+});
+
+/** Starts PgBouncer in front of a new database, and returns the URL. */
+async function startPgBouncer(...settings: string[]): Promise<string> {
+  const server = await sharedPostgres();
+  const name = `bouncer_${opened.length}_${Date.now()}`;
+  await server.createDatabase(name);
+  const port = await freePort();
+  const { username, password } = new URL(server.url(name));
+  const file = join(mkdtempSync(join(tmpdir(), "podkeep-pgbouncer-")), "pgbouncer.ini");
+  const login = `user=${username} password='${decodeURIComponent(password)}'`;
+  const lines = [
+    "[databases]",
+    `* = host=127.0.0.1 port=${server.port} ${login}`,
+    "[pgbouncer]",
+    "listen_addr = 127.0.0.1",
+    `listen_port = ${port}`,
+    "unix_socket_dir =",
+    "auth_type = any",
+    // On by default in later versions, unknown to earlier ones.
+    ...(knowsPrepared() ? ["max_prepared_statements = 0"] : []),
+    ...settings,
+  ];
+  writeFileSync(file, lines.join("\n"));
+  chmodSync(dirname(file), 0o755);
+  const options = process.getuid?.() === 0 ? ["--user", "nobody"] : [];
+  const child = track(Bun.spawn([program ?? "", ...options, file], { stdout: "ignore", stderr: "ignore" }));
+  opened.push(() => child.kill("SIGKILL"));
+  for (;;) {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).catch(() => null);
+    socket?.end();
+    if (socket) return `postgres://${username}@127.0.0.1:${port}/${name}`;
+    if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`);
+    await Bun.sleep(20);
+  }
+}
+
+function knowsPrepared(): boolean {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(Bun.spawnSync([program ?? "", "--version"]).stdout.toString()) ?? [];
+  return Number(major) > 1 || Number(minor) >= 21;
+}
+
+const PARAMETERS = "ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout";
+
+function openOn(url: string) {
+  const podkeep = openProgram(undefined, { PODKEEP_DATABASE_URL: url });
+  opened.push(() => podkeep.close());
+  return podkeep;
+}
+
+/** What the doctor says about the database. */
+async function diagnose(podkeep: ReturnType<typeof openOn>): Promise<Finding | undefined> {
+  const { out } = await podkeep.run(["doctor", "--json"]);
+  const findings: Finding[] = JSON.parse(out);
+  return findings.find(({ about }) => about === "database");
+}
+
+test.skipIf(!program)("in session mode it works", async () => {
+  const podkeep = openOn(await startPgBouncer("pool_mode = session", PARAMETERS));
+  for (const name of ["ann", "bob"]) {
+    expect(await podkeep.run(["user", "create", name])).toMatchObject({ code: 0, err: "" });
+  }
+  expect(await diagnose(podkeep)).toMatchObject({ state: "ok" });
+});
+
+test.skipIf(!program)(
+  "in transaction mode without prepared statements, commands and the doctor say what to set",
+  async () => {
+    const podkeep = openOn(await startPgBouncer("pool_mode = transaction", PARAMETERS));
+    const ran = await podkeep.run(["user", "create", "ann", "--json"]);
+    const message = expect.stringContaining("set max_prepared_statements = 200 (needs PgBouncer 1.21)");
+    expect(ran).toMatchObject({ code: 1, json: { error: { code: "unavailable", message } } });
+    expect(await diagnose(podkeep)).toMatchObject({ state: "problem", detail: message });
+  },
+);
+
+test.skipIf(!program)("without its leave for time limits, commands and the doctor say what to set", async () => {
+  const podkeep = openOn(await startPgBouncer("pool_mode = session"));
+  const ran = await podkeep.run(["user", "create", "ann"]);
+  const err = expect.stringContaining(PARAMETERS);
+  expect(ran).toMatchObject({ code: 1, err });
+  expect(await diagnose(podkeep)).toMatchObject({ state: "problem", detail: err });
+});
