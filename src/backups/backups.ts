@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, reasonOf } from "../errors.ts";
 
 /** Backup names, which sort by age. */
 const NAME = /^podkeep-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.db$/;
@@ -25,9 +25,10 @@ const timeOf = (name: string) =>
 
 function filesIn(directory: string): string[] {
   try {
-    return existsSync(directory) ? readdirSync(directory) : [];
+    return readdirSync(directory);
   } catch (error) {
-    throw new DomainError("unavailable", `${directory} can't be read: ${messageOf(error)}`, { cause: error });
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw new DomainError("unavailable", `${directory} can't be read: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -3,11 +3,13 @@ import { Cron } from "croner";
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
-import { messageOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { latestBackup, pruneBackups } from "./backups.ts";
 
+/** What `podkeep backup create --json` prints. */
 const Made = z.object({ file: z.string(), bytes: z.number() });
+const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
  * Makes backups by the schedule, and one now if the last was missed while the server was off.
@@ -19,18 +21,25 @@ export function scheduleBackups(config: Config, program: string[], log: Logger):
   const ended = new AbortController();
   const run = () => makeBackup(config, program, log, ended.signal);
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
-  const last = cron.previousRuns(1)[0];
-  if (last && isMissed(config, last)) void cron.trigger();
+  const last = lastScheduled(config, systemClock.now());
+  if (last !== null && isMissed(config, last)) void cron.trigger();
   return () => {
     cron.stop();
     ended.abort();
   };
 }
 
+/** When the last backup before `now` was due, in Unix milliseconds; null without a schedule. */
+export function lastScheduled({ backup_schedule }: Config, now: number): number | null {
+  if (backup_schedule === undefined) return null;
+  const cron = new Cron(backup_schedule, { mode: "5-part", paused: true });
+  return cron.previousRuns(1, new Date(now))[0]?.getTime() ?? null;
+}
+
 // If the backup directory can't be read, the backup fails and the log says why; the server starts.
-function isMissed(config: Config, last: Date): boolean {
+function isMissed(config: Config, last: number): boolean {
   try {
-    return (latestBackup(config) ?? 0) < last.getTime();
+    return (latestBackup(config) ?? 0) < last;
   } catch {
     return true;
   }
@@ -43,11 +52,19 @@ async function makeBackup(config: Config, program: string[], log: Logger, signal
     const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
     if (signal.aborted) return;
-    if (code !== 0) throw new Error(errors.trim() || `exit code ${code}`);
+    if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
     const { file, bytes } = Made.parse(JSON.parse(output));
     const removed = pruneBackups(config, systemClock, config.backup_keep);
     log.info({ file, bytes, removed: removed.length }, "backup made");
   } catch (error) {
-    log.error({ reason: messageOf(error) }, "backup failed");
+    log.error({ reason: reasonOf(error) }, "backup failed");
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }

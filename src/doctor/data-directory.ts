@@ -1,38 +1,46 @@
-// The data directory: its owner and its mode.
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { reasonOf } from "../errors.ts";
+// The data directory: its rights, its mode, and the owners of the files in it.
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "data directory";
 
-/** @param file the database file, which may be missing */
+/**
+ * @param file the database file, which may be missing
+ * @throws if the directory can't be read or written
+ */
 export function checkDataDirectory(directory: string, file: string): Finding {
-  if (!existsSync(directory)) {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (!found) {
     return warning(
       ABOUT,
       `${directory} does not exist`,
       "Start the server, or name the right directory with --data-dir",
     );
   }
-  try {
-    for (const path of [directory, file].filter((path) => existsSync(path))) {
-      accessSync(path, constants.R_OK | constants.W_OK);
-    }
-  } catch (error) {
-    return problem(
-      ABOUT,
-      `${directory} can't be used: ${reasonOf(error)}`,
-      "Run this as the account of the server (sudo -u)",
-    );
+  const { mode, uid, gid } = found;
+  for (const path of [directory, file].filter((path) => existsSync(path))) {
+    accessSync(path, constants.R_OK | constants.W_OK);
   }
-  const { mode, uid } = statSync(directory);
-  const database = statSync(file, { throwIfNoEntry: false });
-  if (database && database.uid !== uid) {
-    const detail = `${directory} is owned by uid ${uid}, the database in it by uid ${database.uid}`;
-    return problem(ABOUT, detail, `chown -R ${uid} ${directory}`);
+  const foreign = findForeign(directory, uid);
+  if (foreign) {
+    const detail = `${directory} is owned by uid ${uid}, ${foreign.path} by uid ${foreign.uid}`;
+    return problem(ABOUT, detail, `sudo chown -R ${uid}:${gid} ${directory}`);
   }
-  if (((mode | (database?.mode ?? 0)) & 0o077) !== 0) {
+  if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {
     return warning(ABOUT, `other accounts can read ${directory}`, `chmod -R go= ${directory}`);
   }
   return ok(ABOUT, `${directory}, private to its owner`);
+}
+
+/** The first file below the directory that another user owns. */
+function findForeign(directory: string, uid: number): { path: string; uid: number } | null {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found && found.uid !== uid) return { path, uid: found.uid };
+    const below = entry.isDirectory() ? findForeign(path, uid) : null;
+    if (below) return below;
+  }
+  return null;
 }

@@ -1,9 +1,10 @@
 // All checks, in the order in which they are reported.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { App } from "../app.ts";
 import { findProblems } from "../config/problems.ts";
 import type { Config, Flags } from "../config/settings.ts";
+import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
+import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/tokens.ts";
 import { latestTimestamp } from "../services/users.ts";
 import { checkBackups } from "./backups.ts";
@@ -16,6 +17,8 @@ import { type Finding, problem } from "./finding.ts";
 import { checkPort } from "./port.ts";
 import { checkPublicUrl } from "./public-url.ts";
 import { checkWriteAheadLog } from "./write-ahead-log.ts";
+
+const ADVICE = "Run this with sudo, or as the account of the server; else fix the cause and run it again";
 
 export interface Outside {
   /** The public URL to check. */
@@ -32,32 +35,58 @@ export async function examine(flags: Flags, outside: Outside): Promise<Finding[]
   );
   if (!settings) return findings;
   const { config } = settings;
-  findings.push(...checkFiles(config));
+  findings.push(...(await checkFiles(config)));
   const { finding, app } = await checkDatabase(config);
   findings.push(finding);
   try {
-    if (app) findings.push(await checkWriteAheadLog(app));
-    findings.push(checkClock(Date.now(), app && (await latestTimestamp(app))));
-    if (app) findings.push(...(await checkDeletions(app)));
-    findings.push(...(await checkOutside(app, outside)));
+    const withToken = <T>(work: (token: string | null) => Promise<T>) =>
+      app ? withTemporaryToken(app, work) : work(null);
+    findings.push(
+      ...(await attempt("write-ahead log", async () => (app ? [await checkWriteAheadLog(app)] : []))),
+      ...(await attempt("clock", async () => checkClock(Date.now(), app && (await latestTimestamp(app))))),
+      ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
+      ...(await attempt("address", () => checkOutside(outside, withToken))),
+      ...(await attempt("port", () => withToken((token) => checkPort(config, token)))),
+    );
   } finally {
     await app?.close();
   }
-  findings.push(await checkPort(config));
   return findings;
 }
 
-function checkFiles(config: Config): Finding[] {
+type Result = Finding | Finding[];
+
+/** Runs a check. A check that fails is a finding too, and no reason to leave out the others. */
+async function attempt(about: string, check: () => Result | Promise<Result>): Promise<Finding[]> {
+  try {
+    return [await check()].flat();
+  } catch (error) {
+    return [problem(about, `can't be checked: ${reasonOf(error)}`, ADVICE)];
+  }
+}
+
+async function checkFiles(config: Config): Promise<Finding[]> {
   if ("url" in config.location) return [];
   const { file } = config.location;
   const directory = resolve(config.data_dir);
-  const rights = checkDataDirectory(directory, file);
-  if (!existsSync(directory)) return [rights];
-  return [rights, ...checkDiskSpace(directory, file), checkBackups(config, Date.now())];
+  const becomeRoot = becomeOwnerOf(directory);
+  try {
+    const rights = await attempt("data directory", () => checkDataDirectory(directory, file));
+    if (!existsSync(directory)) return rights;
+    return [
+      ...rights,
+      ...(await attempt("disk space", () => checkDiskSpace(directory, file))),
+      ...(await attempt("backups", () => checkBackups(config, Date.now()))),
+    ];
+  } finally {
+    becomeRoot();
+  }
 }
 
-async function checkOutside(app: App | null, { url, token }: Outside): Promise<Finding[]> {
+async function checkOutside(
+  { url, token }: Outside,
+  withToken: (work: (token: string | null) => Promise<Finding[]>) => Promise<Finding[]>,
+): Promise<Finding[]> {
   if (url === undefined) return [];
-  if (app && token === undefined) return withTemporaryToken(app, (lent) => checkPublicUrl(url, lent));
-  return checkPublicUrl(url, token ?? null);
+  return token === undefined ? withToken((lent) => checkPublicUrl(url, lent)) : checkPublicUrl(url, token);
 }

@@ -6,19 +6,27 @@ import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 import { ask, isOurs } from "./request.ts";
 
-export async function checkPort({ host, port }: Pick<Config, "host" | "port">): Promise<Finding> {
+/** @param token one that is in the database; null to leave out whether the server there uses that database */
+export async function checkPort({ host, port }: Pick<Config, "host" | "port">, token: string | null): Promise<Finding> {
   if (port === 0) return ok("port", "a free one at each start");
   const url = localUrl({ host, port });
   const other = "Stop the other program, or set PODKEEP_PORT";
   try {
     const response = await ask(url);
-    if (isOurs(response)) return ok("port", `podkeep responds at ${url}`);
+    if (isOurs(response)) return await checkToken(url, token);
     return problem("port", `another program responds at ${url} (${response.status})`, other);
   } catch {
     const reason = await whyNotListen(host, port);
     if (reason) return problem("port", `nothing responds at ${url}, and podkeep can't listen there: ${reason}`, other);
     return warning("port", `nothing responds at ${url}`, "Start the server");
   }
+}
+
+async function checkToken(url: string, token: string | null): Promise<Finding> {
+  const response = token === null ? null : await ask(url, token);
+  if (response?.status !== 401) return ok("port", `podkeep responds at ${url}`);
+  const advice = "Run the doctor with the settings of that server (--data-dir or --database-url)";
+  return problem("port", `the podkeep at ${url} uses another database`, advice);
 }
 
 function whyNotListen(host: string, port: number): Promise<string | null> {

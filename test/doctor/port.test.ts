@@ -13,7 +13,7 @@ afterAll(() => podkeep.close());
 const serve = (fetch: (request: Request) => Response | Promise<Response>) =>
   Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
 
-const check = (port = 0) => checkPort({ host: "127.0.0.1", port });
+const check = (port = 0, token: string | null = null) => checkPort({ host: "127.0.0.1", port }, token);
 
 test("the doctor distinguishes podkeep, another program and a free port", async () => {
   await using ours = serve((request) => podkeep.http.fetch(request, {}));
@@ -28,4 +28,17 @@ test("the doctor distinguishes podkeep, another program and a free port", async 
   expect(await check(silent.port)).toMatchObject({ state: "problem" });
   silent.stop(true);
   expect(await check(silent.port)).toMatchObject({ state: "warning", advice: "Start the server" });
+});
+
+test("the doctor finds a podkeep that uses another database", async () => {
+  const { token } = await podkeep.user();
+  await using ours = serve((request) => podkeep.http.fetch(request, {}));
+  expect(await check(ours.port, token)).toMatchObject({ state: "ok" });
+  const other = await openTestApp();
+  await using theirs = serve((request) => other.http.fetch(request, {}));
+  expect(await check(theirs.port, token)).toMatchObject({
+    state: "problem",
+    detail: `the podkeep at http://127.0.0.1:${theirs.port} uses another database`,
+  });
+  await other.close();
 });

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, messageOf, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
 import { codeOf } from "./retry-busy.ts";
@@ -60,7 +60,7 @@ export function copyDatabase(file: string, to: string): Contents {
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
       throw damaged(file, messageOf(error), error);
     }
-    throw new DomainError("unavailable", `${to} could not be written: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `${to} can't be written: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -140,7 +140,7 @@ export function unpackCopy(copy: number, file: string): void {
       closeSync(to);
     }
   } catch (error) {
-    throw new DomainError("unavailable", `${file} can't be written: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `${file} can't be written: ${reasonOf(error)}`, { cause: error });
   }
 }
 

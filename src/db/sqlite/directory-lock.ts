@@ -2,7 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, reasonOf } from "../../errors.ts";
 import { becomeOwnerOf } from "./directory-owner.ts";
 import { codeOf } from "./retry-busy.ts";
 
@@ -43,7 +43,7 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     if (codeOf(error) === "SQLITE_BUSY") {
       throw new DomainError("conflict", REFUSED[use](directory), { cause: error });
     }
-    throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${messageOf(error)}`, {
+    throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reasonOf(error)}`, {
       cause: error,
     });
   }

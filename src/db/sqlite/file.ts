@@ -2,7 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
 
@@ -31,7 +31,7 @@ export function prepareFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
-    throw new DomainError("unavailable", `The data directory can't be used: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `The data directory can't be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 

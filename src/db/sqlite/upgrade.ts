@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, reasonOf } from "../../errors.ts";
 import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
@@ -87,6 +87,6 @@ function backUpBefore(file: string, backup_dir: string): void {
     rmSync(to, { force: true });
     copyDatabase(file, to);
   } catch (error) {
-    throw new DomainError("unavailable", `No migration without a backup: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `No migration without a backup: ${reasonOf(error)}`, { cause: error });
   }
 }

@@ -1,0 +1,109 @@
+// The doctor's checks of files: the data directory and the backups.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readConfig } from "../../src/config/settings.ts";
+import { checkBackups } from "../../src/doctor/backups.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
+import { install } from "../support/start-server.ts";
+
+/** Accounts that need not exist. */
+const OWNER = 54321;
+const OTHER = 54322;
+const isRoot = process.getuid?.() === 0;
+const HOUR = 60 * 60 * 1000;
+
+let directory: string;
+beforeEach(() => {
+  // Where other accounts can reach it.
+  directory = mkdtempSync("/tmp/podkeep-doctor-");
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+async function examine(): Promise<{ code: number; findings: Finding[] }> {
+  const { code, stdout } = await install(directory).run(["doctor", "--port", "0", "--json"]);
+  return { code, findings: JSON.parse(stdout) };
+}
+
+test.skipIf(!isRoot)(
+  "a file of another account in the data directory is a problem, with the command that fixes it",
+  async () => {
+    chownSync(directory, OWNER, OWNER);
+    await install(directory).user("ann");
+    mkdirSync(join(directory, "backups"));
+    chownSync(join(directory, "backups"), OTHER, OTHER);
+    chmodSync(join(directory, "backups"), 0o700);
+    const { code, findings } = await examine();
+    const backups = join(directory, "backups");
+    expect(code).toBe(1);
+    expect(findings.filter(({ state }) => state === "problem")).toEqual([
+      {
+        about: "data directory",
+        state: "problem",
+        detail: `${directory} is owned by uid ${OWNER}, ${backups} by uid ${OTHER}`,
+        advice: `sudo chown -R ${OWNER}:${OWNER} ${directory}`,
+      },
+      {
+        about: "backups",
+        state: "problem",
+        detail: `can't write to ${backups}: permission denied`,
+        advice: expect.stringContaining("ReadWritePaths="),
+      },
+    ]);
+    expect(findings.map(({ about }) => about)).toContain("port");
+  },
+);
+
+test.skipIf(!isRoot)(
+  "without the rights to read the data directory, the doctor reports that, and says to use sudo",
+  async () => {
+    await install(directory).user("ann");
+    const [program = ""] = (await install(directory).command([])).argv;
+    const other = join(mkdtempSync("/tmp/podkeep-doctor-"), "podkeep");
+    copyFileSync(program, other);
+    chmodSync(other, 0o755);
+    chmodSync(dirname(other), 0o755);
+    const words = ["setpriv", "--reuid", String(OTHER), "--clear-groups", other, "--data-dir", directory];
+    const { exitCode, stdout } = Bun.spawnSync([...words, "doctor", "--port", "0", "--json"], { cwd: "/" });
+    rmSync(dirname(other), { recursive: true });
+    const findings: Finding[] = JSON.parse(stdout.toString());
+    expect(exitCode).toBe(1);
+    expect(findings[0]).toMatchObject({
+      detail: "can't be checked: permission denied",
+      advice: expect.stringContaining("sudo"),
+    });
+    expect(JSON.stringify(findings)).not.toContain("does not exist");
+  },
+);
+
+const config = (backup_schedule?: string) =>
+  readConfig({ data_dir: directory, ...(backup_schedule ? { backup_schedule } : {}) }, {}).config;
+
+function backUpAt(time: number): void {
+  mkdirSync(join(directory, "backups"), { recursive: true });
+  const name = `podkeep-${new Date(time).toISOString().replace(/[:.]/g, "-")}.db`;
+  writeFileSync(join(directory, "backups", name), "");
+}
+
+test("a schedule that is set and not kept is a problem, and the advice is not to set it", () => {
+  const now = Date.parse("2026-01-01T12:30:00");
+  expect(checkBackups(config("0 * * * *"), now)).toMatchObject({
+    state: "problem",
+    detail: `no backups, but one was due at ${new Date(now - 1.5 * HOUR).toISOString()}`,
+    advice: expect.not.stringContaining("PODKEEP_BACKUP_SCHEDULE"),
+  });
+  backUpAt(now - 3 * HOUR);
+  expect(checkBackups(config("0 * * * *"), now)).toMatchObject({ state: "problem" });
+  backUpAt(now - HOUR);
+  expect(checkBackups(config("0 * * * *"), now)).toMatchObject({ state: "ok" });
+});
+
+test("without a schedule, no backups or old ones are a warning", () => {
+  const now = Date.parse("2026-01-31T12:00:00");
+  const advice = expect.stringContaining("Set PODKEEP_BACKUP_SCHEDULE");
+  expect(checkBackups(config(), now)).toMatchObject({ state: "warning", detail: "no backups", advice });
+  backUpAt(now - 20 * 24 * HOUR);
+  expect(checkBackups(config(), now)).toMatchObject({ state: "warning", advice });
+  backUpAt(now - 24 * HOUR);
+  expect(checkBackups(config(), now)).toMatchObject({ state: "ok" });
+});
