@@ -35,6 +35,8 @@ export interface ChangePage {
   /** Items on all pages. */
   total: number;
   items: ChangedItem[];
+  /** The last item; null on an empty page. */
+  end: Position | null;
   /** The last item, if more follow. */
   next: Position | null;
   /** Number of the page before; null on the first one. */
@@ -54,7 +56,7 @@ export function listChanges({ database }: Context, { user_id }: Actor, query: Ch
     async (tx) => {
       const clock = await clockIn(tx, user_id);
       const since = query.since ?? -1;
-      const empty = { total: 0, items: [], next: null, previous: query.page > 1 ? 1 : null };
+      const empty = { total: 0, items: [], end: null, next: null, previous: query.page > 1 ? 1 : null };
       return { clock, ...(since >= clock ? empty : await readPage(tx, user_id, since, query)) };
     },
     async (tx, { clock }) => clock === (await clockIn(tx, user_id)),
@@ -71,14 +73,17 @@ async function readPage(
   const start = after ?? (offset === 0 ? null : await positionAt(tx, user_id, since, offset));
   const found = start === undefined ? [] : await listItems(tx, user_id, since, start, after ? 1 : 0, per_page);
   const items = found.slice(0, per_page);
-  const last = found.length > per_page ? items.at(-1) : undefined;
-  const complete = offset === 0 && !after && !last;
+  const last = items.at(-1);
+  const end = last ? { changed_at: last.row.changed_at, guid: last.guid } : null;
+  const next = found.length > per_page ? end : null;
+  const complete = offset === 0 && !after && !next;
   const total = complete ? items.length : await countItems(tx, user_id, since);
   const pages = Math.max(1, Math.ceil(total / per_page));
   return {
     total,
     items,
-    next: last ? { changed_at: last.row.changed_at, guid: last.guid } : null,
+    end,
+    next,
     previous: page > 1 ? Math.min(page - 1, pages) : null,
   };
 }

@@ -21,9 +21,17 @@ export async function openFakeApp(): Promise<App> {
   const user = async (): Promise<Client> => {
     const oracle = new Oracle();
     oracles.push(oracle);
-    return {
-      request: async (method, path, body) => ({ ...answer(oracle, now, method, path, body), headers: new Headers() }),
+    const client = (): Client => {
+      const ends: Ends = new Map();
+      return {
+        request: async (method, path, body) => {
+          const response = answer({ oracle, ends, now }, method, path, body);
+          return { ...response, headers: new Headers() };
+        },
+        another: async () => client(),
+      };
     };
+    return client();
   };
   const drain = async () => {
     for (const oracle of oracles) oracle.drain(now);
@@ -31,7 +39,17 @@ export async function openFakeApp(): Promise<App> {
   return { clock, user, drain, reopen: async () => {}, close: async () => {} };
 }
 
-function answer(oracle: Oracle, now: number, method: string, path: string, body: unknown): Answer {
+/** Where an app's pages ended, by since, per_page and page. */
+type Ends = Map<string, { end: string; at: number }>;
+
+interface Fake {
+  oracle: Oracle;
+  ends: Ends;
+  now: number;
+}
+
+function answer(fake: Fake, method: string, path: string, body: unknown): Answer {
+  const { oracle, now } = fake;
   const url = new URL(path, ORIGIN);
   const [, noun, id = ""] = url.pathname.split("/");
   const result = () => {
@@ -40,17 +58,20 @@ function answer(oracle: Oracle, now: number, method: string, path: string, body:
     if (method === "PATCH") return oracle.patch(now, id, body as Extract<Write, { type: "patch" }>["changes"]);
     if (method === "DELETE") return oracle.delete(id);
     if (noun === "deletions") return oracle.deletion(Number(id));
-    return id === "" ? list(oracle, url.searchParams) : oracle.get(id);
+    return id === "" ? list(fake, url.searchParams) : oracle.get(id);
   };
   const { status, body: content } = result();
   return { status, body: status === 405 ? { ...(content as object), details: ["somewhere: something"] } : content };
 }
 
-function list(oracle: Oracle, query: URLSearchParams): Answer {
+function list({ oracle, ends, now }: Fake, query: URLSearchParams): Answer {
   const since = query.get("since")?.replace(" ", "+");
-  const cursor = query.get("cursor") ?? "";
   const page = Number(query.get("page") ?? 1);
   const perPage = Math.min(Number(query.get("per_page") ?? 50), 500);
+  const keyOf = (number: number) => `${since} ${perPage} ${number}`;
+  const before = ends.get(keyOf(page - 1));
+  const remembered = before && Math.abs(now - before.at) < 600_000 ? before.end : "";
+  const cursor = query.get("cursor") ?? remembered;
   const all = changesSince(oracle.state, since ? Date.parse(since) : -Infinity);
   const byOffset = pageOf(all, page, perPage);
   const rest = all.filter((item) => `${latest(item)}~${item.guid}` > cursor);
@@ -58,6 +79,7 @@ function list(oracle: Oracle, query: URLSearchParams): Answer {
   const last = items.at(-1);
   const link = (to: number, more: Record<string, string> = {}) =>
     `${ORIGIN}/subscriptions?${new URLSearchParams({ since: since ?? "", page: `${to}`, per_page: `${perPage}`, ...more })}`;
+  if (last) ends.set(keyOf(page), { end: `${latest(last)}~${last.guid}`, at: now });
   const goesOn = last && all.at(-1) !== last;
   return {
     status: 200,

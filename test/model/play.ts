@@ -15,11 +15,16 @@ export interface App {
 export async function play(open: () => Promise<App>, steps: Step[]): Promise<void> {
   const app = await open();
   try {
-    const worlds = [new World(await app.user("ann"), app.clock.now), new World(await app.user("bob"), app.clock.now)];
+    const worlds = [
+      await World.open(await app.user("ann"), app.clock.now),
+      await World.open(await app.user("bob"), app.clock.now),
+    ];
     for (const { user, command } of steps) {
       if (command.type === "clock") app.clock.advance(command.by);
-      else if (command.type === "restart") await app.reopen();
-      else if (command.type === "drain") {
+      else if (command.type === "restart") {
+        await app.reopen();
+        for (const world of worlds) world.reopened();
+      } else if (command.type === "drain") {
         await app.drain();
         for (const world of worlds) await world.drained();
       } else await worlds[user]!.run(command);

@@ -15,7 +15,11 @@ export class Replica {
   #latest = "";
   #next: string | undefined;
 
-  constructor(readonly perPage: number) {}
+  /** @param pages `follows` the links of pages, or `counts` them, which is not what docs/api.md recommends */
+  constructor(
+    readonly perPage: number,
+    readonly pages: "follows" | "counts" = "follows",
+  ) {}
 
   /** Reads at most that many pages; true if that ended a walk, so that the copy is complete. */
   async poll(read: ReadPage, pages: number): Promise<boolean> {
@@ -24,13 +28,18 @@ export class Replica {
       const since = encodeURIComponent(this.#since);
       const page = await read(this.#next ?? `/subscriptions?since=${since}&per_page=${this.perPage}`);
       for (const item of page.subscriptions) this.#apply(item);
-      this.#next = page.next;
+      this.#next = this.pages === "counts" ? page.next?.replace(/&cursor=[^&]*/, "") : page.next;
       if (this.#next === undefined) {
         this.#since = this.#latest;
         return true;
       }
     }
     return false;
+  }
+
+  /** Begins the walk again if the replica counts pages: the server may not know any more where the last one ended. */
+  forgetPage(): void {
+    if (this.pages === "counts") this.#next = undefined;
   }
 
   #apply({ guid, new_guid, ...known }: Item): void {

@@ -3,6 +3,7 @@ import { expect } from "bun:test";
 import type { Answer } from "./answers.ts";
 import type { Command, Write } from "./commands.ts";
 import { Oracle } from "./oracle.ts";
+import { Reader } from "./reader.ts";
 import { Replica } from "./replica.ts";
 import { faults } from "./rules.ts";
 import { place } from "./state.ts";
@@ -16,21 +17,46 @@ export interface Client {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer & { headers: Headers }>;
+  /** Another app of the same user, with its own token. */
+  another(): Promise<Client>;
+}
+
+/** How long the server remembers where pages ended, in milliseconds. */
+const REMEMBERED = 10 * 60_000;
+
+/** A replica, and the app in which it is. */
+interface Walker {
+  replica: Replica;
+  reader: Reader;
+  /** When it read last. */
+  at: number;
 }
 
 /** Sends commands to the server and compares each response with the oracle's. */
 export class World {
   oracle = new Oracle();
-  readonly #replicas = [1, 2, 3].map((perPage) => new Replica(perPage));
-  readonly #cache = new Map<string, { etag: string; body: unknown }>();
+  readonly #reader: Reader;
+  readonly #walkers: Walker[];
   #places = new Map<string, string>();
   #lastWrite: Write | undefined;
   #lastAnswer: Answer | undefined;
 
-  constructor(
+  /** @param counting clients for the replicas that count pages */
+  private constructor(
     readonly client: Client,
+    counting: Client[],
     readonly wall: () => number,
-  ) {}
+  ) {
+    this.#reader = new Reader(client);
+    this.#walkers = [
+      ...[1, 2, 3].map((perPage) => ({ replica: new Replica(perPage), reader: this.#reader, at: 0 })),
+      ...counting.map((own, n) => ({ replica: new Replica(n + 1, "counts"), reader: new Reader(own), at: 0 })),
+    ];
+  }
+
+  static async open(client: Client, wall: () => number): Promise<World> {
+    return new World(client, [await client.another(), await client.another()], wall);
+  }
 
   /** Runs a command of this user. */
   async run(command: Command): Promise<void> {
@@ -40,32 +66,37 @@ export class World {
       case "delete":
         return this.#write(command);
       case "burst":
-        return this.#burst(command.writes, this.#replicas[command.replica]!);
+        return this.#burst(command.writes, this.#walkers[command.replica]!);
       case "repeat":
         return this.#repeat();
       case "get":
-        return expect(await this.#get(`/subscriptions/${command.guid}`)).toEqual(this.oracle.get(command.guid));
+        return expect(await this.#reader.get(`/subscriptions/${command.guid}`)).toEqual(this.oracle.get(command.guid));
       case "deletion":
-        return expect(await this.#get(`/deletions/${command.id}`)).toEqual(this.oracle.deletion(command.id));
+        return expect(await this.#reader.get(`/deletions/${command.id}`)).toEqual(this.oracle.deletion(command.id));
       case "list":
         return this.#list(command);
       case "poll":
-        return this.#poll(this.#replicas[command.replica]!, command.pages);
+        return this.#poll(this.#walkers[command.replica]!, command.pages);
     }
   }
 
   /** The worker has carried out what is due, in any order. Repeating a write can now mean something else. */
   async drained(): Promise<void> {
-    const { subscriptions } = await this.#page("/subscriptions?per_page=500");
+    const { subscriptions } = await this.#reader.page("/subscriptions?per_page=500");
     const deleted = new Map(subscriptions.map((item) => [item.new_guid ?? item.guid, item.deleted ?? ""]));
     this.oracle.drain(this.wall(), ({ guid }) => deleted.get(guid) ?? "");
     this.#lastAnswer = undefined;
     await this.#checkState();
   }
 
+  /** The server was restarted: it doesn't know any more where pages ended. */
+  reopened(): void {
+    for (const { replica } of this.#walkers) replica.forgetPage();
+  }
+
   /** The end of a history: every replica reads to the end, and once more to see that there is nothing new. */
   async finish(): Promise<void> {
-    for (const replica of [...this.#replicas, ...this.#replicas]) await this.#poll(replica, Infinity);
+    for (const walker of [...this.#walkers, ...this.#walkers]) await this.#poll(walker, Infinity);
     for (const { id } of this.oracle.state.deletions) await this.run({ type: "deletion", id });
     for (const guid of this.oracle.state.guids.keys()) await this.run({ type: "get", guid });
   }
@@ -91,14 +122,14 @@ export class World {
   }
 
   /** P1: overlapping writes are done one after the other, in an order that explains all responses. */
-  async #burst(writes: Write[], replica: Replica): Promise<void> {
+  async #burst(writes: Write[], walker: Walker): Promise<void> {
     const wall = this.wall();
-    const reading = replica.poll((link) => this.#page(link), 2);
+    const reading = this.#walk(walker, 2);
     const answers = await Promise.all(writes.map((write) => this.#send(write)));
     await reading;
     const ids = Array.from({ length: this.oracle.state.deletions.length + writes.length }, (_, index) => index + 1);
-    const records = await Promise.all(ids.map((id) => this.#get(`/deletions/${id}`)));
-    const seen = [answers, records, reduced(await this.#page("/subscriptions?per_page=500"))];
+    const records = await Promise.all(ids.map((id) => this.#reader.get(`/deletions/${id}`)));
+    const seen = [answers, records, reduced(await this.#reader.page("/subscriptions?per_page=500"))];
     const outcomes = orders(writes.length).map((order) => {
       const oracle = this.oracle.fork();
       const told: Answer[] = [];
@@ -122,43 +153,40 @@ export class World {
     return withoutDetails(await this.client.request(method, path, body));
   }
 
-  /** Reads as a client with a cache: what a 304 lets it keep must be right. */
-  async #get(path: string): Promise<Answer> {
-    const cached = this.#cache.get(path);
-    const answer = await this.client.request("GET", path, undefined, cached && { "if-none-match": cached.etag });
-    if (answer.status === 304) return { status: 200, body: cached?.body };
-    const etag = answer.headers.get("etag");
-    if (etag) this.#cache.set(path, { etag, body: answer.body });
-    return withoutDetails(answer);
-  }
-
-  async #page(link: string): Promise<LinkedPage> {
-    const { status, body } = await this.#get(link);
-    expect(status).toBe(200);
-    return body as LinkedPage;
-  }
-
-  /** Walks by `next`, and back by `previous`; nothing is written during the walk, so pages are exact. */
+  /**
+   * Walks by `next`, and back by `previous`; nothing is written during the walk, so pages are exact. A new app, which
+   * has no page before the first one.
+   */
   async #list({ since, format, page, perPage }: Extract<Command, { type: "list" }>): Promise<void> {
     const places = [undefined, ...this.oracle.state.entries().map(place)];
     const stamp = places[since % places.length];
     const query = `since=${stamp === undefined ? "" : dateVariant(stamp, format)}&page=${page}&per_page=${perPage}`;
+    const reader = new Reader(await this.client.another());
     let link: string | undefined = `/subscriptions?${query}`;
     for (let number = page; link; number++) {
-      const list: LinkedPage = await this.#page(link);
+      const list: LinkedPage = await reader.page(link);
       expect(reduced(list)).toEqual(this.oracle.list(stamp, number, perPage));
       if (list.previous) {
-        const back = reduced(await this.#page(list.previous));
+        const back = reduced(await reader.page(list.previous));
         expect(back).toEqual(this.oracle.list(stamp, pageOfLink(list.previous), perPage));
       }
       link = list.next;
     }
   }
 
+  /** A replica reads on; one that counts pages begins again when too much time has passed. */
+  async #walk(walker: Walker, pages: number): Promise<boolean> {
+    const { replica, reader } = walker;
+    if (Math.abs(this.wall() - walker.at) >= REMEMBERED) replica.forgetPage();
+    const complete = await replica.poll((link) => reader.page(link), pages);
+    walker.at = this.wall();
+    return complete;
+  }
+
   /** A replica reads on; at the end of a walk it must know what the oracle knows. */
-  async #poll(replica: Replica, pages: number): Promise<void> {
-    const complete = await replica.poll((link) => this.#page(link), pages);
-    if (!complete) return;
+  async #poll(walker: Walker, pages: number): Promise<void> {
+    if (!(await this.#walk(walker, pages))) return;
+    const { replica } = walker;
     const fresh = new Replica(500);
     await fresh.poll(async () => ({ subscriptions: this.oracle.list(undefined, 1, 500).subscriptions }), 1);
     expect(Object.fromEntries(replica.known)).toEqual(Object.fromEntries(fresh.known));
@@ -173,7 +201,7 @@ export class World {
   /** Compares the whole change feed, and checks that timestamps only grow and are never shared (P1). */
   async #checkState(): Promise<void> {
     expect(faults(this.oracle.state)).toEqual([]);
-    const list = await this.#page("/subscriptions?per_page=500");
+    const list = await this.#reader.page("/subscriptions?per_page=500");
     expect(reduced(list)).toEqual(this.oracle.list(undefined, 1, 500));
     const places = new Map(list.subscriptions.map((item) => [item.new_guid ?? item.guid, latest(item)]));
     const before = [...this.#places.values()].sort().at(-1) ?? "";

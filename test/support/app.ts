@@ -29,6 +29,8 @@ export interface TestUser {
   name: string;
   token: string;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Another app of the same user, with its own token. */
+  another(): Promise<TestUser>;
   /** Adds one feed. @returns its item of the response */
   add(feed_url: string, guid?: string): Promise<Answer["body"]>;
   /** Requests a deletion. @returns its id */
@@ -166,6 +168,11 @@ function client(test: TestApp, { id, name }: { id: string; name: string }, token
         headers: { "Content-Type": "application/json", ...all },
         body: typeof body === "string" ? body : JSON.stringify(body),
       });
+    },
+    async another() {
+      const actor = await actAsAdmin(test.app, name, "test");
+      const issued = await issueToken(test.app, actor, { label: "another", scope: "write", expires_at: null });
+      return client(test, { id, name }, issued.token);
     },
     async add(feed_url, guid) {
       const { body } = await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });

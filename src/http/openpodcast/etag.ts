@@ -6,8 +6,15 @@ import { VERSION } from "../../version.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Forwarded } from "../forwarded.ts";
 
-/** Reads the user's clock and responds 304 if the client has the response of that clock. */
-export function conditional(app: App, forwarded: Forwarded): MiddlewareHandler<HttpEnv> {
+/**
+ * Reads the user's clock and responds 304 if the client has the response of that clock.
+ * @param onKnown called before a 304 with the first mark of its ETag, if there is one
+ */
+export function conditional(
+  app: App,
+  forwarded: Forwarded,
+  onKnown?: (c: Context<HttpEnv>, mark: string) => void,
+): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const known = c.req.header("If-None-Match");
     // The base URL is in the links of the response, and so a part of it.
@@ -16,21 +23,38 @@ export function conditional(app: App, forwarded: Forwarded): MiddlewareHandler<H
     c.set("etagTail", tail);
     if (known === undefined) return next();
     const clock = await readUserClock(app, c.get("actor"));
-    if (known.includes(etagOf(c, clock))) return notModified(c, clock);
+    const marks = findMarks(known, stemOf(c, clock));
+    if (marks) {
+      if (marks[0]) onKnown?.(c, marks[0]);
+      setETag(c, clock, ...marks);
+      return c.body(null, 304);
+    }
     await next();
     if (known.trim() === "*" && c.res.status === 200) c.res = c.body(null, 304);
     return;
   };
 }
 
-const etagOf = (c: Context<HttpEnv>, clock: number) => `"${clock.toString(36)}-${c.get("etagTail")}"`;
+const stemOf = (c: Context<HttpEnv>, clock: number) => `"${clock.toString(36)}-${c.get("etagTail")}`;
 
-/** Names the response by the user's clock at which its body was read. */
-export function setETag(c: Context<HttpEnv>, clock: number): void {
-  c.header("ETag", etagOf(c, clock));
+function findMarks(known: string, stem: string): string[] | null {
+  const start = known.indexOf(stem);
+  const end = known.indexOf('"', start + stem.length);
+  if (start < 0 || end < 0) return null;
+  const marks = known.slice(start + stem.length, end);
+  return /^(\.[\w-]*)*$/.test(marks) ? marks.split(".").slice(1) : null;
 }
 
-function notModified(c: Context<HttpEnv>, clock: number): Response {
-  setETag(c, clock);
-  return c.body(null, 304);
+/**
+ * Names the response by the user's clock at which its body was read.
+ * @param marks what else its body depends on: base64url, trailing ones without a value are left out
+ */
+export function setETag(c: Context<HttpEnv>, clock: number, ...marks: (string | null)[]): void {
+  c.header(
+    "ETag",
+    `${stemOf(c, clock)}${marks
+      .map((mark) => `.${mark ?? ""}`)
+      .join("")
+      .replace(/\.+$/, "")}"`,
+  );
 }

@@ -19,12 +19,14 @@ import type { Shared } from "../shared.ts";
 import { requireJson } from "./body.ts";
 import { conditional, setETag } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
+import { createPageEnds } from "./page-ends.ts";
 import { guid } from "./schemas/common.ts";
 import { DeletionReceipt, RECEIVED } from "./schemas/deletions.ts";
 import {
   AddedSubscriptions,
   NewSubscriptions,
   PatchedSubscription,
+  readCursor,
   Subscription,
   SubscriptionPage,
   SubscriptionPatch,
@@ -38,7 +40,21 @@ const DEFAULT_PER_PAGE = 50;
 export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   const { max_body, max_items, max_per_page } = app.config;
   const { forwarded } = shared;
-  const read = [requireToken(app, shared, false), conditional(app, forwarded)];
+  const ends = createPageEnds(app.clock);
+  const readQuery = ({ since, page, per_page, cursor }: SubscriptionQuery) => ({
+    since: since ?? null,
+    page: page ?? 1,
+    per_page: Math.min(per_page ?? DEFAULT_PER_PAGE, max_per_page),
+    cursor: cursor ?? null,
+  });
+  const token = requireToken(app, shared, false);
+  const read = [token, conditional(app, forwarded)];
+  // A client that has the page goes on after it, however long ago it came.
+  const readPage = conditional(app, forwarded, (c, mark) => {
+    const query = SubscriptionQuery.safeParse(c.req.query());
+    const end = readCursor(mark);
+    if (query.success && end) ends.set({ actor: c.get("actor"), ...readQuery(query.data) }, end);
+  });
   const write = requireToken(app, shared, true);
   const writeJson = [write, requireJson(max_body)];
 
@@ -46,7 +62,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     createRoute({
       ...reads("listSubscriptions", "List what changed since a timestamp, oldest change first"),
       path: "/subscriptions",
-      middleware: read,
+      middleware: [token, readPage],
       request: { query: SubscriptionQuery },
       responses: {
         200: jsonBody("A page of the change feed", SubscriptionPage),
@@ -55,13 +71,15 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       },
     }),
     async (c) => {
-      const { since = null, page = 1, per_page: wanted = DEFAULT_PER_PAGE, cursor = null } = c.req.valid("query");
-      const per_page = Math.min(wanted, max_per_page);
-      const query = { since, page, per_page, after: cursor };
-      const changes = await listChanges(app, c.get("actor"), query);
-      setETag(c, changes.clock);
+      const { cursor, ...query } = readQuery(c.req.valid("query"));
+      const number = { actor: c.get("actor"), ...query };
+      const remembered = cursor ? null : ends.before(number);
+      const after = cursor ?? remembered;
+      const changes = await listChanges(app, number.actor, { ...query, after });
+      if (changes.end) ends.set(number, changes.end);
+      setETag(c, changes.clock, changes.next && writeCursor(changes.next), remembered && writeCursor(remembered));
       const url = forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path;
-      return c.json(writePage(changes, page, per_page, url, c.req.query("since")), 200);
+      return c.json(writePage(changes, query.page, query.per_page, url, c.req.query("since")), 200);
     },
   );
 

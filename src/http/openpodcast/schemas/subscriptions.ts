@@ -29,13 +29,17 @@ export function writeCursor({ changed_at, guid }: Position): string {
   return Buffer.from(`${changed_at}/${guid}`).toString("base64url");
 }
 
-const cursor = z.string().transform((text, context): Position => {
+/** Reads a cursor; null if it is none. */
+export function readCursor(text: string): Position | null {
   const match = /^(\d{1,16})\/([0-9a-f-]{36})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
-  if (!match?.[1] || !match[2]) {
-    context.addIssue({ code: "custom", message: "Not a cursor of this server" });
-    return z.NEVER;
-  }
-  return { changed_at: Number(match[1]), guid: match[2] };
+  return match?.[1] && match[2] ? { changed_at: Number(match[1]), guid: match[2] } : null;
+}
+
+const cursor = z.string().transform((text, context): Position => {
+  const position = readCursor(text);
+  if (position) return position;
+  context.addIssue({ code: "custom", message: "Not a cursor of this server" });
+  return z.NEVER;
 });
 
 const since = z
