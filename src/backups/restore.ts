@@ -9,7 +9,7 @@ import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { stagedFile } from "../db/sqlite/file.ts";
 import { messageOf } from "../errors.ts";
-import { countSubscriptions, keepPassword, listPasswords, listRevoked, renewTables } from "../store/restore.ts";
+import { countPlaces, keepPassword, listPasswords, listRevoked, renewTables } from "../store/restore.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock } from "../store/users.ts";
 import { requireFile, timeInName } from "./backups.ts";
@@ -102,7 +102,8 @@ async function readKnown(config: Config): Promise<Known> {
 function renew(database: Database, clock: Clock, { clock: seen, revoked, passwords }: Known): Promise<void> {
   return database.write(async (tx) => {
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
-    const count = (await countSubscriptions(tx, {}))[0]?.count ?? 0;
+    const [places] = await countPlaces(tx, {});
+    const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
     const base = Math.max(clock.now(), own, seen) + MARGIN;
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of revoked) await revokeToken(tx, token);

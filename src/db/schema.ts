@@ -64,6 +64,9 @@ export interface FeedTable {
   user_id: string;
   feed: string;
   subscription: number;
+  /** The URL as it was when the subscription left it; null for its current one, and if no app was told of it. */
+  left_url: string | null;
+  left_at: number | null;
 }
 
 export interface DeletionTable {
@@ -108,6 +111,61 @@ export interface LoginFlowTable {
   expires_at: number;
 }
 
+/** An app on a device with one credential, and the positions of its last GETs (src/domain/sync-window.ts). */
+export interface ClientTable {
+  user_id: string;
+  /** Hash of the next three. */
+  id: string;
+  /** The token it signs in with; null for the password. */
+  token_id: string | null;
+  device: string | null;
+  /** What it calls itself; null if it does not. */
+  product: string | null;
+  /** Wall time, roughly. */
+  seen_at: number;
+  feeds_since: number | null;
+  feeds_start: number | null;
+  feeds_given: number | null;
+  episodes_since: number | null;
+  episodes_start: number | null;
+  episodes_given: number | null;
+}
+
+/** What a client last said of a feed (src/domain/device-list.ts). */
+export interface ClaimTable {
+  user_id: string;
+  client: string;
+  feed: string;
+  feed_url: string;
+  replaced: string | null;
+  subscribed: number | null;
+  decided: number;
+  told_again: number;
+}
+
+/** The latest action of each kind on an episode (src/domain/episodes.ts). */
+export interface EpisodeActionTable {
+  user_id: string;
+  /** Hash of the feed and of the guid; of the URL if there is no guid. */
+  episode: string;
+  kind: "play" | "download" | "delete" | "new";
+  /** Hash of the feed and of the URL. */
+  by_url: string;
+  feed: string;
+  feed_url: string;
+  episode_url: string;
+  guid: string | null;
+  sent_at: number;
+  acted_at: number;
+  /** Its place among all that arrived, unique per user. */
+  arrived_at: number;
+  started: number | null;
+  position: number | null;
+  total: number | null;
+  device: string | null;
+  client: string | null;
+}
+
 export interface Schema {
   users: UserTable;
   tokens: TokenTable;
@@ -117,4 +175,7 @@ export interface Schema {
   deletions: DeletionTable;
   devices: DeviceTable;
   login_flows: LoginFlowTable;
+  clients: ClientTable;
+  claims: ClaimTable;
+  episode_actions: EpisodeActionTable;
 }

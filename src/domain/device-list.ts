@@ -92,7 +92,7 @@ interface Known {
  */
 type Verdict = "change" | "repeat" | "agree" | "ignore";
 
-interface Judged extends Statement {
+export interface Judged extends Statement {
   verdict: Verdict;
 }
 

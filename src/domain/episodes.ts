@@ -1,8 +1,8 @@
 // Episode actions: which episode they mean, and which of them counts.
 import { parseDateTime } from "./date-time.ts";
 
-const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
-type EpisodeKind = (typeof EPISODE_KINDS)[number];
+export const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
+export type EpisodeKind = (typeof EPISODE_KINDS)[number];
 
 /** What a user did with an episode, as an app says it. */
 export interface EpisodeAction {
@@ -38,8 +38,10 @@ export interface StoredAction extends EpisodeAction {
 export interface Arrival {
   /** Wall time in Unix milliseconds. */
   now: number;
-  /** The upload's timestamp on the user's clock. */
-  arrived_at: number;
+  /** The user's clock before the upload. */
+  after: number;
+  /** Draws a timestamp. */
+  stamp(): number;
   client: string | null;
   /** The end of what the client was told, on the user's clock; null if that is unknown. */
   told: number | null;
@@ -55,57 +57,46 @@ type Named = Pick<EpisodeAction, "guid" | "episode_url">;
 const sameEpisode = (a: Named, b: Named) =>
   a.guid !== null && b.guid !== null ? a.guid === b.guid : a.episode_url === b.episode_url;
 
-/** By the time of the action, then by arrival. Two clients in one second: the first stays, as it does in gPodder. */
 const isLater = (a: StoredAction, b: StoredAction) =>
-  a.acted_at === b.acted_at ? a.arrived_at >= b.arrived_at : a.acted_at > b.acted_at;
+  a.acted_at === b.acted_at ? a.arrived_at > b.arrived_at : a.acted_at > b.acted_at;
 
 const latestOf = (rows: StoredAction[]) =>
   rows.reduce<StoredAction | undefined>((best, row) => (best && !isLater(row, best) ? best : row), undefined);
 
-/** The episode that an action means among those stored for its feed, and the guid that it has then. */
-function findEpisode(stored: readonly StoredAction[], action: EpisodeAction) {
+/**
+ * Adds an action to those of its episode.
+ * @param stored actions of its feed, at least all with its guid or its URL
+ * @returns what is stored of them then
+ */
+export function addAction(stored: readonly StoredAction[], action: EpisodeAction, arrival: Arrival): StoredAction[] {
   const matches = stored.filter((row) => sameEpisode(row, action));
   const guid = action.guid ?? latestOf(matches.filter((row) => row.guid !== null))?.guid ?? null;
   // A URL that two episodes of the feed share means the later one.
-  return { guid, rows: matches.filter((row) => row.guid === null || row.guid === guid) };
-}
-
-/**
- * Adds one action to those stored for its feed.
- * @param stored the latest actions of each kind, at least of the episode that is meant
- * @returns what is stored then
- */
-export function addAction(stored: readonly StoredAction[], action: EpisodeAction, arrival: Arrival): StoredAction[] {
-  const { now, arrived_at, client, told } = arrival;
-  const { guid, rows } = findEpisode(stored, action);
-  // Apps compare whole seconds; so does the server, or they would disagree with it.
-  const acted_at = Math.floor(Math.min(action.sent_at, now) / 1000) * 1000;
-  const added: StoredAction = { ...action, guid, acted_at, arrived_at, client };
+  const rows = matches.filter((row) => row.guid === null || row.guid === guid);
+  const others = stored.filter((row) => !rows.includes(row));
   const joined = rows.map((row) => (row.guid === guid ? row : { ...row, guid }));
   const kinds = Map.groupBy(joined, (row) => row.kind);
-  const before = latestOf(kinds.get(action.kind) ?? []);
   const latest = [...kinds.values()].flatMap((same) => latestOf(same) ?? []);
-  const others = stored.filter((row) => !rows.includes(row));
-  if (!before) return [...others, ...latest, added];
-  const rest = latest.filter((row) => row !== before);
-  return [...others, ...rest, winnerOf(before, added, told)];
+  const before = latest.find((row) => row.kind === action.kind);
+  const counted = countAction(before, { ...action, guid }, arrival);
+  return [...others, ...latest.filter((row) => row !== before), counted];
 }
 
-function winnerOf(before: StoredAction, added: StoredAction, told: number | null): StoredAction {
-  const isOwn = added.client !== null && added.client === before.client;
-  const sentAgain = isOwn && added.sent_at === before.sent_at;
-  // Within one upload, the last one counts.
-  if (sentAgain && added.arrived_at !== before.arrived_at) return before;
-  if (added.acted_at > before.acted_at || (added.acted_at === before.acted_at && isOwn)) return added;
+/** The action that counts: the later one, or the one that is stored. */
+function countAction(before: StoredAction | undefined, action: EpisodeAction, arrival: Arrival): StoredAction {
+  const { now, after, stamp, client, told } = arrival;
+  // Apps compare whole seconds; so does the server, or they would disagree with it.
+  const acted_at = Math.floor(Math.min(action.sent_at, now) / 1000) * 1000;
+  const add = (): StoredAction => ({ ...action, acted_at, arrived_at: stamp(), client });
+  if (!before) return add();
+  const isOwn = client !== null && client === before.client;
+  const sentBefore = isOwn && action.sent_at === before.sent_at && before.arrived_at <= after;
+  if (sentBefore || (acted_at === before.acted_at && action.position === before.position)) return before;
+  // Two clients in one second: the first stays, as gPodder keeps its own then.
+  if (acted_at > before.acted_at || (acted_at === before.acted_at && isOwn)) return add();
   // Who was told of the later one and shows another place is told again: its clock may be wrong.
   const knew = told === null || before.arrived_at <= told;
-  return added.position !== before.position && knew && !isOwn ? { ...before, arrived_at: added.arrived_at } : before;
-}
-
-/** The latest action on each episode, whatever its kind. All are of one feed. */
-export function latestPerEpisode(actions: readonly StoredAction[]): StoredAction[] {
-  const episodes = Map.groupBy(actions, ({ guid, episode_url }) => (guid === null ? `u${episode_url}` : `g${guid}`));
-  return [...episodes.values()].flatMap((same) => latestOf(same) ?? []);
+  return action.position !== before.position && knew && !isOwn ? { ...before, arrived_at: stamp() } : before;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?$/i;

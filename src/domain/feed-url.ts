@@ -32,10 +32,15 @@ export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
   if (key === null) return { message: "Not a valid URL" };
   return {
     feed_url,
-    hash: Bun.SHA256.hash(key, "hex"),
+    hash: hashOf(key),
     computed_guid: Bun.randomUUIDv5(key, PODCAST_NAMESPACE),
   };
 }
+
+const hashOf = (key: string) => Bun.SHA256.hash(key, "hex");
+
+/** The hash of a valid feed URL. */
+export const hashFeedUrl = (feed_url: string): string => hashOf(feedKey(feed_url) ?? "");
 
 // Cut from the text itself, because URL would rewrite the path and the query.
 function feedKey(feed_url: string): string | null {

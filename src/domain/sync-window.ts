@@ -16,7 +16,7 @@ export interface SyncWindow extends SyncPosition {
   clock: number;
 }
 
-const secondOf = (milliseconds: number) => Math.floor(milliseconds / 1000);
+export const secondOf = (milliseconds: number) => Math.floor(milliseconds / 1000);
 
 /** The last millisecond of a second. */
 export const endOf = (second: number) => second * 1000 + 999;
@@ -50,5 +50,14 @@ export function openWindow(last: SyncPosition | null, since: number, clock: numb
   return { since, start, given, clock: endOf(given) };
 }
 
-/** Where a GET starts for a client that nothing is known about: its `since`, inclusive, less a margin in seconds. */
-export const startUnknown = (since: number, margin = 0) => (since > margin ? (since - margin) * 1000 - 1 : 0);
+/**
+ * Opens the window of a GET by a client that nothing identifies: from its `since` on, inclusive.
+ * @param margin seconds before `since` that are told again
+ * @param found whether there is anything to tell
+ */
+export function openUnknown(since: number, margin: number, clock: number, found: boolean): SyncWindow {
+  const start = since > margin ? (since - margin) * 1000 - 1 : 0;
+  const second = secondOf(clock);
+  const given = found && second === since ? second + 1 : second;
+  return { since, start, given, clock: endOf(given) };
+}

@@ -1,4 +1,5 @@
 // A user's subscriptions in one write transaction, before and after it.
+import { hashFeedUrl } from "./feed-url.ts";
 
 /** A subscription; timestamps are Unix milliseconds. */
 export interface SubscriptionState {
@@ -24,8 +25,8 @@ export interface GuidState {
 export interface StoredRows {
   subscriptions: SubscriptionState[];
   guids: { guid: string; subscription: number; retired_at: number | null }[];
-  /** Feed URLs by their hash. */
-  feeds: { feed: string; subscription: number }[];
+  /** Feed URLs by their hash. `left_url` is the URL as it was when the subscription left it, at `left_at`. */
+  feeds: { feed: string; subscription: number; left_url: string | null; left_at: number | null }[];
   /** Pending deletions. */
   pending: { id: number; subscription: number }[];
 }
@@ -46,6 +47,8 @@ export interface SubscriptionChange {
 /** The place in the change feed of a subscription that is stored. */
 const placeOf = ({ subscription_changed, guid_changed, deleted }: SubscriptionState) =>
   Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
+
+const NOT_LEFT = { left_url: null, left_at: null };
 
 /** The part of a user's subscriptions that one transaction can change. */
 export class WorkingSet {
@@ -201,11 +204,48 @@ export class WorkingSet {
       });
   }
 
+  /** The URL that a subscription had left before this transaction, and when. */
+  leaving(feed: string): { left_url: string | null; left_at: number | null } | undefined {
+    return this.#stored.feeds.find((row) => row.feed === feed);
+  }
+
   /** Feed URLs to write, by their hash. */
   changedFeeds(): StoredRows["feeds"] {
-    const stored = new Map(this.#stored.feeds.map((row) => [row.feed, row.subscription]));
-    return [...this.feeds]
-      .map(([feed, { id }]) => ({ feed, subscription: id }))
-      .filter(({ feed, subscription }) => stored.get(feed) !== subscription);
+    const stored = new Map(this.#stored.feeds.map((row) => [row.feed, row]));
+    const rows = new Map<string, StoredRows["feeds"][number]>();
+    for (const [feed, { id, feed_url }] of this.feeds) {
+      const { left_url = null, left_at = null } = stored.get(feed) ?? {};
+      const isCurrent = left_at !== null && hashFeedUrl(feed_url) === feed;
+      rows.set(feed, { feed, subscription: id, ...(isCurrent ? NOT_LEFT : { left_url, left_at }) });
+    }
+    for (const { from, to } of this.#newFeedUrls()) {
+      const feed = hashFeedUrl(from.feed_url);
+      if (feed === hashFeedUrl(to.feed_url)) continue;
+      rows.set(feed, { feed, subscription: to.id, left_url: from.feed_url, left_at: this.timestamp(to) });
+    }
+    return [...rows.values()].filter((row) => {
+      const before = stored.get(row.feed);
+      return before?.subscription !== row.subscription || before.left_at !== row.left_at;
+    });
+  }
+
+  /** Feeds whose URL has another spelling now, with the one before. */
+  respelled(): { feed: string; feed_url: string }[] {
+    const found: { feed: string; feed_url: string }[] = [];
+    for (const { from, to } of this.#newFeedUrls()) {
+      const feed = hashFeedUrl(to.feed_url);
+      if (feed === hashFeedUrl(from.feed_url)) found.push({ feed, feed_url: from.feed_url });
+      const left = this.#stored.feeds.find((row) => row.feed === feed)?.left_url ?? to.feed_url;
+      if (left !== to.feed_url) found.push({ feed, feed_url: left });
+    }
+    return found;
+  }
+
+  /** Subscriptions as they were, and what they are now under another feed URL. */
+  #newFeedUrls(): { from: Readonly<SubscriptionState>; to: Readonly<SubscriptionState> }[] {
+    return this.changes().flatMap(({ before, after, merged_into }) => {
+      const to = after ?? merged_into;
+      return before && to && before.feed_url !== to.feed_url ? [{ from: before, to }] : [];
+    });
   }
 }

@@ -5,6 +5,7 @@ import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
+import { deleteActionsOf } from "../store/episodes.ts";
 import { actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { transact } from "./transact.ts";
@@ -158,5 +159,6 @@ function finish(
     const subscription = set.byId(claimed.subscription);
     if (subscription) change(set, subscription);
     await saveWorkingSet(user, set, finished_at);
+    if (outcome.status === "SUCCESS") await deleteActionsOf(user.tx, { user_id, subscription: claimed.subscription });
   });
 }

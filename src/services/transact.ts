@@ -12,6 +12,10 @@ export interface UserTx {
   readonly user_id: string;
   /** The next timestamp: later than the user's clock, and not before the wall clock. */
   nextTimestamp(): number;
+  /** The user's clock: the last timestamp given out, in this transaction too. */
+  clock(): number;
+  /** Moves the user's clock on, so that no later change has a timestamp up to this one. */
+  moveClock(timestamp: number): void;
   nextSubscription(): number;
   nextDeletion(): number;
 }
@@ -21,11 +25,20 @@ export interface UserTx {
  * @throws DomainError "unauthorized" if the actor may only read, "not_found" if there is no such user
  */
 export function transact<T>(
-  { database, clock: wall }: Pick<Context, "database" | "clock">,
+  context: Pick<Context, "database" | "clock">,
   actor: Actor,
   work: (user: UserTx) => Promise<T>,
 ): Promise<T> {
   requireWrite(actor);
+  return transactAsReader(context, actor, work);
+}
+
+/** The same for actors that may only read: `work` keeps what the actor's app has read. @throws as `transact` does */
+export function transactAsReader<T>(
+  { database, clock: wall }: Pick<Context, "database" | "clock">,
+  actor: Actor,
+  work: (user: UserTx) => Promise<T>,
+): Promise<T> {
   const { user_id } = actor;
   return database.write(async (tx) => {
     const [row] = await lockUser(tx, { user_id });
@@ -38,6 +51,10 @@ export function transact<T>(
       nextTimestamp: () => {
         clock = clock === row.clock ? Math.max(wall.now(), clock + 1) : clock + 1;
         return clock;
+      },
+      clock: () => clock,
+      moveClock: (timestamp) => {
+        clock = Math.max(clock, timestamp);
       },
       nextSubscription: () => ++last_subscription,
       nextDeletion: () => ++last_deletion,

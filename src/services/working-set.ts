@@ -1,5 +1,6 @@
 // Loading a working set, and saving what has changed in it.
 import { type SubscriptionState, WorkingSet } from "../domain/working-set.ts";
+import { keepSpellings } from "../store/claims.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
@@ -84,6 +85,7 @@ export async function saveWorkingSet({ tx, user_id }: UserTx, set: WorkingSet, n
   );
   await saveGuids(tx, { user_id }, set.changedGuids());
   await saveFeeds(tx, { user_id }, set.changedFeeds());
+  await keepSpellings(tx, { user_id }, set.respelled());
   await deleteSubscriptions(tx, { user_id }, merged);
   await cancelDeletions(
     tx,

@@ -23,6 +23,16 @@ export const listChanged = statement((db, p: Owner & { from: number; limit: numb
     .limit(p.limit),
 );
 
+/** Subscriptions that changed after `start`, oldest change first. */
+export const listChangedAfter = statement((db, p: Owner & { start: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .select(["feed_url", "is_subscribed", "subscription_changed", "deleted"])
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">", p.start)
+    .orderBy("changed_at"),
+);
+
 /** How many subscriptions changed after `since`. */
 export const countChanged = statement((db, p: Owner & { since: number }) =>
   db

@@ -1,11 +1,11 @@
 // Statements on the feed URLs that subscriptions have or had.
 import type { FeedTable, Owner } from "../db/schema.ts";
-import { bulkStatement } from "../db/statement.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 
 export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
   db
     .selectFrom("feeds")
-    .select(["feed", "subscription"])
+    .select(["feed", "subscription", "left_url", "left_at"])
     .where("user_id", "=", p.user_id)
     .where(
       "feed",
@@ -18,7 +18,7 @@ export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) 
 export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .selectFrom("feeds")
-    .select(["feed", "subscription"])
+    .select(["feed", "subscription", "left_url", "left_at"])
     .where("user_id", "=", p.user_id)
     .where(
       "subscription",
@@ -27,12 +27,33 @@ export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     ),
 );
 
-/** Inserts feed URLs. Those that exist get the new subscription. */
+/** Feed URLs that a subscription left after `start`. */
+export const listLeft = statement((db, p: Owner & { start: number }) =>
+  db
+    .selectFrom("feeds")
+    .select(["feed", "left_url", "left_at"])
+    .where("user_id", "=", p.user_id)
+    .where("left_at", ">", p.start),
+);
+
+/** Inserts feed URLs. Those that exist get all new fields. */
 export const saveFeeds = bulkStatement((db, p: Owner, rows: Omit<FeedTable, "user_id">[]) =>
   db
     .insertInto("feeds")
-    .values(rows.map((row) => ({ user_id: p.user_id, feed: row.feed, subscription: row.subscription })))
+    .values(
+      rows.map((row) => ({
+        user_id: p.user_id,
+        feed: row.feed,
+        subscription: row.subscription,
+        left_url: row.left_url,
+        left_at: row.left_at,
+      })),
+    )
     .onConflict((conflict) =>
-      conflict.columns(["user_id", "feed"]).doUpdateSet((row) => ({ subscription: row.ref("excluded.subscription") })),
+      conflict.columns(["user_id", "feed"]).doUpdateSet((row) => ({
+        subscription: row.ref("excluded.subscription"),
+        left_url: row.ref("excluded.left_url"),
+        left_at: row.ref("excluded.left_at"),
+      })),
     ),
 );

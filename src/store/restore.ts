@@ -3,8 +3,22 @@ import { type RawBuilder, sql } from "kysely";
 import { statement, type Tx } from "../db/statement.ts";
 import { type Column, type Table, tables } from "../db/tables.ts";
 
-export const countSubscriptions = statement((db) =>
-  db.selectFrom("subscriptions").select((row) => row.fn.countAll<number>().as("count")),
+/** Rows that get a timestamp of their own: the most that one user can have. */
+export const countPlaces = statement((db) =>
+  db.selectNoFrom((row) => [
+    row
+      .selectFrom("subscriptions")
+      .select((of) => of.fn.countAll<number>().as("count"))
+      .$asScalar()
+      .$notNull()
+      .as("subscriptions"),
+    row
+      .selectFrom("episode_actions")
+      .select((of) => of.fn.countAll<number>().as("count"))
+      .$asScalar()
+      .$notNull()
+      .as("episode_actions"),
+  ]),
 );
 
 export const listRevoked = statement((db) =>

@@ -48,8 +48,41 @@ interface FeedRow {
   left: { feed_url: string; at: number } | null;
 }
 
-/** The server's part, for one user. */
-export class Server {
+type Eventually<T> = T | Promise<T>;
+
+/** A server of one user's subscriptions, as devices and other apps use it. */
+export interface SyncServer {
+  /** Wall time in Unix milliseconds. */
+  wall: number;
+  get(
+    client: string,
+    since: number,
+    quiet: boolean,
+  ): Eventually<{ add: string[]; remove: string[]; timestamp: number }>;
+  post(client: string, add: Iterable<string>, remove: Iterable<string>): Eventually<number>;
+  put(client: string, urls: Iterable<string>): Eventually<number>;
+  /** Null before the client's first GET. */
+  positionOf(client: string): Eventually<SyncPosition | null>;
+  /** The other protocol: subscribe or unsubscribe. A deleted subscription comes back with the URL that was sent. */
+  write(feed_url: string, on: boolean): Eventually<void>;
+  /** The other protocol: PATCH of the URL. Moving to the URL of another subscription merges both. */
+  move(from: string, feed_url: string): Eventually<void>;
+  /** The other protocol: PATCH of the guid to another subscription's. */
+  mergeUrls(from: string, into: string): Eventually<void>;
+  /** The other protocol: a deletion that was carried out. */
+  delete(feed_url: string): Eventually<void>;
+  /** Makes the computed guid of `from` that of the subscription of `to`. */
+  alias(from: string, to: string): Eventually<void>;
+  /** What devices are to show: feeds, with the server's spelling. */
+  subscribed(): Eventually<Map<string, string>>;
+  /** Whether a feed leads to a subscribed subscription. */
+  isSubscribed(feed: string): Eventually<boolean>;
+  /** Whether a feed leads to a subscription that has another URL. */
+  hasLeft(feed: string): Eventually<boolean>;
+}
+
+/** The server's part, for one user, in memory. */
+export class Server implements SyncServer {
   wall = 1_000_000_000;
   clock = 0;
   readonly feeds = new Map<string, FeedRow>();
@@ -83,12 +116,15 @@ export class Server {
     };
   }
 
-  /** What devices are to show, by feed. */
-  subscribed(): Set<string> {
-    return new Set([...this.feeds].filter(([, { left, subscription: s }]) => !left && s.subscribed).map(([f]) => f));
+  subscribed(): Map<string, string> {
+    const current = [...this.feeds].filter(([, { left, subscription: s }]) => !left && s.subscribed);
+    return new Map(current.map(([feed, { subscription }]) => [feed, subscription.feed_url]));
   }
 
-  /** Whether a feed leads to a subscribed subscription. */
+  positionOf(client: string): SyncPosition | null {
+    return this.positions.get(client) ?? null;
+  }
+
   isSubscribed(feed: string): boolean {
     return this.find(feed)?.subscribed ?? false;
   }
@@ -97,14 +133,6 @@ export class Server {
     return this.listing(feed)?.state === "left" || this.aliases.has(feed);
   }
 
-  /** For messages: what devices are to show. */
-  spellings(): string[] {
-    return [...this.feeds.values()]
-      .filter(({ left, subscription: s }) => !left && s.subscribed)
-      .map((row) => row.subscription.feed_url);
-  }
-
-  /** The other protocol: subscribe or unsubscribe. A deleted subscription comes back with the URL that was sent. */
   write(feed_url: string, on: boolean): void {
     const feed = feedOf(feed_url);
     const known = this.find(feed);
@@ -121,7 +149,6 @@ export class Server {
     }
   }
 
-  /** The other protocol: a deletion that was carried out. */
   delete(feed_url: string): void {
     const one = this.find(feedOf(feed_url));
     if (!one || one.deleted) return;
@@ -130,13 +157,11 @@ export class Server {
     one.changed = this.stamp();
   }
 
-  /** A feed whose computed guid is that of a subscription with another URL. */
   alias(from: string, to: string): void {
     const one = this.find(feedOf(to));
     if (one && !this.find(feedOf(from))) this.aliases.set(feedOf(from), one);
   }
 
-  /** The other protocol: PATCH of the URL. Moves to a URL of another subscription merge both. */
   move(from: string, feed_url: string): void {
     const one = this.find(feedOf(from));
     if (!one || one.deleted || one.feed_url === feed_url) return;
@@ -155,7 +180,6 @@ export class Server {
     one.feed_url = feed_url;
   }
 
-  /** The other protocol: PATCH of the guid to another subscription's. */
   mergeUrls(from: string, into: string): void {
     const [a, b] = [this.find(feedOf(from)), this.find(feedOf(into))];
     if (a && b && a !== b && !a.deleted) this.merge(a, b, this.stamp());
@@ -218,8 +242,7 @@ export class Server {
     const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
     const claims = new Map(this.claimsOf(client));
     if (this.rules.listRemovesAll) {
-      for (const feed of this.subscribed()) {
-        const feed_url = this.listing(feed)?.feed_url ?? "";
+      for (const [feed, feed_url] of this.subscribed()) {
         claims.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
       }
     }
@@ -283,7 +306,7 @@ export class Device {
   private backupSince = 0;
 
   constructor(
-    readonly server: Server,
+    readonly server: SyncServer,
     readonly name: string,
     readonly kind: Kind,
     /** How wrong its clock is, in seconds. */
@@ -311,13 +334,13 @@ export class Device {
   }
 
   /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
-  quickUpload(): void {
-    if (this.added.size + this.removed.size > 0) this.server.post(this.name, this.added, this.removed);
+  async quickUpload(): Promise<void> {
+    if (this.added.size + this.removed.size > 0) await this.server.post(this.name, this.added, this.removed);
   }
 
   /** gPodder's "upload subscription list". */
-  uploadList(): void {
-    this.server.put(this.name, this.urls);
+  async uploadList(): Promise<void> {
+    await this.server.put(this.name, this.urls);
   }
 
   keepBackup(): void {
@@ -333,8 +356,8 @@ export class Device {
   }
 
   /** Nothing distinguishes an app whose backup is as new as its last GET from one that goes on, or asks again. */
-  restore(): void {
-    const last = this.server.positions.get(this.name);
+  async restore(): Promise<void> {
+    const last = await this.server.positionOf(this.name);
     if (last && (this.backupSince >= last.given || (this.quiet && this.backupSince === last.since))) return;
     this.backup?.();
   }
@@ -345,11 +368,14 @@ export class Device {
   postedBack: string[] = [];
 
   /** @param between runs after the GET and before the POST. @returns whether the GET's response arrived */
-  sync({ lost, full }: Luck = { lost: null, full: false }, between: () => void = () => {}): boolean {
+  async sync(
+    { lost, full }: Luck = { lost: null, full: false },
+    between: () => Promise<void> = async () => {},
+  ): Promise<boolean> {
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
     if (full && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
-    const { add, remove, timestamp } = this.server.get(this.name, this.since, this.quiet);
+    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.quiet);
     if (lost === "get") return false;
     this.overridden = [
       ...add.filter((url) => this.pending(url) === false),
@@ -366,7 +392,7 @@ export class Device {
       for (const url of add) this.added.delete(url);
       for (const url of remove) this.removed.delete(url);
     }
-    between();
+    await between();
     const posted = { add: new Set(this.added), remove: new Set(this.removed) };
     if (this.kind === "gpodder") {
       for (const url of this.accepted.add) if (this.urls.has(url)) posted.add.add(url);
@@ -380,7 +406,7 @@ export class Device {
     }
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
-      const answered = this.server.post(this.name, posted.add, posted.remove);
+      const answered = await this.server.post(this.name, posted.add, posted.remove);
       if (lost === "post" && this.kind !== "pinepods") return true;
       if (this.kind !== "pinepods") given = answered;
     }

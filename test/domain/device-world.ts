@@ -1,6 +1,6 @@
 // Worlds: what users, apps and networks do to one user's subscriptions, and how it has to end.
 import fc from "fast-check";
-import { Device, feedOf, KINDS, type Kind, type Luck, RULES, type Rules, Server } from "./device-sync.ts";
+import { Device, feedOf, KINDS, type Kind, type Luck, type SyncServer } from "./device-sync.ts";
 
 const FEEDS = 4;
 /** Spellings of one feed. */
@@ -134,9 +134,9 @@ class Decisions {
     for (const [group, count] of counts) this.hears(device, group, count);
   }
 
-  *lost(server: Server): Iterable<string> {
+  async lost(server: SyncServer): Promise<string | undefined> {
     for (const { feed, on } of this.last.values()) {
-      if (server.isSubscribed(feed) !== on) yield `a feed was ${on ? "added" : "removed"}`;
+      if ((await server.isSubscribed(feed)) !== on) return `a feed was ${on ? "added" : "removed"}`;
     }
   }
 }
@@ -144,17 +144,16 @@ class Decisions {
 const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
 
 /** Plays a world, then syncs all devices until they are quiet. @throws when a list differs or a change was lost */
-export function play({ devices: kinds, steps }: World, rules: Rules = RULES): void {
-  const server = new Server(rules);
+export async function play({ devices: kinds, steps }: World, server: SyncServer): Promise<void> {
   const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
   const decisions = new Decisions();
 
-  const sync = (one: Device, luck?: Luck, during: () => void = () => {}): void => {
+  const sync = async (one: Device, luck?: Luck, during: () => Promise<void> = async () => {}): Promise<void> => {
     const counts = decisions.snapshot();
     // A full sync uploads everything that the device has.
     const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
-    const arrived = one.sync(luck, () => {
-      during();
+    const arrived = await one.sync(luck, async () => {
+      await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
       decisions.disturb(one.overridden);
       decisions.disturb(whole);
@@ -166,7 +165,7 @@ export function play({ devices: kinds, steps }: World, rules: Rules = RULES): vo
     decisions.disturb(one.postedBack.filter((posted) => decisions.changedSince(counts, posted)));
   };
 
-  const run = (one: Step, busy?: Device): void => {
+  const run = async (one: Step, busy?: Device): Promise<void> => {
     if (one.do === "wait") {
       server.wall += one.ms;
       return;
@@ -174,11 +173,11 @@ export function play({ devices: kinds, steps }: World, rules: Rules = RULES): vo
     if (!("device" in one)) {
       if ("to" in one) decisions.join(url(one.feed, 0), url(one.to, 0));
       else decisions.disturb([url(one.feed, 0)]);
-      if (one.do === "write") server.write(url(one.feed, one.spelling), one.on);
-      else if (one.do === "move") server.move(url(one.feed, 1), url(one.to, one.spelling));
-      else if (one.do === "merge") server.mergeUrls(url(one.feed, 1), url(one.to, 1));
-      else if (one.do === "alias") server.alias(url(one.feed, 1), url(one.to, 1));
-      else server.delete(url(one.feed, 1));
+      if (one.do === "write") await server.write(url(one.feed, one.spelling), one.on);
+      else if (one.do === "move") await server.move(url(one.feed, 1), url(one.to, one.spelling));
+      else if (one.do === "merge") await server.mergeUrls(url(one.feed, 1), url(one.to, 1));
+      else if (one.do === "alias") await server.alias(url(one.feed, 1), url(one.to, 1));
+      else await server.delete(url(one.feed, 1));
       return;
     }
     const on = devices[one.device];
@@ -187,38 +186,45 @@ export function play({ devices: kinds, steps }: World, rules: Rules = RULES): vo
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
       // To remove a URL that the subscription has left is not to unsubscribe.
-      if (held && server.hasLeft(feedOf(held))) decisions.disturb([held]);
+      if (held && (await server.hasLeft(feedOf(held)))) decisions.disturb([held]);
       else decisions.decide(on, url(one.feed, 0), held === undefined);
       if (held) on.unsubscribe(held);
       else on.subscribe(url(one.feed, one.spelling));
       if (on.kind === "kasts" && one.quick) {
         decisions.disturb(ALL);
-        on.quickUpload();
+        await on.quickUpload();
       }
-    } else if (one.do === "sync") sync(on, one.luck, () => one.between.forEach((next) => void run(next, on)));
-    else if (one.do === "backup") on.keepBackup();
+    } else if (one.do === "sync") {
+      await sync(on, one.luck, async () => {
+        for (const next of one.between) await run(next, on);
+      });
+    } else if (one.do === "backup") on.keepBackup();
     else if (one.do === "restore") {
       decisions.disturb(ALL);
-      on.restore();
+      await on.restore();
     } else if (on.kind === "gpodder") {
       decisions.disturb([...on.urls, ...on.removed]);
-      on.uploadList();
+      await on.uploadList();
     }
   };
 
-  for (const one of steps) run(one);
+  for (const one of steps) await run(one);
   for (let round = 0; round < 5; round++) {
     for (const one of devices) {
       server.wall += [0, 3, 2000][round % 3] ?? 0;
-      sync(one);
+      await sync(one);
     }
   }
-  const wanted = [...server.subscribed()].sort();
+  const subscribed = await server.subscribed();
+  const wanted = [...subscribed.keys()].sort();
   for (const one of devices) {
     const shown = [...one.urls].map(feedOf).sort();
     if (!Bun.deepEquals(shown, wanted)) {
-      throw new Error(`${one.kind} shows ${[...one.urls].join(" ")}, the server has ${server.spellings().join(" ")}`);
+      throw new Error(
+        `${one.kind} shows ${[...one.urls].join(" ")}, the server has ${[...subscribed.values()].join(" ")}`,
+      );
     }
   }
-  for (const change of decisions.lost(server)) throw new Error(`A change was lost: ${change}`);
+  const lost = await decisions.lost(server);
+  if (lost) throw new Error(`A change was lost: ${lost}`);
 }

@@ -8,6 +8,9 @@ alter table feeds drop constraint feeds_subscription;
 alter table deletions drop constraint deletions_user_id_fkey;
 alter table devices drop constraint devices_user_id_fkey;
 alter table login_flows drop constraint login_flows_user_id_fkey;
+alter table clients drop constraint clients_user_id_fkey;
+alter table claims drop constraint claims_client;
+alter table episode_actions drop constraint episode_actions_user_id_fkey;
 
 -- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
 alter table users drop constraint users_name_key;
@@ -24,6 +27,9 @@ select create_distributed_table('guids', 'user_id', colocate_with => 'users');
 select create_distributed_table('feeds', 'user_id', colocate_with => 'users');
 select create_distributed_table('deletions', 'user_id', colocate_with => 'users');
 select create_distributed_table('devices', 'user_id', colocate_with => 'users');
+select create_distributed_table('clients', 'user_id', colocate_with => 'users');
+select create_distributed_table('claims', 'user_id', colocate_with => 'users');
+select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
 
 -- A token is looked up by its hash, before its user is known.
 select create_distributed_table('tokens', 'hash', colocate_with => 'none');
@@ -36,3 +42,7 @@ alter table feeds add constraint feeds_subscription
   foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
 alter table deletions add foreign key (user_id) references users (id) on delete cascade;
 alter table devices add foreign key (user_id) references users (id) on delete cascade;
+alter table clients add foreign key (user_id) references users (id) on delete cascade;
+alter table claims add constraint claims_client
+  foreign key (user_id, client) references clients (user_id, id) on delete cascade;
+alter table episode_actions add foreign key (user_id) references users (id) on delete cascade;

@@ -6,6 +6,7 @@ import { start } from "./0001_start.ts";
 import { relaxChecks } from "./0002_relax_checks.ts";
 import { accounts } from "./0003_accounts.ts";
 import { addTitles } from "./0004_titles.ts";
+import { addAppSync } from "./0005_app_sync.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -14,11 +15,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0002_relax_checks": relaxChecks(dialect),
     "0003_accounts": accounts(dialect),
     "0004_titles": addTitles(dialect),
+    "0005_app_sync": addAppSync(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0004_titles";
+export const SCHEMA_VERSION = "0005_app_sync";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -1,0 +1,322 @@
+// The feed lists of devices: what changed for a client, and what its uploads change.
+import type { Tx } from "../db/statement.ts";
+import {
+  type Claim,
+  type Claims,
+  changesFor,
+  claimAfter,
+  type Judged,
+  judge,
+  type Listing,
+  type Statement,
+  statementsOf,
+} from "../domain/device-list.ts";
+import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
+import { openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
+import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
+import { DomainError } from "../errors.ts";
+import { listChangedAfter } from "../store/change-feed.ts";
+import { findClaims, listClaims, listToldAgain, saveClaims } from "../store/claims.ts";
+import { findFeeds, listLeft } from "../store/feeds.ts";
+import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
+import { readClock } from "../store/users.ts";
+import type { Actor } from "./actor.ts";
+import { type Client, findPosition, isStale, type KnownClient, savePosition } from "./clients.ts";
+import type { Context } from "./context.ts";
+import { transact, transactAsReader, type UserTx } from "./transact.ts";
+import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
+
+/** Seconds by which a client that nothing identifies is told again what arrived before it sent something. */
+const UNKNOWN_MARGIN = 60 * 60;
+
+export interface FeedChanges {
+  /** Feed URLs in the client's own spelling. */
+  add: string[];
+  remove: string[];
+  /** In seconds: what the client sends as `since` next time. */
+  timestamp: number;
+}
+
+interface Opened {
+  known: KnownClient;
+  changes: Omit<FeedChanges, "timestamp">;
+  position: SyncPosition;
+  /** The user's clock before and after. */
+  from: number;
+  to: number;
+}
+
+/**
+ * Reads what changed for a client, and closes the second that it is told: no later change falls into it.
+ * @param client null if nothing identifies it: it is told all changes since `since`
+ * @param since in seconds; 0 for everything
+ * @param peek true to leave the client's position as it is
+ */
+export async function readFeedChanges(
+  context: Context,
+  actor: Actor,
+  client: Client | null,
+  { since, peek = false }: { since: number; peek?: boolean },
+): Promise<FeedChanges> {
+  const { user_id } = actor;
+  const now = context.clock.now();
+  const open = (tx: Tx, clock: number) => openFeeds(tx, user_id, client, since, clock, now);
+  const seen = await context.database.read(async (tx) => open(tx, (await readClock(tx, { user_id }))[0]?.clock ?? 0));
+  const answer = ({ changes, position }: Opened): FeedChanges => ({ ...changes, timestamp: position.given });
+  if (peek || (client ? !movesOn(seen, now) : seen.from === seen.to)) return answer(seen);
+  try {
+    return await transactAsReader(context, actor, async (user) => {
+      const opened = await open(user.tx, user.clock());
+      user.moveClock(opened.to);
+      if (client) await savePosition(user, client, opened.known, now, "feeds", opened.position);
+      return answer(opened);
+    });
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
+    // A full disk must not lock readers out: the client will ask for the same again.
+    return { ...seen.changes, timestamp: client ? (seen.known.last?.given ?? 0) : Math.max(0, since - 1) };
+  }
+}
+
+/** Whether a GET has something to keep. An idle client that counts its `since` on has not. */
+function movesOn({ known, position, changes, from, to }: Opened, now: number): boolean {
+  const { last } = known;
+  const news = changes.add.length + changes.remove.length > 0 && last?.since !== position.since;
+  return from !== to || last?.start !== position.start || last.given !== position.given || news || isStale(known, now);
+}
+
+async function openFeeds(
+  tx: Tx,
+  user_id: string,
+  client: Client | null,
+  since: number,
+  clock: number,
+  now: number,
+): Promise<Opened> {
+  const known = await findPosition(tx, user_id, client, "feeds");
+  if (!client) {
+    const found = await findChanges(tx, user_id, null, openUnknown(since, 0, clock || now, false));
+    const { clock: to, ...position } = openUnknown(since, 0, clock || now, found.add.length + found.remove.length > 0);
+    return { known, changes: found, position, from: clock, to };
+  }
+  const { clock: to, ...position } = openWindow(known.last, since, clock || now);
+  return { known, changes: await findChanges(tx, user_id, client, position), position, from: clock, to };
+}
+
+async function findChanges(tx: Tx, user_id: string, client: Client | null, position: SyncPosition) {
+  const { start, since } = position;
+  const listings = new Map<string, Listing>();
+  for (const row of await listChangedAfter(tx, { user_id, start })) {
+    const listing = currentListing(hashFeedUrl(row.feed_url), { ...row, is_subscribed: row.is_subscribed === 1 });
+    listings.set(listing.feed, listing);
+  }
+  for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
+    listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
+  }
+  const claims = client ? await readClaims(tx, user_id, client, [...listings.keys()], position) : new Map();
+  const missing = [...claims.values()].filter(
+    ({ feed, told_again, subscribed }: Claim) => !listings.has(feed) && (since === 0 ? subscribed : told_again > start),
+  );
+  for (const listing of await findListings(tx, user_id, missing)) listings.set(listing.feed, listing);
+  return changesFor(position, listings.values(), claims, client?.quiet ?? false);
+}
+
+function currentListing(
+  feed: string,
+  {
+    feed_url,
+    is_subscribed,
+    subscription_changed,
+    deleted,
+  }: Omit<SubscriptionState, "id" | "guid" | "guid_changed" | "title">,
+): Listing {
+  const state = is_subscribed && deleted === null ? "subscribed" : "unsubscribed";
+  return { feed, feed_url, state, changed: Math.max(subscription_changed, deleted ?? 0) };
+}
+
+/** The listings of feeds that a client knows; what leads nowhere has been left. */
+async function findListings(tx: Tx, user_id: string, claims: Claim[]): Promise<Listing[]> {
+  const rows = new Map((await findFeeds(tx, { user_id }, claims)).map((row) => [row.feed, row]));
+  const ids = [...new Set([...rows.values()].map(({ subscription }) => subscription))];
+  const found = await findSubscriptions(
+    tx,
+    { user_id },
+    ids.map((id) => ({ id })),
+  );
+  const subscriptions = new Map(found.map((row) => [row.id, row]));
+  return claims.map(({ feed, feed_url }) => {
+    const row = rows.get(feed);
+    const to = row && subscriptions.get(row.subscription);
+    if (to && hashFeedUrl(to.feed_url) === feed)
+      return currentListing(feed, { ...to, is_subscribed: to.is_subscribed === 1 });
+    return { feed, feed_url: row?.left_url ?? feed_url, state: "left", changed: row?.left_at ?? 0 };
+  });
+}
+
+type ClaimRow = Awaited<ReturnType<typeof listClaims>>[number];
+
+const readClaim = (row: ClaimRow): Claim => ({
+  ...row,
+  subscribed: row.subscribed === null ? null : row.subscribed === 1,
+});
+
+const byFeed = (rows: ClaimRow[]): Map<string, Claim> => new Map(rows.map((row) => [row.feed, readClaim(row)]));
+
+async function readClaims(tx: Tx, user_id: string, { id }: Client, feeds: string[], { since, start }: SyncPosition) {
+  const of = { user_id, client: id };
+  if (since === 0) return byFeed(await listClaims(tx, of));
+  const again = await listToldAgain(tx, { ...of, start });
+  return byFeed([
+    ...again,
+    ...(await findClaims(
+      tx,
+      of,
+      feeds.map((feed) => ({ feed })),
+    )),
+  ]);
+}
+
+/** All feeds that the user is subscribed to, in the client's own spelling. */
+export async function listDeviceFeeds(
+  { database }: Context,
+  { user_id }: Actor,
+  client: Client | null,
+): Promise<{ feed_url: string; title: string | null }[]> {
+  return database.read(async (tx) => {
+    const feeds = await listSubscribed(tx, { user_id });
+    if (!client) return feeds;
+    const claims = byFeed(await listClaims(tx, { user_id, client: client.id }));
+    return feeds.map(({ feed_url, title }) => ({
+      feed_url: claims.get(hashFeedUrl(feed_url))?.feed_url ?? feed_url,
+      title,
+    }));
+  });
+}
+
+export interface FeedUpload {
+  add: string[];
+  remove: string[];
+}
+
+/**
+ * Applies what a client says that its user added and removed. Feed URLs that are refused are left out.
+ * @returns the timestamp in seconds that the client was given last; 0 if it was given none
+ * @throws DomainError "invalid" if a URL is both added and removed
+ */
+export async function uploadFeedChanges(
+  context: Context,
+  actor: Actor,
+  client: Client | null,
+  { add, remove }: FeedUpload,
+): Promise<number> {
+  const both = new Set(add);
+  if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
+  const added = readFeedUrls(add);
+  const removed = readFeedUrls(remove);
+  const feeds = [...added, ...removed].map(({ hash }) => hash);
+  return transact(context, actor, async (user) => {
+    const { tx, user_id } = user;
+    const claims = client
+      ? byFeed(
+          await findClaims(
+            tx,
+            { user_id, client: client.id },
+            [...new Set(feeds)].map((feed) => ({ feed })),
+          ),
+        )
+      : new Map<string, Claim>();
+    const statements = [...removed.map(sayAs(false)), ...added.map(sayAs(true))];
+    return applyUpload(context, user, client, statements, claims);
+  });
+}
+
+/** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
+export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<number> {
+  const list = readFeedUrls(urls).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
+  return transact(context, actor, async (user) => {
+    const { tx, user_id } = user;
+    const claims = byFeed(await listClaims(tx, { user_id, client: client.id }));
+    return applyUpload(context, user, client, statementsOf(list, claims), claims);
+  });
+}
+
+const readFeedUrls = (urls: string[]): FeedUrl[] =>
+  urls.flatMap((url) => {
+    const feed = readFeedUrl(url.trim());
+    return "message" in feed ? [] : [feed];
+  });
+
+const sayAs =
+  (subscribed: boolean) =>
+  ({ hash, feed_url }: FeedUrl): Statement => ({ feed: hash, feed_url, subscribed });
+
+async function applyUpload(
+  context: Context,
+  user: UserTx,
+  client: Client | null,
+  statements: Statement[],
+  claims: Claims,
+): Promise<number> {
+  const { tx, user_id } = user;
+  const now = context.clock.now();
+  const known = await findPosition(tx, user_id, client, "feeds");
+  const read = new Map(readFeedUrls(statements.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
+  const guids = statements.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
+  const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
+  const before = listingsIn(set, read.keys());
+  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
+  const judged = judge(statements, { listings: before, claims, last: known.last, leadsTo });
+  for (const { feed, subscribed, verdict } of judged) {
+    const url = read.get(feed);
+    if (verdict !== "change" || !url) continue;
+    if (subscribed) addFeed(set, url, null);
+    else changeSubscription(set, feed);
+  }
+  await saveWorkingSet(user, set, now);
+  if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
+  if (!known.row) await savePosition(user, client, known, now, "feeds", null);
+  await saveNewClaims(user, client, judged, claims, before, listingsIn(set, read.keys()));
+  return known.last?.given ?? 0;
+}
+
+function changeSubscription(set: WorkingSet, feed: string): void {
+  const subscription = set.byFeed(feed);
+  if (subscription) changeSubscribed(set, subscription, false);
+}
+
+function listingsIn(set: WorkingSet, feeds: Iterable<string>): Map<string, Listing> {
+  const listings = new Map<string, Listing>();
+  for (const feed of feeds) {
+    const subscription = set.byFeed(feed);
+    if (!subscription) continue;
+    if (hashFeedUrl(subscription.feed_url) === feed) {
+      listings.set(feed, currentListing(feed, subscription));
+    } else {
+      const { left_url, left_at } = set.leaving(feed) ?? {};
+      listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
+    }
+  }
+  return listings;
+}
+
+async function saveNewClaims(
+  { tx, user_id, nextTimestamp }: UserTx,
+  client: Client,
+  judged: Judged[],
+  claims: Claims,
+  before: Map<string, Listing>,
+  after: Map<string, Listing>,
+): Promise<void> {
+  const said = new Map(claims);
+  for (const one of judged) {
+    if (one.verdict === "ignore") continue;
+    said.set(one.feed, claimAfter(one, said.get(one.feed), before.get(one.feed), after.get(one.feed), nextTimestamp));
+  }
+  const changed = [...said.values()].filter((claim) => !Bun.deepEquals(claim, claims.get(claim.feed)));
+  await saveClaims(
+    tx,
+    { user_id, client: client.id },
+    changed.map((claim) => ({ ...claim, subscribed: claim.subscribed === null ? null : Number(claim.subscribed) })),
+  );
+}

@@ -1,0 +1,56 @@
+// Statements on clients: apps that sync in whole seconds.
+import { sql } from "kysely";
+import type { ClientTable, Owner } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+export const findClient = statement((db, p: Owner & { id: string }) =>
+  db.selectFrom("clients").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
+);
+
+/** Inserts a client, or replaces its positions. */
+export const saveClient = statement((db, p: Omit<ClientTable, never>) =>
+  db
+    .insertInto("clients")
+    .values({
+      user_id: p.user_id,
+      id: p.id,
+      token_id: p.token_id,
+      device: p.device,
+      product: p.product,
+      seen_at: p.seen_at,
+      feeds_since: p.feeds_since,
+      feeds_start: p.feeds_start,
+      feeds_given: p.feeds_given,
+      episodes_since: p.episodes_since,
+      episodes_start: p.episodes_start,
+      episodes_given: p.episodes_given,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
+        seen_at: row.ref("excluded.seen_at"),
+        feeds_since: row.ref("excluded.feeds_since"),
+        feeds_start: row.ref("excluded.feeds_start"),
+        feeds_given: row.ref("excluded.feeds_given"),
+        episodes_since: row.ref("excluded.episodes_since"),
+        episodes_start: row.ref("excluded.episodes_start"),
+        episodes_given: row.ref("excluded.episodes_given"),
+      })),
+    ),
+);
+
+/** Deletes all but the `kept` clients that were seen last. */
+export const deleteOldClients = statement((db, p: Owner & { kept: number }) =>
+  db
+    .deleteFrom("clients")
+    .where("user_id", "=", p.user_id)
+    .where("id", "in", (rows) =>
+      rows
+        .selectFrom("clients")
+        .select("id")
+        .where("user_id", "=", p.user_id)
+        .orderBy("seen_at", "desc")
+        .orderBy("id")
+        .limit(sql.lit(1_000_000))
+        .offset(p.kept),
+    ),
+);

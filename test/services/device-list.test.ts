@@ -1,0 +1,156 @@
+// Device lists on a real database: the simulated apps, and the Open Podcast API beside them.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import type { SyncPosition } from "../../src/domain/sync-window.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { readFeedChanges, uploadFeedChanges, uploadFeedList } from "../../src/services/device-list.ts";
+import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { feedOf, type SyncServer } from "../domain/device-sync.ts";
+import { play, world } from "../domain/device-world.ts";
+import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf, addFeeds } from "../support/feeds.ts";
+
+let podkeep: TestApp;
+beforeAll(async () => {
+  podkeep = await openTestApp();
+});
+afterAll(() => podkeep.close());
+
+interface Row {
+  guid: string;
+  feed_url: string;
+  feed: string;
+  subscribed: boolean;
+  deleted: boolean;
+}
+
+/** One user of the real services. */
+class Services implements SyncServer {
+  private readonly actor: Actor;
+  /** Feeds that lead to a subscription by their computed guid alone, with that guid. */
+  private readonly aliases = new Map<string, string>();
+
+  constructor(private readonly user: TestUser) {
+    this.actor = actorOf(user.id);
+  }
+
+  get wall(): number {
+    return podkeep.clock.now();
+  }
+  set wall(milliseconds: number) {
+    podkeep.clock.set(milliseconds);
+  }
+
+  private clientOf(name: string): Client {
+    return identifyClient({ ...this.actor, device: name }, name.replace(/-\d+$/, ""));
+  }
+
+  async get(name: string, since: number, quiet: boolean) {
+    const client = this.clientOf(name);
+    expect(client.quiet).toBe(quiet);
+    // A request to HEAD changes nothing.
+    if (since % 3 === 0) await readFeedChanges(podkeep.app, this.actor, client, { since, peek: true });
+    return readFeedChanges(podkeep.app, this.actor, client, { since });
+  }
+
+  post(name: string, add: Iterable<string>, remove: Iterable<string>): Promise<number> {
+    return uploadFeedChanges(podkeep.app, this.actor, this.clientOf(name), { add: [...add], remove: [...remove] });
+  }
+
+  put(name: string, urls: Iterable<string>): Promise<number> {
+    return uploadFeedList(podkeep.app, this.actor, this.clientOf(name), [...urls]);
+  }
+
+  async positionOf(name: string): Promise<SyncPosition | null> {
+    const [row] = await podkeep.sql(
+      `select feeds_since, feeds_start, feeds_given from clients where id = '${this.clientOf(name).id}'`,
+    );
+    if (!row || row["feeds_since"] === null) return null;
+    const [since, start, given] = [row["feeds_since"], row["feeds_start"], row["feeds_given"]].map(Number);
+    return { since: since ?? 0, start: start ?? 0, given: given ?? 0 };
+  }
+
+  private async rows(): Promise<Row[]> {
+    const rows = await podkeep.sql(`select * from subscriptions where user_id = '${this.user.id}'`);
+    return rows.map((row) => ({
+      guid: String(row["guid"]),
+      feed_url: String(row["feed_url"]),
+      feed: feedOf(String(row["feed_url"])),
+      subscribed: Number(row["is_subscribed"]) === 1,
+      deleted: row["deleted"] !== null,
+    }));
+  }
+
+  /** The subscription that a feed leads to. */
+  private async find(feed: string): Promise<Row | undefined> {
+    const leading = (table: string, key: string, value: string) =>
+      podkeep.sql(`select s.guid as guid from subscriptions s join ${table} l on l.user_id = s.user_id
+        and l.subscription = s.id where s.user_id = '${this.user.id}' and l.${key} = '${value}'`);
+    const [row = (await leading("guids", "guid", this.aliases.get(feed) ?? ""))[0]] = await leading(
+      "feeds",
+      "feed",
+      feed,
+    );
+    return (await this.rows()).find(({ guid }) => guid === row?.["guid"]);
+  }
+
+  async write(feed_url: string, on: boolean): Promise<void> {
+    if (on) await addFeeds(podkeep.app, this.user.id, [feed_url]);
+    const found = on ? undefined : await this.find(feedOf(feed_url));
+    if (found && !found.deleted) {
+      await patchSubscription(podkeep.app, this.actor, found.guid, { is_subscribed: false });
+    }
+  }
+
+  async move(from: string, feed_url: string): Promise<void> {
+    const found = await this.find(feedOf(from));
+    const feed = readFeedUrl(feed_url);
+    if (found && !found.deleted && "hash" in feed) {
+      await patchSubscription(podkeep.app, this.actor, found.guid, { feed });
+    }
+  }
+
+  async mergeUrls(from: string, into: string): Promise<void> {
+    const [a, b] = [await this.find(feedOf(from)), await this.find(feedOf(into))];
+    if (a && b && !a.deleted) await patchSubscription(podkeep.app, this.actor, a.guid, { new_guid: b.guid });
+  }
+
+  async delete(feed_url: string): Promise<void> {
+    const found = await this.find(feedOf(feed_url));
+    if (!found || found.deleted) return;
+    await requestDeletion(podkeep.app, this.actor, found.guid);
+    await podkeep.drain();
+  }
+
+  async alias(from: string, to: string): Promise<void> {
+    const [feed, found] = [readFeedUrl(from), await this.find(feedOf(to))];
+    if (!("hash" in feed) || !found || found.deleted || (await this.find(feed.hash))) return;
+    await patchSubscription(podkeep.app, this.actor, found.guid, { new_guid: feed.computed_guid });
+    this.aliases.set(feed.hash, feed.computed_guid);
+  }
+
+  async subscribed(): Promise<Map<string, string>> {
+    return new Map((await this.rows()).filter((row) => row.subscribed).map(({ feed, feed_url }) => [feed, feed_url]));
+  }
+
+  async isSubscribed(feed: string): Promise<boolean> {
+    return (await this.find(feed))?.subscribed ?? false;
+  }
+
+  async hasLeft(feed: string): Promise<boolean> {
+    const found = await this.find(feed);
+    return found ? found.feed !== feed : this.aliases.has(feed);
+  }
+}
+
+const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2);
+
+test("every app ends with the server's list and no change is lost", async () => {
+  const { failed, errorInstance, counterexample } = await fc.check(
+    fc.asyncProperty(world, async (one) => play(one, new Services(await podkeep.user()))),
+    { numRuns: RUNS },
+  );
+  if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+});
