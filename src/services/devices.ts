@@ -3,6 +3,7 @@ import type { DeviceTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
+import { deleteClientsOf } from "../store/clients.ts";
 import { deleteDevice, keepDevice, listDevices as listRows, updateDevice } from "../store/devices.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -67,6 +68,9 @@ export async function renameDevice({ database }: Context, actor: Actor, id: stri
 export async function forgetDevice({ database }: Context, actor: Actor, id: string): Promise<void> {
   requireWrite(actor);
   const { user_id } = actor;
-  const [row] = await database.write((tx) => deleteDevice(tx, { user_id, id }), user_id);
+  const [row] = await database.write(async (tx) => {
+    await deleteClientsOf(tx, { user_id, device: id });
+    return deleteDevice(tx, { user_id, id });
+  }, user_id);
   if (!row) throw new DomainError("not_found", `There is no device ${id}`);
 }

@@ -38,6 +38,10 @@ export const saveClient = statement((db, p: Omit<ClientTable, never>) =>
     ),
 );
 
+export const deleteClientsOf = statement((db, p: Owner & { device: string }) =>
+  db.deleteFrom("clients").where("user_id", "=", p.user_id).where("device", "=", p.device),
+);
+
 /** Deletes all but the `kept` clients that were seen last. */
 export const deleteOldClients = statement((db, p: Owner & { kept: number }) =>
   db

@@ -5,27 +5,12 @@ import {
   addAction,
   type EpisodeAction,
   isPublished,
-  type PublishedAction,
   parseActionTime,
   publishAction,
   type StoredAction,
 } from "../../src/domain/episodes.ts";
-import { endOf, includesOwn, openWindow, type SyncPosition, startOf } from "../../src/domain/sync-window.ts";
-import { KINDS, type Kind } from "./device-sync.ts";
-
-const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
-  feed: "feed",
-  feed_url: "https://feed.example/rss",
-  episode_url: "https://feed.example/1.mp3",
-  guid: null,
-  kind: "play",
-  sent_at: 0,
-  started: 0,
-  position,
-  total: 3600,
-  device: null,
-  ...more,
-});
+import { openWindow } from "../../src/domain/sync-window.ts";
+import { play, RULES, type Rules, Server, simulate, type World, world } from "./episode-sync.ts";
 
 const arrival = (arrived_at: number, client: string | null = null) => ({
   now: 1e12,
@@ -144,188 +129,15 @@ test("the order in which actions arrive changes nothing, whether they name the g
   );
 });
 
-/** The rules, so that each can be broken. */
-const RULES = { addAction, startOf, openWindow, includesOwn, closesPresent: true };
-type Rules = typeof RULES;
-
-class Server {
-  wall = 1_000_000_000;
-  clock = 0;
-  stored: StoredAction[] = [];
-  readonly positions = new Map<string, SyncPosition>();
-  constructor(readonly rules: Rules) {}
-
-  get(client: string, since: number) {
-    const last = this.positions.get(client) ?? null;
-    const start = this.rules.startOf(last, since);
-    const told = (row: StoredAction) => this.rules.includesOwn(start) || row.client !== client;
-    const actions = this.stored.filter((row) => row.arrived_at > start && told(row));
-    const present = actions.length > 0 && this.rules.closesPresent;
-    const clock = present ? Math.max(this.clock, this.wall) : this.clock || this.wall;
-    const opened = this.rules.openWindow(last, since, clock);
-    this.positions.set(client, { since, start: opened.start, given: opened.given });
-    this.clock = opened.clock;
-    return { actions: actions.map(publishAction), timestamp: opened.given };
-  }
-
-  post(client: string, actions: EpisodeAction[]): number {
-    const last = this.positions.get(client);
-    const after = this.clock;
-    const stamp = () => {
-      this.clock = Math.max(this.wall, this.clock + 1);
-      return this.clock;
-    };
-    const told = last ? endOf(last.given) : -1;
-    for (const one of actions) {
-      this.stored = this.rules.addAction(this.stored, one, { now: this.wall, after, stamp, client, told });
-    }
-    return last?.given ?? 0;
-  }
-}
-
-const url = (episode: number) => `https://feed.example/${episode}.mp3`;
-
-class Device {
-  readonly places = new Map<string, { position: number; at: number }>();
-  private queue: EpisodeAction[] = [];
-  private since = 0;
-  constructor(
-    readonly server: Server,
-    readonly name: string,
-    readonly kind: Kind,
-    /** How wrong its clock is, in seconds. */
-    readonly skew: number,
-  ) {}
-
-  play(episode: number, position: number): void {
-    const sent_at = this.server.wall + this.skew * 1000;
-    const hasGuids = this.kind !== "gpodder" && this.kind !== "pinepods";
-    const at = this.kind === "pinepods" ? sent_at : Math.floor(sent_at / 1000) * 1000;
-    this.places.set(url(episode), { position, at });
-    // An app keeps the latest play of an episode until it is sent.
-    this.queue = this.queue.filter((one) => one.episode_url !== url(episode));
-    this.queue.push(
-      play(position, { sent_at: at, episode_url: url(episode), guid: hasGuids ? `guid${episode}` : null }),
-    );
-  }
-
-  /** The app is installed again under the same device id. */
-  reset(): void {
-    this.places.clear();
-    this.queue = [];
-    this.since = 0;
-  }
-
-  sync(lost: "get" | "post" | null, between: () => void): void {
-    const { actions, timestamp } = this.server.get(this.name, this.since);
-    if (lost === "get") return;
-    for (const one of actions) this.apply(one);
-    this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
-    // Kasts asks again until the timestamp is within ten seconds of its clock or nothing comes.
-    const late = timestamp <= Math.floor(this.server.wall / 1000) - 10;
-    if (this.kind === "kasts" && actions.length > 0 && late) throw new Error("Kasts asks again");
-    between();
-    if (this.queue.length === 0) return;
-    const given = this.server.post(this.name, this.queue);
-    if (lost === "post") return;
-    this.queue = [];
-    // gPodder keeps the timestamp of the GET.
-    if (this.kind === "antennapod") this.since = given;
-    if (this.kind === "kasts") this.since = given + 1;
-    if (this.kind === "nextcloud" || this.kind === "pinepods")
-      this.since = Math.floor(this.server.wall / 1000) + this.skew;
-  }
-
-  private apply({ episode, timestamp, position = 0 }: PublishedAction): void {
-    const at = Date.parse(`${timestamp}Z`);
-    const pending = this.queue.find((one) => one.episode_url === episode);
-    if (pending && this.kind !== "pinepods" && at <= pending.sent_at) return;
-    // PinePods overwrites what it was about to send.
-    if (this.kind === "pinepods") this.queue = this.queue.filter((one) => one !== pending);
-    if (this.kind === "gpodder" && at <= (this.places.get(episode)?.at ?? -1)) return;
-    this.places.set(episode, { position, at });
-  }
-}
-
-const rarely = (max: number) => fc.nat(max).map((n) => n === 0);
-const lost = fc.oneof(
-  { weight: 8, arbitrary: fc.constant(null) },
-  { weight: 1, arbitrary: fc.constant("get" as const) },
-  { weight: 1, arbitrary: fc.constant("post" as const) },
-);
-const step = fc.record({
-  device: fc.nat(2),
-  wait: fc.constantFrom(1000, 1500, 5000, 60_000, 3_600_000),
-  episode: fc.option(fc.nat(2), { nil: undefined, freq: 2 }),
-  lost,
-  between: rarely(3),
-  reset: rarely(30),
-});
-const world = fc.record({
-  devices: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), skew: fc.constantFrom(0, 0, -90, 90) }), {
-    minLength: 3,
-    maxLength: 3,
-  }),
-  steps: fc.array(step, { minLength: 3, maxLength: 40 }),
-});
-type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
-
-function simulate({ devices: kinds, steps }: World, rules: Rules): void {
-  const server = new Server(rules);
-  // gPodder compares with its own clock: with a wrong one it ignores others, or takes what is older.
-  const skewOf = (kind: Kind, skew: number) => (kind === "gpodder" ? 0 : skew);
-  const devices = kinds.map(({ kind, skew }, i) => new Device(server, `${kind}${i}`, kind, skewOf(kind, skew)));
-  const latest = new Map<number, number>();
-  let position = 0;
-  const listen = (device: Device | undefined, episode: number) => {
-    server.wall += 1000;
-    position++;
-    device?.play(episode, position);
-    latest.set(episode, position);
-  };
-  for (const one of steps) {
-    server.wall += one.wait;
-    const device = devices[one.device];
-    if (one.reset) device?.reset();
-    if (one.episode !== undefined) listen(device, one.episode);
-    else {
-      device?.sync(one.lost, () => {
-        if (one.between) {
-          const other = devices[(one.device + 1) % 3];
-          listen(other, 0);
-          other?.sync(null, () => {});
-        }
-      });
-    }
-  }
-  for (let round = 0; round < 5; round++) {
-    for (const one of devices) {
-      server.wall += 5000;
-      one.sync(null, () => {});
-    }
-  }
-  const wanted = new Map(server.stored.map((row) => [row.episode_url, row.position]));
-  for (const one of devices) {
-    for (const [episode, place] of wanted) {
-      const shown = one.places.get(episode)?.position;
-      if (shown !== place) throw new Error(`${one.name} is at ${shown} of ${episode}, the server at ${place}`);
-    }
-  }
-  if (steps.some(({ reset }) => reset) || devices.some(({ skew, kind }) => skew !== 0 || kind === "pinepods")) return;
-  for (const [episode, last] of latest) {
-    if (wanted.get(url(episode)) !== last) throw new Error("The latest play was lost");
-  }
-}
-
 const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 500);
 const explore = (rules: Rules, parameters: fc.Parameters<[World]>) =>
   fc.check(
-    fc.property(world, (one) => simulate(one, rules)),
+    fc.asyncProperty(world, (one) => simulate(one, new Server(rules))),
     parameters,
   );
 
-test("every app ends with the server's play positions, and the latest play counts", () => {
-  const { failed, errorInstance, counterexample } = explore(RULES, { numRuns: RUNS });
+test("every app ends with the server's play positions, and the latest play counts", async () => {
+  const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS });
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
 });
 
@@ -356,8 +168,8 @@ const broken: Record<string, Partial<Rules>> = {
 };
 
 for (const [name, rules] of Object.entries(broken)) {
-  test(`the simulation notices when ${name}`, () => {
-    const result = explore({ ...RULES, ...rules }, { numRuns: 20_000, endOnFailure: true, seed: 1 });
+  test(`the simulation notices when ${name}`, async () => {
+    const result = await explore({ ...RULES, ...rules }, { numRuns: 20_000, endOnFailure: true, seed: 1 });
     expect(result.failed).toBe(true);
   });
 }

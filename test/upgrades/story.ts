@@ -1,5 +1,10 @@
 // The data of the recorded databases, and the requests whose responses are recorded.
+import { identifyClient } from "../../src/services/clients.ts";
+import { readFeedChanges, uploadFeedChanges } from "../../src/services/device-list.ts";
+import { uploadActions } from "../../src/services/episodes.ts";
+import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
 
 const url = (name: string) => `https://${name}.example/rss?key=s3cret`;
 const GUIDS = {
@@ -37,7 +42,19 @@ export async function tell(podkeep: TestApp): Promise<TestUser> {
   await podkeep.drain();
   podkeep.clock.advance(60_000);
   await ann.request("DELETE", `/subscriptions/${pending}`);
+  await sync(podkeep, ann);
   return ann;
+}
+
+/** What an app that keeps whole seconds leaves behind. */
+async function sync({ app, clock }: TestApp, ann: TestUser): Promise<void> {
+  const actor = { ...actorOf(ann.id), device: "phone" };
+  const client = identifyClient(actor, "AntennaPod");
+  const add = [url("kept"), url("own").replace("https", "http")];
+  await uploadFeedChanges(app, actor, client, { add, remove: [] });
+  await readFeedChanges(app, actor, client, { since: 0 });
+  const played = play(60, { feed_url: url("kept"), sent_at: clock.now(), guid: "episode" });
+  await uploadActions(app, actor, client, [played, { ...played, kind: "delete", position: null, total: null }]);
 }
 
 /** The user's responses to requests for all of it. */

@@ -1,0 +1,194 @@
+// Episode actions on a real database: simulated apps, moved and merged feeds, deletions, and many actions.
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type EpisodeAction, publishAction, type StoredAction } from "../../src/domain/episodes.ts";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { uploadFeedChanges } from "../../src/services/device-list.ts";
+import { type ActionQuery, readActions, uploadActions } from "../../src/services/episodes.ts";
+import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { type EpisodeServer, play, simulate, world } from "../domain/episode-sync.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+let podkeep: TestApp;
+let ann: Actor;
+beforeAll(async () => {
+  podkeep = await openTestApp();
+});
+beforeEach(async () => {
+  ann = actorOf((await podkeep.user()).id);
+});
+afterAll(() => podkeep.close());
+
+const clientOf = (device: string, product = "AntennaPod", actor = ann): Client =>
+  identifyClient({ ...actor, device }, product);
+
+const EVERYTHING: ActionQuery = { since: 0, feed_url: null, aggregated: false, peek: false };
+
+async function read(client: Client | null, query: Partial<ActionQuery> = {}, actor = ann) {
+  const { timestamp, pages } = await readActions(podkeep.app, actor, client, { ...EVERYTHING, ...query });
+  const actions: StoredAction[] = [];
+  for await (const page of pages) actions.push(...page);
+  return { timestamp, actions };
+}
+
+const upload = (client: Client | null, ...actions: EpisodeAction[]) => uploadActions(podkeep.app, ann, client, actions);
+
+const feedOf = (feed_url: string) => {
+  const feed = readFeedUrl(feed_url);
+  if ("message" in feed) throw new Error(feed.message);
+  return feed;
+};
+
+async function subscribe(feed_url: string): Promise<string> {
+  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: feedOf(feed_url), guid: null }]);
+  return added?.guid ?? "";
+}
+
+/** One user of the real services. */
+class Services implements EpisodeServer {
+  constructor(private readonly actor: Actor) {}
+
+  get wall(): number {
+    return podkeep.clock.now();
+  }
+  set wall(milliseconds: number) {
+    podkeep.clock.set(milliseconds);
+  }
+
+  async get(name: string, since: number) {
+    const client = clientOf(name, "App", this.actor);
+    const { timestamp, actions } = await read(client, { since }, this.actor);
+    return { timestamp, actions: actions.map(publishAction) };
+  }
+
+  post = (name: string, actions: EpisodeAction[]) =>
+    uploadActions(podkeep.app, this.actor, clientOf(name, "App", this.actor), actions);
+
+  async places() {
+    const { actions } = await read(null, {}, this.actor);
+    return new Map(actions.map(({ episode_url, position }) => [episode_url, position]));
+  }
+}
+
+const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2);
+
+test("every app ends with the server's play positions, and the latest play counts", async () => {
+  const { failed, errorInstance, counterexample } = await fc.check(
+    fc.asyncProperty(world, async (one) => simulate(one, new Services(actorOf((await podkeep.user()).id)))),
+    { numRuns: RUNS },
+  );
+  if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+});
+
+const A = "https://a.example/rss";
+const B = "https://b.example/rss";
+
+test("an action is told under the URL that the feed has now, in the client's own spelling", async () => {
+  const guid = await subscribe(A);
+  await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: ["http://b.example/rss/"], remove: [] });
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
+  expect((await read(clientOf("desktop"))).actions).toMatchObject([{ feed_url: B, position: 1 }]);
+  expect((await read(clientOf("tablet"))).actions).toMatchObject([{ feed_url: "http://b.example/rss/" }]);
+  await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 2000 }));
+  expect((await read(clientOf("desktop"))).actions).toMatchObject([{ feed_url: B, position: 2 }]);
+});
+
+test("a guid that one app knows and another does not is no reason for two episodes", async () => {
+  await upload(clientOf("gpodder"), play(1, { sent_at: 1000 }));
+  await upload(clientOf("phone"), play(2, { sent_at: 2000, guid: "g" }));
+  await upload(clientOf("gpodder"), play(3, { sent_at: 3000 }));
+  expect((await read(clientOf("tablet"))).actions).toMatchObject([{ guid: "g", position: 3 }]);
+});
+
+test("actions in feeds without a subscription are kept, and belong to it when it comes", async () => {
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  await subscribe(A);
+  expect((await read(clientOf("tablet"))).actions).toMatchObject([{ feed_url: A, position: 1 }]);
+});
+
+test("a deletion removes the actions of all its subscription's feeds, and only those", async () => {
+  const guid = await subscribe(A);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
+  await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 1000, episode_url: "https://b.example/2.mp3" }));
+  await upload(clientOf("phone"), play(3, { feed_url: "https://c.example/rss", sent_at: 1000 }));
+  await requestDeletion(podkeep.app, ann, guid);
+  expect((await read(null)).actions).toHaveLength(3);
+  await podkeep.drain();
+  expect((await read(null)).actions.map(({ position }) => position)).toEqual([3]);
+  await subscribe(A);
+  expect((await read(null)).actions.map(({ position }) => position)).toEqual([3]);
+});
+
+test("a deletion that fails keeps the actions", async () => {
+  const guid = await subscribe(A);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  await podkeep.failDeletions("no");
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.drain().catch(() => {});
+  expect((await read(null)).actions).toHaveLength(1);
+  await podkeep.failDeletions(null);
+  await podkeep.drain();
+});
+
+test("one feed's actions can be read without moving the client on", async () => {
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 1000 }));
+  const tablet = clientOf("tablet");
+  const first = await read(tablet, { since: 0 });
+  await upload(clientOf("phone"), play(3, { feed_url: B, sent_at: 2000 }));
+  expect((await read(tablet, { since: 0, feed_url: A })).actions).toMatchObject([{ position: 1 }]);
+  expect((await read(tablet, { since: first.timestamp })).actions).toMatchObject([{ position: 3 }]);
+});
+
+test("aggregated, an episode comes once: with its place if it has one", async () => {
+  const other = "https://feed.example/2.mp3";
+  const none = { kind: "delete", position: null, total: null, started: null } as const;
+  await upload(clientOf("phone"), play(1, { sent_at: 1000 }), play(0, { ...none, sent_at: 5000 }));
+  await upload(
+    clientOf("phone"),
+    play(0, { ...none, kind: "download", episode_url: other, sent_at: 1000 }),
+    play(0, { ...none, episode_url: other, sent_at: 2000 }),
+  );
+  const kinds = async (aggregated: boolean) =>
+    (await read(clientOf("tablet"), { aggregated })).actions.map(({ kind, episode_url }) => [kind, episode_url.at(-5)]);
+  expect(await kinds(false)).toHaveLength(4);
+  expect(await kinds(true)).toEqual([
+    ["play", "1"],
+    ["delete", "2"],
+  ]);
+});
+
+test("20,000 actions come in pages, once each, and what is new comes alone", async () => {
+  const COUNT = 20_000;
+  const phone = clientOf("phone");
+  const actions = Array.from({ length: COUNT }, (_, index) =>
+    play(index + 1, {
+      feed_url: `https://feed${index % 50}.example/rss`,
+      episode_url: `https://feed.example/${index}.mp3`,
+      guid: `guid${index}`,
+      sent_at: 1000,
+    }),
+  );
+  await upload(phone, ...actions);
+  const tablet = clientOf("tablet");
+  const { timestamp, actions: all } = await read(tablet);
+  expect(new Set(all.map(({ guid }) => guid)).size).toBe(COUNT);
+  expect(all).toHaveLength(COUNT);
+  await upload(phone, play(7, { guid: "guid7", sent_at: 2000, feed_url: "https://feed7.example/rss" }));
+  expect((await read(tablet, { since: timestamp })).actions).toMatchObject([{ guid: "guid7", position: 7 }]);
+});
+
+test("a client that is not known is told what arrived since two minutes before its `since`", async () => {
+  await upload(null, play(1, { sent_at: 1000, episode_url: "https://feed.example/old.mp3" }));
+  podkeep.clock.advance(600_000);
+  const given = await upload(null, play(2, { sent_at: podkeep.clock.now() }));
+  expect(given).toBe(Math.floor(podkeep.clock.now() / 1000) - 3600);
+  const since = Math.floor(podkeep.clock.now() / 1000);
+  expect((await read(null, { since: since + 119 })).actions.map(({ position }) => position)).toEqual([2]);
+  expect((await read(null, { since: since + 200 })).actions).toEqual([]);
+});
