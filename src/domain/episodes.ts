@@ -1,8 +1,8 @@
 // Episode actions: which episode they mean, and which of them counts.
 import { parseDateTime } from "./date-time.ts";
 
-export const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
-export type EpisodeKind = (typeof EPISODE_KINDS)[number];
+const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
+type EpisodeKind = (typeof EPISODE_KINDS)[number];
 
 /** What a user did with an episode, as an app says it. */
 export interface EpisodeAction {

@@ -26,7 +26,8 @@ const write = <T>(work: (tx: Tx) => Promise<T>) =>
     return work({ ...tx, execute });
   });
 
-const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ feed: `${n}`, subscription: 1 }));
+const rows = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ feed: `${n}`, subscription: 1, left_url: null, left_at: null }));
 const user = () => ({ user_id: ann.id });
 
 test.each([1, 8, 9, 15, 16])("%d rows take one or two statements", async (count) => {

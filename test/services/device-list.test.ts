@@ -5,7 +5,7 @@ import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
-import { readFeedChanges, uploadFeedChanges, uploadFeedList } from "../../src/services/device-list.ts";
+import { listDeviceFeeds, readFeedChanges, uploadFeedChanges, uploadFeedList } from "../../src/services/device-list.ts";
 import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { feedOf, type SyncServer } from "../domain/device-sync.ts";
 import { play, world } from "../domain/device-world.ts";
@@ -153,4 +153,59 @@ test("every app ends with the server's list and no change is lost", async () => 
     { numRuns: RUNS },
   );
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+});
+
+test("a client has its own spelling of a feed, others have the server's", async () => {
+  const user = await podkeep.user();
+  const [phone, tablet] = ["phone", "tablet"].map((device) =>
+    identifyClient({ ...actorOf(user.id), device }, "AntennaPod"),
+  );
+  await user.add("https://a.example/rss");
+  await uploadFeedChanges(podkeep.app, actorOf(user.id), phone ?? null, { add: ["http://a.example/rss/"], remove: [] });
+  const list = async (client: Client | null | undefined) =>
+    (await listDeviceFeeds(podkeep.app, actorOf(user.id), client ?? null)).map(({ feed_url }) => feed_url);
+  expect(await list(phone)).toEqual(["http://a.example/rss/"]);
+  expect(await list(tablet)).toEqual(["https://a.example/rss"]);
+  expect(await list(null)).toEqual(["https://a.example/rss"]);
+});
+
+test("a URL that is added and removed is refused, and one that is not a feed URL is left out", async () => {
+  const actor = actorOf((await podkeep.user()).id);
+  const url = "https://a.example/rss";
+  await expect(uploadFeedChanges(podkeep.app, actor, null, { add: [url], remove: [url] })).rejects.toMatchObject({
+    code: "invalid",
+  });
+  await uploadFeedChanges(podkeep.app, actor, null, { add: ["antennapod_local:x", url, " "], remove: ["no"] });
+  expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual([url]);
+});
+
+test("a client that may only read is told everything, and moves on", async () => {
+  const user = await podkeep.user();
+  const reader: Actor = { ...actorOf(user.id), scope: "read", device: "phone" };
+  const client = identifyClient(reader, "AntennaPod");
+  await user.add("https://a.example/rss");
+  const { timestamp, add } = await readFeedChanges(podkeep.app, reader, client, { since: 0 });
+  expect(add).toEqual(["https://a.example/rss"]);
+  expect((await readFeedChanges(podkeep.app, reader, client, { since: timestamp })).add).toEqual([]);
+  const upload = uploadFeedChanges(podkeep.app, reader, client, { add: ["https://b.example/"], remove: [] });
+  await expect(upload).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+test("a user has at most 100 clients: the one that was not seen for longest starts again", async () => {
+  const user = await podkeep.user();
+  await user.add("https://a.example/rss");
+  const read = (device: string, since: number) => {
+    const actor = { ...actorOf(user.id), device };
+    return readFeedChanges(podkeep.app, actor, identifyClient(actor, "AntennaPod"), { since });
+  };
+  const { timestamp } = await read("first", 0);
+  for (let count = 0; count < 99; count++) {
+    podkeep.clock.advance(1);
+    await read(`other${count}`, 0);
+  }
+  expect((await read("other98", timestamp)).add).toEqual([]);
+  await read("one more", 0);
+  const rows = await podkeep.sql(`select count(*) as count from clients where user_id = '${user.id}'`);
+  expect(Number(rows[0]?.["count"])).toBe(100);
+  expect((await read("first", timestamp)).add).toEqual(["https://a.example/rss"]);
 });
