@@ -1,0 +1,77 @@
+// Logins with input of every kind: no error of the server, nothing for strangers, and no secret in the log.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { install, type Server } from "../support/start-server.ts";
+import { report, rounds, SEED } from "./rounds.ts";
+
+const RUNS = rounds(300, 3000);
+
+let server: Server;
+let password: string;
+beforeAll(async () => {
+  const podkeep = install();
+  const { stdout } = await podkeep.run(["user", "create", "ann", "--generate", "--json"]);
+  password = JSON.parse(stdout).password;
+  server = await podkeep.serve();
+});
+afterAll(() => server?.end("SIGKILL"));
+
+const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
+const START = "/index.php/login/v2";
+
+const anyText = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.constantFrom("ann", "ANN", "podkeep_", "\0", "token", "%00", "=", "&", "'", "a".repeat(3000)),
+);
+const anyBody = fc.oneof(
+  anyText,
+  fc.uint8Array({ maxLength: 200 }),
+  fc.json(),
+  anyText.map((token) => JSON.stringify({ token })),
+  fc
+    .dictionary(fc.constantFrom("name", "password", "token", "x"), anyText)
+    .map((form) => new URLSearchParams(form).toString()),
+);
+const anyHeaders = fc.dictionary(
+  fc.constantFrom("Authorization", "Cookie", "Content-Type", "User-Agent", "Origin", "Accept"),
+  fc.stringMatching(/^[!-~]{1,30}( [!-~]{1,60})?$/),
+);
+/** `flow` stands for the page of a flow that has started. */
+const anyPath = fc.oneof(
+  fc.constantFrom(START, `${START}/poll`, "flow", "/login/v2", "/login/v2/poll", `${START}/flow`, "/index.php/x"),
+  anyText.map((text) => `${START}/flow/${encodeURIComponent(text.toWellFormed())}`),
+);
+const anyMethod = fc.constantFrom("GET", "POST", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS");
+
+test(
+  "random requests to the login flow are answered below 500, and give nothing away",
+  async () => {
+    const flow = (await server.send("POST", START, "", { "User-Agent": "AntennaPod/3.5" })).body;
+    const page = new URL(flow.login).pathname;
+    const statuses: Record<string, number> = {};
+    const property = fc.asyncProperty(anyMethod, anyPath, anyBody, anyHeaders, async (method, path, body, headers) => {
+      const sent = ["GET", "HEAD"].includes(method) ? undefined : body;
+      const answer = await server.send(method, path === "flow" ? page : path, sent, { ...FORM, ...headers });
+      expect(answer.status).toBeLessThan(500);
+      expect(JSON.stringify(answer.body)).not.toContain("appPassword");
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    });
+    await fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: true });
+
+    const poll = `token=${flow.poll.token}`;
+    expect((await server.send("POST", `${START}/poll`, poll, FORM)).status).toBe(404);
+    const form = new URLSearchParams({ name: "ann", password }).toString();
+    expect((await server.send("POST", page, form, FORM)).status).toBe(200);
+    const { body } = await server.send("POST", `${START}/poll`, poll, FORM);
+    const log = server.log();
+    expect(log).not.toContain('"level":"error"');
+    for (const secret of [password, page.split("/").at(-1), flow.poll.token, body.appPassword]) {
+      expect(log).not.toContain(secret);
+    }
+    report("login fuzz", { requests: RUNS, ...statuses });
+    // Input that is always refused would prove nothing.
+    for (const status of [200, 403, 404]) expect(statuses[status]).toBeGreaterThan(0);
+  },
+  60_000 + RUNS * 100,
+);
