@@ -59,9 +59,15 @@ main() {
   mkdir -p "$bin" 2>/dev/null || true
   [ -w "$bin" ] || fail "can't write to $bin: run this with sudo, or set PODKEEP_BIN to a directory of yours"
 
+  bin=$(cd "$bin" && pwd)
+
   # In the same directory, so that mv replaces the program in one step, even while it runs.
   work=$(mktemp -d "$bin/.podkeep.XXXXXX")
   trap 'rm -rf "$work"' EXIT
+  # Not every shell runs the EXIT trap after a signal.
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
 
   fetch SHA256SUMS "$work/SHA256SUMS"
   fetch "$name" "$work/$name"
@@ -80,7 +86,15 @@ On Alpine Linux it needs: apk add libstdc++"
     *":$bin:"*) ;;
     *) echo "$bin is not in your PATH" ;;
   esac
-  echo "Next: sudo $bin/podkeep service install, or $bin/podkeep serve to try it"
+  echo "Next: $(install_command) to have systemd run it, or $bin/podkeep serve to try it"
+}
+
+install_command() {
+  case "$bin/" in
+    # The service of the whole machine does not see these directories.
+    /home/* | /root/* | /run/user/* | /tmp/* | /var/tmp/*) echo "$bin/podkeep service install --user" ;;
+    *) echo "sudo $bin/podkeep service install" ;;
+  esac
 }
 
 # Called last, so that a partly downloaded script does nothing.

@@ -39,9 +39,14 @@ function machine(system: string, hardware: string, { bits = 64, ldd = "ldd (GNU 
   pose("ldd", `echo "${ldd}" >&2`);
 }
 
+const environment = () => ({
+  PATH: `${join(folder, "tools")}:${process.env["PATH"]}`,
+  PODKEEP_BASE_URL: source,
+  PODKEEP_BIN: bin,
+});
+
 function install() {
-  const env = { PATH: `${join(folder, "tools")}:${process.env["PATH"]}`, PODKEEP_BASE_URL: source, PODKEEP_BIN: bin };
-  const { exitCode, stdout, stderr } = Bun.spawnSync(["sh", SCRIPT], { env });
+  const { exitCode, stdout, stderr } = Bun.spawnSync(["sh", SCRIPT], { env: environment() });
   return { exitCode, said: `${stdout}${stderr}` };
 }
 
@@ -115,4 +120,37 @@ test.each([
 test("a missing source is an error with its path", () => {
   machine("Linux", "x86_64");
   expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining(`${source}/SHA256SUMS`) });
+});
+
+test.each([
+  ["SIGHUP", 129],
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)("after %s no temporary file is left", async (signal, code) => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64");
+  const begun = join(source, "begun");
+  pose("gzip", `touch ${begun}; sleep 1`);
+  const child = Bun.spawn(["sh", SCRIPT], { env: environment(), stdout: "ignore", stderr: "ignore" });
+  while (!existsSync(begun)) await Bun.sleep(10);
+  child.kill(signal);
+  expect(await child.exited).toBe(code);
+  expect(readdirSync(bin)).toEqual([]);
+});
+
+test("in a directory that the system's service doesn't see, it suggests a service for the account", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64");
+  expect(install().said).toContain(`Next: ${bin}/podkeep service install --user`);
+});
+
+test.skipIf(process.getuid?.() !== 0)("in another directory it suggests the system's service", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64");
+  bin = mkdtempSync("/opt/podkeep-");
+  try {
+    expect(install().said).toContain(`Next: sudo ${bin}/podkeep service install to`);
+  } finally {
+    rmSync(bin, { recursive: true });
+  }
 });
