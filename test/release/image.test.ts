@@ -1,6 +1,6 @@
 // The Docker image's build, without Docker.
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -20,3 +20,20 @@ test("the executable builds from the files that .dockerignore includes, without 
   expect(help.stdout.toString()).toContain("# Backups");
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
+
+test.each([
+  ["", "bun-linux-arm64"],
+  ["amd64", "bun-linux-x64"],
+  ["arm64", "bun-linux-arm64"],
+])('TARGETARCH="%s" is built as %s on an ARM machine', (TARGETARCH, target) => {
+  const tools = mkdtempSync(join(tmpdir(), "podkeep-tools-"));
+  const pose = (name: string, script: string) =>
+    writeFileSync(join(tools, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  pose("dpkg", "echo arm64");
+  pose("npm", 'echo "$@"');
+  pose("install", "");
+  const build = /^RUN (arch=(?:.*\\\n)*.*)$/m.exec(readFileSync(join(ROOT, "Dockerfile"), "utf8"))?.[1] ?? "";
+  const env = { PATH: `${tools}:${process.env["PATH"]}`, TARGETARCH };
+  const { stdout } = Bun.spawnSync(["sh", "-c", build], { env });
+  expect(stdout.toString()).toContain(`--target ${target} `);
+});
