@@ -52,13 +52,12 @@ async function install(command: Command, options: Options): Promise<void> {
 /** @param next what to do after that */
 async function carryOut(command: Command, steps: Step[], next: string): Promise<void> {
   const { user, dryRun } = command.opts<Options>();
-  if (!dryRun) {
-    requireSystemd(user === true);
-    for (const step of steps) takeStep(step);
-  }
+  if (!dryRun) requireSystemd(user === true);
+  const warnings = dryRun ? [] : steps.map(takeStep).filter((warning) => warning !== null);
   const lines = steps.map((step) => describeStep(step, dryRun === true));
+  lines.push(...warnings.map((warning) => `warning: ${warning}`));
   if (next && !dryRun) lines.push("", next);
-  await printResult(command, { dry_run: dryRun === true, steps }, () => lines.join("\n"));
+  await printResult(command, { dry_run: dryRun === true, steps, warnings }, () => lines.join("\n"));
 }
 
 /** @throws DomainError "unavailable" if it does not run */

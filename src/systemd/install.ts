@@ -1,5 +1,6 @@
 // Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
@@ -8,6 +9,8 @@ import { ACCOUNT, describeUnit, placeOf, quoteValue, STATE_FOLDER, UNIT } from "
 
 /** Directories that the unit hides from a system service. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
+
+const WITHOUT_LINGER = `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${userInfo().username}`;
 
 export interface InstallOptions {
   /** For the account that runs the command, not for the whole machine. */
@@ -54,8 +57,8 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
   steps.push({ write: place.unit, mode: 0o644, text: unit });
   const verbs = [["daemon-reload"], ["enable", UNIT], ["restart", UNIT]];
   steps.push(...verbs.map((verb) => ({ run: [...place.systemctl, ...verb] })));
-  // Keeps it running without a login. Last, because it needs rights that not every account has.
-  if (user) steps.push({ run: ["loginctl", "enable-linger"] });
+  // Keeps it running without a login. polkit decides whether an account may ask for that.
+  if (user) steps.push({ run: ["loginctl", "enable-linger"], otherwise: WITHOUT_LINGER });
   return steps;
 }
 
@@ -99,8 +102,11 @@ function requireVisible(executable: string | null, user: boolean): string {
   throw new DomainError("config", `A system service can't read ${executable}; move it: ${advice}`);
 }
 
-/** A change to the machine. */
-export type Step = { write: string; mode: number; text: string } | { remove: string } | { run: string[] };
+/** A change to the machine. A command that is allowed to fail has what to do `otherwise`. */
+export type Step =
+  | { write: string; mode: number; text: string }
+  | { remove: string }
+  | { run: string[]; otherwise?: string };
 
 /** The step as a line, with `whole` followed by the text of the file. */
 export function describeStep(step: Step, whole: boolean): string {
@@ -109,11 +115,16 @@ export function describeStep(step: Step, whole: boolean): string {
   return `write   ${step.write}${whole ? `\n${step.text.replace(/^(?=.)/gm, "    ")}` : ""}`;
 }
 
-/** @throws DomainError "unavailable" if the step fails */
-export function takeStep(step: Step): void {
+/**
+ * Takes the step. Returns a warning if it failed and was allowed to, else null.
+ * @throws DomainError "unavailable" if it fails
+ */
+export function takeStep(step: Step): string | null {
   if ("run" in step) {
-    run(step.run);
-    return;
+    const failure = run(step.run);
+    if (failure === null) return null;
+    if (step.otherwise === undefined) throw new DomainError("unavailable", failure);
+    return `${failure}. ${step.otherwise}`;
   }
   const [path, verb] = "remove" in step ? [step.remove, "removed"] : [step.write, "written"];
   try {
@@ -122,6 +133,7 @@ export function takeStep(step: Step): void {
   } catch (error) {
     throw new DomainError("unavailable", `${path} can't be ${verb}: ${reasonOf(error)}`, { cause: error });
   }
+  return null;
 }
 
 function write({ write: path, text, mode }: Extract<Step, { write: string }>): void {
@@ -133,8 +145,9 @@ function write({ write: path, text, mode }: Extract<Step, { write: string }>): v
 
 const succeeds = (words: string[]) => Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
 
-function run(words: string[]): void {
-  if (!Bun.which(words[0] ?? "")) throw new DomainError("unavailable", `${words[0]} is not installed on this machine`);
+/** Runs a command. Returns why it failed, null if it did not. */
+function run(words: string[]): string | null {
+  if (!Bun.which(words[0] ?? "")) return `${words[0]} is not installed on this machine`;
   const { success, stderr } = Bun.spawnSync(words, { stdout: "ignore", stderr: "pipe" });
-  if (!success) throw new DomainError("unavailable", `${words.join(" ")} failed: ${stderr.toString().trim()}`);
+  return success ? null : `${words.join(" ")} failed: ${stderr.toString().trim()}`;
 }

@@ -1,6 +1,6 @@
 // Messages to systemd (sd_notify(3)): ready, alive, stopping.
 import { dlopen, FFIType, ptr } from "bun:ffi";
-import { DomainError } from "../errors.ts";
+import { DomainError, messageOf } from "../errors.ts";
 
 /** The service manager that started this process. */
 export interface Systemd {
@@ -17,6 +17,8 @@ const SYMBOLS = {
   sendto: { args: [i32, FFIType.ptr, u64, i32, FFIType.ptr, u32], returns: i64_fast },
 } as const;
 const LIBRARIES = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
+const NO_COMPILER =
+  "systemd can't be notified, because the compiler of the JavaScript runtime is off: remove MemoryDenyWriteExecute= and LimitAS= from the unit";
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
@@ -24,7 +26,7 @@ const MSG_NOSIGNAL = 0x4000;
 
 /**
  * Connects to the socket that NOTIFY_SOCKET names; without one, messages go nowhere.
- * @throws DomainError "config" if this machine's C library is not found
+ * @throws DomainError "config" if this machine's C library is not found, or can't be called
  */
 export function connectSystemd(path = process.env["NOTIFY_SOCKET"]): Systemd {
   const send = path ? openSocket(path) : () => {};
@@ -50,7 +52,10 @@ function openLibrary() {
   for (const library of LIBRARIES) {
     try {
       return dlopen(library, SYMBOLS);
-    } catch {}
+    } catch (error) {
+      // Bun's words. Its compiler is off if memory can't be made executable.
+      if (messageOf(error).includes("requires the JIT")) throw new DomainError("config", NO_COMPILER, { cause: error });
+    }
   }
   throw new DomainError(
     "config",

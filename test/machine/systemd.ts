@@ -162,11 +162,51 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(status("/v1/subscriptions")).toBe(200);
   });
 
+  test("a backup directory that is not there yet doesn't stop the service, and is used once it is", async () => {
+    const directory = "/mnt/backup";
+    override(`ReadWritePaths=-${directory}`);
+    write(SETTINGS, `PODKEEP_BACKUP_SCHEDULE="* * * * *"\nPODKEEP_BACKUP_DIR=${directory}\n`);
+    done(restart());
+    await until("the reason in the log", () => journal().includes(`"reason":"${directory}`));
+    expect(journal()).toMatch(
+      /"reason":"\/mnt\/backup\S+ can't be written: (the file system is read-only|permission denied)"/,
+    );
+    done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", directory));
+    done(restart());
+    await until("a backup there", () => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
+    override("");
+    write(SETTINGS, "");
+    done(restart());
+    await ready();
+  });
+
+  test("a unit that keeps the runtime's compiler off says so", async () => {
+    override("MemoryDenyWriteExecute=yes");
+    expect(restart().code).not.toBe(0);
+    expect(journal()).toContain("remove MemoryDenyWriteExecute= and LimitAS= from the unit");
+    override("");
+    done(restart());
+    await ready();
+  });
+
   test("sudo podkeep doctor finds no problem", () => {
     const findings: { about: string; state: string; detail: string }[] = JSON.parse(podkeep("doctor", "--json"));
     expect(findings.filter(({ state }) => state === "problem")).toEqual([]);
     expect(JSON.stringify(findings)).toContain(DATA);
     expect(strangers()).toBe("");
+  });
+
+  test("without polkit, service install --user warns that the service ends at logout, and names the command", () => {
+    const id = done(machine.admin("id", "-u")).trim();
+    done(machine.root("loginctl", "enable-linger", "admin"));
+    const podkeepAsUser = (...words: string[]) =>
+      machine.admin(`XDG_RUNTIME_DIR=/run/user/${id}`, "podkeep", "service", ...words, "--user");
+    const { code, out } = podkeepAsUser("install", "--port", "8043");
+    expect(out).toContain("sudo loginctl enable-linger admin");
+    expect(code).toBe(0);
+    expect(podkeepAsUser("status").code).toBe(0);
+    expect(podkeepAsUser("uninstall").code).toBe(0);
+    done(machine.root("loginctl", "disable-linger", "admin"));
   });
 
   test("uninstall stops the service and keeps its data for the next install", () => {
