@@ -1,4 +1,5 @@
 // Routes of the account: password, sessions, data.
+/** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";

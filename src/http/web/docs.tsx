@@ -1,4 +1,5 @@
 // The API reference at /docs, rendered from the OpenAPI document.
+/** @jsxImportSource hono/jsx */
 import type { Hono } from "hono";
 import { z } from "zod";
 import type { HttpEnv } from "../env.ts";

@@ -1,4 +1,5 @@
 // The frame of every page, and parts that several pages have.
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { assets } from "./assets.ts";
 import { texts } from "./texts.ts";

@@ -1,4 +1,5 @@
 // Routes of podcasts: list, add, unsubscribe, subscribe again, import, export.
+/** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";

@@ -1,4 +1,5 @@
 // The web page: what people see in a browser.
+/** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";

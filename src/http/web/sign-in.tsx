@@ -1,4 +1,5 @@
 // Routes of signing in and out.
+/** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
 import { getCookie } from "hono/cookie";
 import { z } from "zod";

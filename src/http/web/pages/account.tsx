@@ -1,4 +1,5 @@
 // The account: password, sessions, data.
+/** @jsxImportSource hono/jsx */
 import { ActionButton, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 

@@ -1,4 +1,5 @@
 // Apps: the list, revoking one, connecting one.
+/** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
 import { renderSVG } from "uqr";
 import type { ConnectedApp } from "../../../services/apps.ts";

@@ -1,4 +1,5 @@
 // Pages that say why another page is not shown.
+/** @jsxImportSource hono/jsx */
 import { Layout, type Section } from "../layout.tsx";
 import { texts } from "../texts.ts";
 

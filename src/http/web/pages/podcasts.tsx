@@ -1,4 +1,5 @@
 // The list of podcasts, adding one, import and export.
+/** @jsxImportSource hono/jsx */
 import { hostOf, readableUrl } from "../../../domain/readable-url.ts";
 import { nameOf, type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
 import { ActionButton, Layout, Notice, Time } from "../layout.tsx";

@@ -1,4 +1,5 @@
 // Signing in; also what a visitor without an account sees.
+/** @jsxImportSource hono/jsx */
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
