@@ -8,8 +8,11 @@ import {
   readConfig,
   type SettingName,
   Settings,
+  type SettingsFile,
   settingNames,
 } from "../src/config/settings.ts";
+import { DomainError } from "../src/errors.ts";
+import { findService } from "../src/systemd/installed.ts";
 
 /** Settings that every command needs to find the data. */
 export const GLOBAL_SETTINGS: SettingName[] = ["data_dir", "database_url"];
@@ -41,5 +44,25 @@ export function flagsOf(command: Command): Flags {
   return flags;
 }
 
-/** The settings of a parsed command, from all sources. @throws DomainError "config" */
-export const settingsOf = (command: Command): LoadedSettings => readConfig(flagsOf(command));
+/**
+ * The settings files of the installed service, if the command works on its data.
+ * @throws DomainError "unauthorized" if only root may do that
+ */
+export function serviceFiles(flags: Flags): SettingsFile[] {
+  const service = findService(flags);
+  if (service?.needsRoot) throw new DomainError("unauthorized", service.advice);
+  return service?.files ?? [];
+}
+
+/** The settings of a parsed command, from all sources. @throws DomainError "config", "unauthorized" */
+export const settingsOf = (command: Command): LoadedSettings => loadSettings(flagsOf(command));
+
+/** As settingsOf(), from flags. */
+export const loadSettings = (flags: Flags): LoadedSettings => readConfig(flags, process.env, serviceFiles(flags));
+
+/** The settings of a command that may do without the service's, which only root can read. @throws DomainError "config" */
+export function availableSettings(command: Command): LoadedSettings {
+  const flags = flagsOf(command);
+  const service = findService(flags);
+  return readConfig(flags, process.env, service?.needsRoot ? [] : service?.files);
+}

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { findProblems } from "../../src/config/problems.ts";
 import { envNameOf, isSecret, type LoadedSettings, type SettingName, settingNames } from "../../src/config/settings.ts";
 import { DomainError } from "../../src/errors.ts";
-import { addSettings, flagsOf, SERVE_SETTINGS, settingsOf } from "../flags.ts";
+import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles, settingsOf } from "../flags.ts";
 import { layTable, printResult } from "../terminal/output.ts";
 
 export function addConfigCommands(program: Command): void {
@@ -53,7 +53,8 @@ function mask(text: string): string {
 }
 
 async function checkSettings(command: Command): Promise<void> {
-  const { problems } = findProblems(flagsOf(command));
+  const flags = flagsOf(command);
+  const { problems } = findProblems(flags, serviceFiles(flags));
   if (problems.length > 0) throw new DomainError("config", problems.join("; "));
   await printResult(command, { ok: true }, () => "The settings are valid");
 }

@@ -1,7 +1,7 @@
 // `podkeep copy`: copies all data between a file and PostgreSQL.
 import type { Command } from "commander";
 import type { Copied, Progress } from "../../src/services/transfer.ts";
-import { settingsOf } from "../flags.ts";
+import { availableSettings } from "../flags.ts";
 import { printResult } from "../terminal/output.ts";
 
 /** Milliseconds between progress updates. */
@@ -18,7 +18,7 @@ export function addCopyCommand(program: Command): void {
 }
 
 async function run(command: Command): Promise<void> {
-  const { config } = settingsOf(command);
+  const { config } = availableSettings(command);
   const { from, to } = command.opts<{ from: string; to: string }>();
   const { copy } = await import("../../src/services/transfer.ts");
   const copied = await copy(from, to, config, process.stderr.isTTY ? showProgress() : () => {});

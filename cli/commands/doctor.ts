@@ -5,7 +5,7 @@ import type { Outside } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
-import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
+import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles } from "../flags.ts";
 import { colorsOf, printResult } from "../terminal/output.ts";
 
 export function addDoctorCommand(program: Command): void {
@@ -27,7 +27,8 @@ function readAddress(text: string): string {
 
 async function printFindings(command: Command, outside: Outside): Promise<void> {
   const { examine } = await import("../../src/doctor/doctor.ts");
-  const findings = await examine(flagsOf(command), outside);
+  const flags = flagsOf(command);
+  const findings = await examine(flags, serviceFiles(flags), outside);
   await printResult(command, findings, () => findings.map(describe).join("\n"));
   const count = findings.filter(({ state }) => state === "problem").length;
   if (count > 0) throw new DomainError("conflict", `${count} ${count === 1 ? "problem" : "problems"} found`);

@@ -1,5 +1,7 @@
 // `podkeep serve`: runs the server.
 import type { Command } from "commander";
+import { findStrays } from "../../src/config/problems.ts";
+import { isSystemService } from "../../src/systemd/installed.ts";
 import { ADDRESS_SETTINGS, addSettings, GLOBAL_SETTINGS, SERVE_SETTINGS, settingsOf } from "../flags.ts";
 import { commandLine, programArguments } from "../invocation.ts";
 import { wantsJson } from "../terminal/output.ts";
@@ -19,12 +21,16 @@ async function serve(command: Command): Promise<void> {
   await runServer(settings.config, {
     forPeople: process.stdout.isTTY && !wantsJson(command),
     program: programArguments(),
-    firstSteps: (port) => [
-      commandLine("user create me", settings, GLOBAL_SETTINGS),
-      commandLine("token issue me", { ...settings, config: { ...settings.config, port } }, [
-        ...GLOBAL_SETTINGS,
-        ...ADDRESS_SETTINGS,
-      ]),
-    ],
+    warnings: findStrays(process.env),
+    firstSteps: (port) =>
+      isSystemService()
+        ? ["sudo podkeep user create me", "sudo podkeep token issue me"]
+        : [
+            commandLine("user create me", settings, GLOBAL_SETTINGS),
+            commandLine("token issue me", { ...settings, config: { ...settings.config, port } }, [
+              ...GLOBAL_SETTINGS,
+              ...ADDRESS_SETTINGS,
+            ]),
+          ],
   });
 }

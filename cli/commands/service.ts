@@ -10,7 +10,6 @@ import {
   uninstallSteps,
 } from "../../src/systemd/install.ts";
 import { readServiceStatus } from "../../src/systemd/status.ts";
-import { ACCOUNT, STATE_FOLDER } from "../../src/systemd/unit.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
 import { isCompiled } from "../invocation.ts";
 import { layPairs, printResult } from "../terminal/output.ts";
@@ -44,9 +43,7 @@ export function addServiceCommands(program: Command): void {
 async function install(command: Command, options: Options): Promise<void> {
   const user = options.user === true;
   const steps = installSteps({ user, flags: flagsOf(command), executable: isCompiled() ? process.execPath : null });
-  const account = user ? "" : `sudo -u ${ACCOUNT} `;
-  const data = user ? "" : ` --data-dir /var/lib/${STATE_FOLDER}`;
-  await carryOut(command, steps, `The service runs. Create a user: ${account}podkeep${data} user create me`);
+  await carryOut(command, steps, `The service runs. Create a user: ${user ? "" : "sudo "}podkeep user create me`);
 }
 
 /** @param next what to do after that */

@@ -2,13 +2,14 @@
 import { existsSync } from "node:fs";
 import type { Argument, Command, Option } from "commander";
 import { type App, openApp } from "../../src/app.ts";
-import { readConfig, type SettingName } from "../../src/config/settings.ts";
+import type { Flags } from "../../src/config/settings.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { listDeletions } from "../../src/services/deletions.ts";
 import { listDevices } from "../../src/services/devices.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { listUsers } from "../../src/services/users.ts";
+import { loadSettings } from "../flags.ts";
 
 interface Candidate {
   value: string;
@@ -115,10 +116,10 @@ async function valuesOf({ command, words, flags }: Typed, argument: Argument): P
   if (argument.argChoices) return choices(argument.argChoices);
   const find = VALUES[`${command.name()} ${argument.name()}`] ?? VALUES[argument.name()];
   if (!find) return files(argument.name());
-  const given: Partial<Record<SettingName, string>> = {};
+  const given: Flags = {};
   if (flags["dataDir"] !== undefined) given.data_dir = flags["dataDir"];
   if (flags["databaseUrl"] !== undefined) given.database_url = flags["databaseUrl"];
-  const { config } = readConfig(given);
+  const { config } = loadSettings(given);
   if ("file" in config.location && !existsSync(config.location.file)) return [];
   const app = await openApp({ ...config, migrate: "command" });
   try {

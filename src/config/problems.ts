@@ -1,21 +1,39 @@
 // Problems with the settings: wrong values, and variables that are not settings.
 import { closest, distance } from "fastest-levenshtein";
 import { DomainError } from "../errors.ts";
-import { type Flags, type LoadedSettings, readConfig, strayVariables, variableNames } from "./settings.ts";
+import {
+  type Environment,
+  type Flags,
+  type LoadedSettings,
+  readConfig,
+  type SettingsFile,
+  strayVariables,
+  variableNames,
+} from "./settings.ts";
 
 /** How many letters of a name may be wrong for a suggestion. */
 const FARTHEST = 4;
 
-/** The problems, one line each; `settings` is null if they can't be used at all. */
-export function findProblems(flags: Flags): { settings: LoadedSettings | null; problems: string[] } {
-  const problems = strayVariables().map(describeStray);
+/**
+ * The problems, one line each; `settings` is null if they can't be used at all.
+ * @param files settings files that count besides the environment
+ */
+export function findProblems(
+  flags: Flags,
+  files: SettingsFile[],
+): { settings: LoadedSettings | null; problems: string[] } {
+  const inFiles = files.flatMap(({ path, variables }) => findStrays(variables).map((stray) => `${path}: ${stray}`));
+  const problems = [...findStrays(process.env), ...inFiles];
   try {
-    return { settings: readConfig(flags), problems };
+    return { settings: readConfig(flags, process.env, files), problems };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };
   }
 }
+
+/** A line for each PODKEEP_ variable that is not a setting, with the name that was probably meant. */
+export const findStrays = (env: Environment) => strayVariables(env).map(describeStray);
 
 function describeStray(name: string): string {
   const whole = name.replace(/_FILE$/, "");

@@ -77,14 +77,18 @@ export const isSecret = (name: SettingName) => Settings.shape[name].meta()?.["se
 
 /** Settings given on the command line. */
 export type Flags = Partial<Record<SettingName, string>>;
-type Environment = Record<string, string | undefined>;
+export type Environment = Record<string, string | undefined>;
 
-/** Where a setting's value came from. */
-type Source = "flag" | "environment" | "file" | "default";
+/** A file of variables, such as systemd's EnvironmentFile. */
+export interface SettingsFile {
+  path: string;
+  variables: Environment;
+}
 
 export interface LoadedSettings {
   config: Config;
-  sources: Record<SettingName, Source>;
+  /** "flag", "environment", "file" (a *_FILE variable), "default", or the path of a settings file. */
+  sources: Record<SettingName, string>;
   /** The values as text, defaults included. */
   texts: Partial<Record<SettingName, string>>;
 }
@@ -105,18 +109,19 @@ const locationOf = ({ data_dir, database_url }: z.infer<typeof Settings>): Locat
   database_url === undefined ? { file: join(data_dir, "podkeep.db") } : { url: database_url };
 
 /**
- * Reads each setting from its flag, its variable or, if it is a secret, its *_FILE variable, in that order.
+ * Reads each setting from its flag, its variable or, if it is a secret, its *_FILE variable, then from the variables of
+ * `files`; the first that has it counts.
  * @throws DomainError "config" that names every wrong setting and its value
  */
-export function readConfig(flags: Flags, env: Environment = process.env): LoadedSettings {
+export function readConfig(flags: Flags, env: Environment = process.env, files: SettingsFile[] = []): LoadedSettings {
   const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
-  const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, Source>;
+  const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, string>;
   if (env["STATE_DIRECTORY"]) sources.data_dir = "environment";
+  const layers = [{ path: "environment", variables: env }, ...files];
   for (const name of settingNames) {
-    const [value, source] = lookUp(name, flags, env);
-    if (value === undefined) continue;
-    given[name] = value;
-    sources[name] = source;
+    const found = lookUp(name, flags, layers);
+    if (!found) continue;
+    [given[name], sources[name]] = found;
   }
   const parsed = Loaded.safeParse(given);
   if (parsed.success) {
@@ -127,20 +132,28 @@ export function readConfig(flags: Flags, env: Environment = process.env): Loaded
     const name = path[0] as SettingName;
     const label = sources[name] === "flag" ? flagOf(name) : envNameOf(name);
     const value = isSecret(name) ? "" : `="${given[name]}"`;
+    const place = sources[name].startsWith("/") ? ` in ${sources[name]}` : "";
     const example = defaultOf(name) ? ` (example: ${defaultOf(name)})` : "";
-    return `${label}${value} ${message}${example}`;
+    return `${label}${value}${place} ${message}${example}`;
   });
   throw new DomainError("config", details.join("; "));
 }
 
-function lookUp(name: SettingName, flags: Flags, env: Environment): [string | undefined, Source] {
+/** The value as text and its source. */
+function lookUp(name: SettingName, flags: Flags, layers: SettingsFile[]): [string, string] | null {
   if (flags[name] !== undefined) return [flags[name], "flag"];
-  const value = env[envNameOf(name)];
-  if (value !== undefined && value !== "") return [value, "environment"];
-  const file = isSecret(name) ? env[`${envNameOf(name)}_FILE`] : undefined;
-  if (!file) return [undefined, "default"];
+  for (const { path, variables } of layers) {
+    const value = variables[envNameOf(name)];
+    if (value) return [value, path];
+    const file = isSecret(name) ? variables[`${envNameOf(name)}_FILE`] : undefined;
+    if (file) return [readSecret(name, file), "file"];
+  }
+  return null;
+}
+
+function readSecret(name: SettingName, file: string): string {
   try {
-    return [readFileSync(file, "utf8").trim(), "file"];
+    return readFileSync(file, "utf8").trim();
   } catch (error) {
     throw new DomainError("config", `${envNameOf(name)}_FILE="${file}" can't be read: ${reasonOf(error)}`);
   }
@@ -156,7 +169,7 @@ export const variableNames = settingNames.flatMap(ownVariables);
 const INSTALLER_VARIABLES = ["PODKEEP_BASE_URL", "PODKEEP_BIN"];
 
 /** PODKEEP_ variables that are not settings. */
-export function strayVariables(env: Environment = process.env): string[] {
+export function strayVariables(env: Environment): string[] {
   const known = [...variableNames, ...INSTALLER_VARIABLES];
   return Object.keys(env)
     .filter((name) => /^podkeep./i.test(name) && !known.includes(name))

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { findProblems } from "../config/problems.ts";
-import type { Config, Flags } from "../config/settings.ts";
+import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
 import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/tokens.ts";
@@ -27,9 +27,13 @@ export interface Outside {
   token?: string;
 }
 
-/** Runs every check. @param flags the settings given on the command line */
-export async function examine(flags: Flags, outside: Outside): Promise<Finding[]> {
-  const { settings, problems } = findProblems(flags);
+/**
+ * Runs every check.
+ * @param flags the settings given on the command line
+ * @param files the service's settings files
+ */
+export async function examine(flags: Flags, files: SettingsFile[], outside: Outside): Promise<Finding[]> {
+  const { settings, problems } = findProblems(flags, files);
   const findings = problems.map((detail) =>
     problem("settings", detail, "podkeep config show names the source of each setting"),
   );

@@ -21,6 +21,8 @@ export interface RunOptions {
   forPeople: boolean;
   /** The arguments that start this program, for its child processes. */
   program: string[];
+  /** What is wrong with the settings, for the log. */
+  warnings: string[];
   /** The command lines that create the first user and token of the server at this port. */
   firstSteps(port: number): string[];
 }
@@ -31,6 +33,7 @@ export interface RunOptions {
  */
 export async function runServer(config: Config, options: RunOptions): Promise<void> {
   const output = createLog(config.log_level, options.forPeople);
+  for (const warning of options.warnings) output.log.warn(warning);
   const { signal, stop } = await start(config, options, output);
   await signal;
   await stop();

@@ -5,7 +5,8 @@ import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
-import { ACCOUNT, describeUnit, placeOf, quoteValue, STATE_FOLDER, UNIT } from "./unit.ts";
+import { quoteValue } from "./environment-file.ts";
+import { ACCOUNT, DATA_DIRECTORY, describeUnit, placeOf, UNIT } from "./unit.ts";
 
 /** Directories that the unit hides from a system service. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
@@ -47,7 +48,7 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
   const unit = describeUnit({ executable: requireVisible(executable, user), settings: place.settings, user });
   const steps: Step[] = [];
   if (!user && !succeeds(["id", ACCOUNT])) {
-    const home = ["--home-dir", `/var/lib/${STATE_FOLDER}`, "--no-create-home", "--shell", "/usr/sbin/nologin"];
+    const home = ["--home-dir", DATA_DIRECTORY, "--no-create-home", "--shell", "/usr/sbin/nologin"];
     steps.push({ run: ["useradd", "--system", "--user-group", ...home, ACCOUNT] });
   }
   if (!existsSync(place.settings)) {
@@ -78,7 +79,7 @@ function settingLines(flags: Flags, user: boolean): string[] {
   if (!user && flags.data_dir !== undefined) {
     throw new DomainError(
       "invalid",
-      `--data-dir: the system service keeps its data in /var/lib/${STATE_FOLDER}; --user takes a directory`,
+      `--data-dir: the system service keeps its data in ${DATA_DIRECTORY}; --user takes a directory`,
     );
   }
   return settingNames.flatMap((name) => {

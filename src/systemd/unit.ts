@@ -39,7 +39,8 @@ export function placeOf(user: boolean): Place {
 /** The account of the system service. */
 export const ACCOUNT = "podkeep";
 /** The directory in /var/lib that systemd creates for ACCOUNT. */
-export const STATE_FOLDER = "podkeep";
+const STATE_FOLDER = "podkeep";
+export const DATA_DIRECTORY = `/var/lib/${STATE_FOLDER}`;
 
 // MemoryDenyWriteExecute and limits of the address space would silently disable the JIT compiler.
 const HARDENING = `UMask=0077
@@ -111,6 +112,3 @@ const escapePercent = (text: string) => text.replaceAll("%", "%%");
 
 /** A path as the first word of ExecStart (systemd.syntax(7)). */
 const quotePath = (path: string) => `"${escapePercent(path).replace(/["\\]/g, "\\$&")}"`;
-
-/** A value in an EnvironmentFile. */
-export const quoteValue = (text: string) => `"${text.replace(/["\\$`]/g, "\\$&")}"`;

@@ -1,0 +1,48 @@
+// The installed service, for commands that work on its data.
+import { existsSync, readFileSync } from "node:fs";
+import { type Environment, envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
+import { DomainError, reasonOf } from "../errors.ts";
+import { parseEnvironmentFile } from "./environment-file.ts";
+import { DATA_DIRECTORY, placeOf } from "./unit.ts";
+
+/** The service that a command works on. */
+type Service =
+  | { needsRoot: false; files: SettingsFile[] }
+  /** Only root can read its settings and its data. */
+  | { needsRoot: true; advice: string };
+
+/**
+ * The account's own service, else the system's. Null if none is installed, or if a flag or a variable names the data.
+ * @throws DomainError "config" if its settings can't be read
+ */
+export function findService(flags: Flags, env: Environment = process.env): Service | null {
+  if (namesData(flags, env)) return null;
+  const isRoot = process.geteuid?.() === 0;
+  const [own, system] = [placeOf(true), placeOf(false)];
+  if (!isRoot && existsSync(own.unit)) return { needsRoot: false, files: [readSettings(own.settings)] };
+  if (!existsSync(system.unit)) return null;
+  if (!isRoot) {
+    const advice = `podkeep runs as a service, with its data in ${DATA_DIRECTORY}: use sudo, or name other data with --data-dir`;
+    return { needsRoot: true, advice };
+  }
+  const unit = { path: system.unit, variables: { [envNameOf("data_dir")]: DATA_DIRECTORY } };
+  return { needsRoot: false, files: [readSettings(system.settings), unit] };
+}
+
+/** Whether this process was started by the system's service. */
+export const isSystemService = (env: Environment = process.env) =>
+  env["STATE_DIRECTORY"] === DATA_DIRECTORY && existsSync(placeOf(false).unit);
+
+function namesData({ data_dir, database_url }: Flags, env: Environment): boolean {
+  const url = envNameOf("database_url");
+  const variables = [envNameOf("data_dir"), url, `${url}_FILE`, "STATE_DIRECTORY"];
+  return data_dir !== undefined || database_url !== undefined || variables.some((name) => env[name]);
+}
+
+function readSettings(path: string): SettingsFile {
+  try {
+    return { path, variables: existsSync(path) ? parseEnvironmentFile(readFileSync(path, "utf8")) : {} };
+  } catch (error) {
+    throw new DomainError("config", `${path} can't be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
