@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 // The program: runs one command, with an exit code.
 import { CommanderError } from "commander";
-import { DomainError, type ErrorCode, messageOf } from "../src/errors.ts";
+import { DomainError, type ErrorCode, messageOf, reasonOf } from "../src/errors.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
 import { print, printError } from "./terminal/output.ts";
@@ -63,10 +63,14 @@ async function run(args: string[]): Promise<number> {
       await printError(json, error.code, error.message);
       return EXIT_CODES[error.code];
     }
-    await printError(json, "internal", messageOf(error));
+    await printError(json, "internal", describeUnexpected(error));
     return FAILED;
   }
 }
+
+/** A failed system call has the path that it was about. */
+const describeUnexpected = (error: unknown) =>
+  error instanceof Error && "path" in error ? `${error.path}: ${reasonOf(error)}` : messageOf(error);
 
 // Files that podkeep creates are readable by their owner only.
 process.umask(0o077);

@@ -40,14 +40,26 @@ export class DomainError extends Error {
 
 const REASONS: Record<string, string> = {
   EACCES: "permission denied",
+  EADDRINUSE: "another program uses it",
   EADDRNOTAVAIL: "this machine does not have that address",
+  EAI_AGAIN: "the name server does not respond",
+  ECONNRESET: "the connection was closed",
   ECONNREFUSED: "connection refused",
+  EEXIST: "a file has that name",
+  EHOSTUNREACH: "no route to the host",
   EISDIR: "it is a directory",
+  ELOOP: "too many symbolic links",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "the name is too long",
+  ENETUNREACH: "no route to the network",
   ENOENT: "no such file or directory",
   ENOSPC: "the disk is full",
+  ENOTFOUND: "the host name has no IP address",
   ENOTDIR: "a part of the path is not a directory",
   EPERM: "not permitted",
   EROFS: "the file system is read-only",
+  ETIMEDOUT: "no response in time",
+  ETXTBSY: "the program is running",
   ConnectionRefused: "connection refused",
   TimeoutError: "no response in time",
 };
@@ -56,7 +68,8 @@ const REASONS: Record<string, string> = {
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
-  return REASONS[code] ?? error.message;
+  // Unknown codes: the text between the code and the system call.
+  return REASONS[code] ?? error.message.replace(/^E[A-Z0-9]+: (.*), \w+(?: '.*')?$/s, "$1");
 }
 
 /** The message of anything that was thrown. */

@@ -1,5 +1,6 @@
 // `podkeep user`: creates, lists and deletes users, sets passwords and ends sessions.
 import { type Command, Option } from "commander";
+import { describeLocation } from "../../src/config/location.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { signOutEverywhere } from "../../src/services/sessions.ts";
@@ -57,13 +58,13 @@ async function create(name: string, options: CreateOptions, command: Command): P
   const made = await withApp(
     command,
     async (app) => {
-      const created = await createUser(app, name);
+      const created = { ...(await createUser(app, name)), data: describeLocation(app.config.location) };
       if (set !== null) await setPassword(app, await actAsAdmin(app, name, "user create"), set);
       return created;
     },
     { first: true },
   );
-  await printPassword(command, made, `Created user ${made.name}`, generate ? set : null);
+  await printPassword(command, made, `Created user ${made.name}, data in ${made.data}`, generate ? set : null);
 }
 
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { DomainError, reasonOf } from "../errors.ts";
 import type { Location } from "./location.ts";
-import { choice, duration, listen, ranges, schedule, url, whole } from "./values.ts";
+import { choice, duration, host, listen, ranges, schedule, size, url, whole } from "./values.ts";
 
 const text = z.string().min(1, "is empty");
 
@@ -26,7 +26,7 @@ export const Settings = z.object({
   migrate: choice("start", "command")
     .default("start")
     .describe("When to upgrade the schema: start (at every start) or command (only by podkeep migrate)"),
-  host: text
+  host: host
     .default("127.0.0.1")
     .describe("Address to listen on; 0.0.0.0 for all IPv4 addresses, :: for all addresses"),
   port: whole(0, 65535).prefault("8042").describe("Port to listen on; 0 picks a free port"),
@@ -36,7 +36,7 @@ export const Settings = z.object({
     .describe("IP addresses or CIDR ranges of proxies whose X-Forwarded-For, -Proto and -Host are trusted"),
   max_per_page: whole(1, 5000).prefault("500").describe("Maximum per_page; larger values are reduced to it"),
   max_items: whole(1, 100_000).prefault("5000").describe("Maximum subscriptions in one POST"),
-  max_body: whole(1024, 1_000_000_000, "number of bytes").prefault("5242880").describe("Maximum request body in bytes"),
+  max_body: size(1024, 1_000_000_000).prefault("5MB").describe("Maximum request body, in bytes, KB or MB"),
   failed_logins: whole(1, 1_000_000)
     .prefault("100")
     .describe("Maximum failed logins per minute from one IP address; loopback is exempt"),

@@ -29,12 +29,31 @@ export const choice = <const Words extends readonly string[]>(...words: Words) =
   z.enum(words, { error: `is not one of ${words.join(", ")}` });
 
 /** A whole number from `least` to `most`. */
-export const whole = (least: number, most: number, what = "whole number") =>
+export const whole = (least: number, most: number) =>
   z
     .string()
-    .regex(/^\d{1,12}$/, `is not a ${what}`)
+    .regex(/^\d{1,12}$/, "is not a whole number")
     .transform(Number)
     .refine((value) => value >= least && value <= most, `is not between ${least} and ${most}`);
+
+const KIBIBYTE = 1024;
+const SIZES = { B: 1, KB: KIBIBYTE, MB: KIBIBYTE ** 2, GB: KIBIBYTE ** 3 } as const;
+
+/** A size in bytes: 5242880, 5120KB or 5MB, where a KB is 1024 bytes. */
+export const size = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}(B|KB|MB|GB)?$/i, "is not a number of bytes, KB or MB")
+    .transform(
+      (text) => parseInt(text, 10) * SIZES[(text.replace(/^\d+/, "").toUpperCase() || "B") as keyof typeof SIZES],
+    )
+    .refine((bytes) => bytes >= least && bytes <= most, `is not between ${least} and ${most} bytes`);
+
+/** A host name or IP address; the system decides whether it is one of its own. */
+export const host = z
+  .string()
+  .min(1, "is empty")
+  .regex(/^[\w.:%-]+$/, "is not a host name or an IP address");
 
 /** Reads host:port or [address]:port. @throws Error if the text is neither */
 export function parseListen(text: string): { host: string; port: number } {

@@ -1,6 +1,6 @@
 // HTTP listeners.
 import type { Server } from "bun";
-import { DomainError, reasonOf } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 
 /** Seconds without a byte after which a connection is closed; also the longest that a handler may run. */
 const IDLE_TIMEOUT = 60;
@@ -46,9 +46,9 @@ function refusal(error: unknown, { host, port, flag }: Address): DomainError {
   if (code === "EACCES") {
     return refuse("config", `Port ${port} needs root: choose a port from 1024 with ${flag}, behind a reverse proxy`);
   }
-  // Bun's codes for an address that no interface has, and for a name without an address, which depend on DNS.
-  if (["EADDRNOTAVAIL", "ENOENT", "EINVAL", "ENOTFOUND"].includes(String(code))) {
-    return refuse("unavailable", `Can't listen on ${host}: this machine doesn't have that address, or not yet`);
-  }
-  return refuse("unavailable", `Can't listen on ${host}, port ${port}: ${reasonOf(error)}`);
+  // For a name without an address, Bun's code is that of any earlier failure.
+  return refuse(
+    "unavailable",
+    `Can't listen on ${host}, port ${port}: this machine doesn't have that address, or not yet`,
+  );
 }

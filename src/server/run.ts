@@ -1,9 +1,9 @@
 // The server process: start, welcome, signals, shutdown.
 import { constants } from "node:os";
-import { resolve } from "node:path";
 import type { Server } from "bun";
 import { type App, openApp } from "../app.ts";
 import { scheduleBackups } from "../backups/schedule.ts";
+import { describeLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import { parseListen } from "../config/values.ts";
 import type { MetricsEndpoint } from "../http/metrics.ts";
@@ -111,7 +111,7 @@ async function welcome(
   show: Log["show"],
 ): Promise<void> {
   const { config } = app;
-  const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config)}`;
+  const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config.location)}`;
   const steps = (await hasUsers(app)) ? [] : firstSteps(server?.port ?? config.port);
   const wanting = "There are no users yet. Create one, and its first token:";
   if (forPeople) {
@@ -123,9 +123,6 @@ async function welcome(
   }
   if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
 }
-
-const describeLocation = ({ location, data_dir }: Config) =>
-  "file" in location ? resolve(data_dir) : `PostgreSQL at ${new URL(location.url).host}`;
 
 /** Resolves at the first signal; the second one ends the process at once. */
 function receiveSignal(log: Logger): Promise<void> {

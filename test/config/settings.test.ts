@@ -79,7 +79,9 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     [{ PODKEEP_PORT: "-1" }, 'PODKEEP_PORT="-1" is not a whole number'],
     [{ PODKEEP_PORT: "65536" }, 'PODKEEP_PORT="65536" is not between 0 and 65535'],
     [{ PODKEEP_PORT: "80.5" }, 'PODKEEP_PORT="80.5" is not a whole number'],
-    [{ PODKEEP_MAX_BODY: "5MB" }, 'PODKEEP_MAX_BODY="5MB" is not a number of bytes (example: 5242880)'],
+    [{ PODKEEP_MAX_BODY: "5 PB" }, 'PODKEEP_MAX_BODY="5 PB" is not a number of bytes, KB or MB (example: 5MB)'],
+    [{ PODKEEP_MAX_BODY: "2GB" }, 'PODKEEP_MAX_BODY="2GB" is not between 1024 and 1000000000 bytes'],
+    [{ PODKEEP_HOST: "a b" }, 'PODKEEP_HOST="a b" is not a host name or an IP address (example: 127.0.0.1)'],
     [{ PODKEEP_BUSY_TIMEOUT: "5" }, 'PODKEEP_BUSY_TIMEOUT="5" is not a duration in ms, s, m, h or d (example: 5s)'],
     // A timer set for longer fires at once, again and again.
     [{ PODKEEP_DELETION_POLL: "25d" }, 'PODKEEP_DELETION_POLL="25d" is longer than 24d'],
@@ -113,6 +115,25 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     const message = `PODKEEP_DATABASE_URL_FILE="${file}" can't be read: no such file or directory`;
     expect(() => readConfig({}, { PODKEEP_DATABASE_URL_FILE: file })).toThrow(message);
   });
+});
+
+test("sizes are bytes, or a number and a unit of 1024", () => {
+  const sizes = ["5242880", "5120KB", "5MB", "5mb", "5242880B"].map((max_body) => readConfig({ max_body }, {}));
+  expect(sizes.map(({ config }) => config.max_body)).toEqual(Array(5).fill(5 * 1024 * 1024));
+});
+
+test("a settings file comes after the environment, and is named as the source and in errors", () => {
+  const files = [
+    { path: "/etc/podkeep.env", variables: { PODKEEP_PORT: "2", PODKEEP_HOST: "::", PODKEEP_MAX_ITEMS: "" } },
+    { path: "/etc/unit", variables: { PODKEEP_HOST: "1.2.3.4", PODKEEP_DATA_DIR: "/d" } },
+  ];
+  const { config, sources } = readConfig({}, { PODKEEP_PORT: "1", HOME: "/home/ann" }, files);
+  expect([config.port, config.host, config.data_dir]).toEqual([1, "::", "/d"]);
+  expect([sources.port, sources.host, sources.data_dir]).toEqual(["environment", "/etc/podkeep.env", "/etc/unit"]);
+  expect(sources.max_items).toBe("default");
+  expect(() => readConfig({}, { PODKEEP_HOST: "" }, [{ path: "/f", variables: { PODKEEP_PORT: "x" } }])).toThrow(
+    'PODKEEP_PORT="x" in /f is not a whole number',
+  );
 });
 
 test("durations are a number and a unit", () => {

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DomainError, messageOf, reasonOf } from "../../errors.ts";
+import { DomainError, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
 import { codeOf } from "./retry-busy.ts";
@@ -58,7 +58,7 @@ export function copyDatabase(file: string, to: string): Contents {
     for (const rest of [partial, `${partial}-journal`]) rmSync(rest, { force: true });
     if (error instanceof DomainError && error.code === "config") throw error;
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
-      throw damaged(file, messageOf(error), error);
+      throw damaged(file, reasonOf(error), error);
     }
     throw new DomainError("unavailable", `${to} can't be written: ${reasonOf(error)}`, { cause: error });
   }
@@ -115,7 +115,7 @@ export function checkCopy(file: string): Contents {
     return contentsOf(copy);
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw new DomainError("invalid", `${file} is not a valid podkeep backup (${messageOf(error)})`, { cause: error });
+    throw new DomainError("invalid", `${file} is not a valid podkeep backup (${reasonOf(error)})`, { cause: error });
   } finally {
     copy?.close();
   }

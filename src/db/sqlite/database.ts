@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
@@ -54,7 +54,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (codeOf(error) === "SQLITE_NOTADB") {
       throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
     }
-    throw new DomainError("unavailable", `${file} can't be opened as a database: ${messageOf(error)}`, {
+    throw new DomainError("unavailable", `${file} can't be opened as a database: ${reasonOf(error)}`, {
       cause: error,
     });
   }

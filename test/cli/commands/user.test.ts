@@ -30,7 +30,7 @@ async function isPassword(name: string, password: string): Promise<boolean> {
 test("a user is created with a password from standard input, without its line's end", async () => {
   expect(await podkeep.run(["user", "create", "ann", "--password-stdin"], "correct: horse ü\n")).toMatchObject({
     code: 0,
-    out: "Created user ann\n",
+    out: `Created user ann, data in ${podkeep.data}\n`,
   });
   expect(await isPassword("ann", "correct: horse ü")).toBe(true);
 });
