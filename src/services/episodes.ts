@@ -131,24 +131,25 @@ async function* readPages(
   const list = aggregated ? listArrivedEpisodes : listArrived;
   const except = exceptOwn(feed_url === null ? client : null, start);
   const wanted = feed_url === null ? null : await currentFeed(database, user_id, feed_url);
-  for (let after = start, full = true; full; ) {
-    const page = await database.read(async (tx) => {
+  const readPage = (after: number) =>
+    database.read(async (tx) => {
       const rows = await list(tx, { user_id, start: after, end, client: except, limit: PAGE });
-      full = rows.length === PAGE;
-      after = rows.at(-1)?.arrived_at ?? end;
       const feeds = await resolveFeeds(
         tx,
         user_id,
         rows.map((row) => row.feed),
       );
-      const told = await findSpellings(tx, user_id, client, feeds);
-      return rows.filter(isPublished).map((row) => {
-        const feed = feeds.get(row.feed)?.current ?? row.feed;
-        return { ...row, feed, feed_url: told.get(feed) ?? row.feed_url };
-      });
+      return { rows, feeds, told: await findSpellings(tx, user_id, client, feeds) };
     });
-    const actions = wanted === null ? page : page.filter(({ feed }) => feed === wanted);
-    if (actions.length > 0) yield actions;
+  for (let after: number | undefined = start; after !== undefined; ) {
+    const { rows, feeds, told } = await readPage(after);
+    after = rows.length === PAGE ? rows.at(-1)?.arrived_at : undefined;
+    const actions = rows.filter(isPublished).map((row) => {
+      const feed = feeds.get(row.feed)?.current ?? row.feed;
+      return { ...row, feed, feed_url: told.get(feed) ?? row.feed_url };
+    });
+    const found = wanted === null ? actions : actions.filter(({ feed }) => feed === wanted);
+    if (found.length > 0) yield found;
   }
 }
 

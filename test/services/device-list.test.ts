@@ -1,5 +1,5 @@
 // Device lists on a real database: the simulated apps, and the Open Podcast API beside them.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
@@ -11,6 +11,8 @@ import { feedOf, type SyncServer } from "../domain/device-sync.ts";
 import { play, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
+
+setDefaultTimeout(60_000);
 
 let podkeep: TestApp;
 beforeAll(async () => {
@@ -145,7 +147,7 @@ class Services implements SyncServer {
   }
 }
 
-const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2);
+const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
 
 test("every app ends with the server's list and no change is lost", async () => {
   const { failed, errorInstance, counterexample } = await fc.check(

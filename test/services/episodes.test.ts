@@ -1,5 +1,5 @@
 // Episode actions on a real database: simulated apps, moved and merged feeds, deletions, and many actions.
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { type EpisodeAction, publishAction, type StoredAction } from "../../src/domain/episodes.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
@@ -11,6 +11,8 @@ import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/
 import { type EpisodeServer, play, simulate, world } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
+
+setDefaultTimeout(60_000);
 
 let podkeep: TestApp;
 let ann: Actor;
@@ -73,7 +75,7 @@ class Services implements EpisodeServer {
   }
 }
 
-const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2);
+const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
 
 test("every app ends with the server's play positions, and the latest play counts", async () => {
   const { failed, errorInstance, counterexample } = await fc.check(
