@@ -1,10 +1,11 @@
 // Backups of the database file: making, checking and pruning.
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
+import { isMissing } from "../db/sqlite/file.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 
 /** Backup names, which sort by age. */
@@ -49,7 +50,7 @@ export function requireFile({ location }: Config): string {
  */
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
   const database = requireFile(config);
-  if (!existsSync(database)) throw new DomainError("not_found", `There is no database ${database}`);
+  if (isMissing(database)) throw new DomainError("not_found", `There is no database ${database}`);
   const unlock = lockDirectory(config.data_dir, "command");
   try {
     const to = resolve(file ?? join(config.backup_dir, nextName(config, clock)));

@@ -1,14 +1,28 @@
 // The data directory: its rights, its mode, and the owners of the files in it.
-import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Location } from "../config/location.ts";
+import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "data directory";
 
-/**
- * @param file the database file, which may be missing
- * @throws if the directory can't be read or written
- */
+/** What is wrong if this account must not use the data; no other check of files makes sense then. */
+export function findDenial(location: Location): Finding | null {
+  if ("url" in location) return null;
+  const directory = dirname(location.file);
+  try {
+    for (const path of [directory, location.file]) {
+      if (statSync(path, { throwIfNoEntry: false })) accessSync(path, constants.R_OK | constants.W_OK);
+    }
+    return null;
+  } catch (error) {
+    const detail = `${directory} can't be used by this account: ${reasonOf(error)}. Database and backups were not checked`;
+    return problem(ABOUT, detail, "Run this with sudo, or as the account of the server");
+  }
+}
+
+/** @param file the database file, which may be missing */
 export function checkDataDirectory(directory: string, file: string): Finding {
   const found = statSync(directory, { throwIfNoEntry: false });
   if (!found) {
@@ -19,9 +33,6 @@ export function checkDataDirectory(directory: string, file: string): Finding {
     );
   }
   const { mode, uid, gid } = found;
-  for (const path of [directory, file].filter((path) => existsSync(path))) {
-    accessSync(path, constants.R_OK | constants.W_OK);
-  }
   const foreign = findForeign(directory, uid);
   if (foreign) {
     const detail = `${directory} is owned by uid ${uid}, ${foreign.path} by uid ${foreign.uid}`;

@@ -9,7 +9,7 @@ import { withTemporaryToken } from "../services/tokens.ts";
 import { latestTimestamp } from "../services/users.ts";
 import { checkBackups } from "./backups.ts";
 import { checkClock } from "./clock.ts";
-import { checkDataDirectory } from "./data-directory.ts";
+import { checkDataDirectory, findDenial } from "./data-directory.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDeletions } from "./deletions.ts";
 import { checkDiskSpace } from "./disk-space.ts";
@@ -18,7 +18,7 @@ import { checkPort } from "./port.ts";
 import { checkPublicUrl } from "./public-url.ts";
 import { checkWriteAheadLog } from "./write-ahead-log.ts";
 
-const ADVICE = "Run this with sudo, or as the account of the server; else fix the cause and run it again";
+const ADVICE = "Fix the cause, and run this again";
 
 export interface Outside {
   /** The public URL to check. */
@@ -39,8 +39,9 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
   );
   if (!settings) return findings;
   const { config } = settings;
-  findings.push(...(await checkFiles(config)));
-  const { finding, app } = await checkDatabase(config);
+  const denied = findDenial(config.location);
+  if (!denied) findings.push(...(await checkFiles(config)));
+  const { finding, app } = denied ? { finding: denied, app: null } : await checkDatabase(config);
   findings.push(finding);
   try {
     const withToken = <T>(work: (token: string | null) => Promise<T>) =>

@@ -44,6 +44,15 @@ export function identityOf(file: string): string | null {
 /** In bytes; 0 if the file is missing. */
 export const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
+/** False if it can't be known: opening the file then says why. */
+export function isMissing(file: string): boolean {
+  try {
+    return !statSync(file, { throwIfNoEntry: false });
+  } catch {
+    return false;
+  }
+}
+
 /** The first column of the first row; null if there is none. */
 export function firstValue(sqlite: Sqlite, sql: string): unknown {
   return Object.values(sqlite.query<Record<string, unknown>, []>(sql).get() ?? {})[0] ?? null;

@@ -58,6 +58,17 @@ test("a misspelled variable is reported with the right name", async () => {
   expect(err).toContain("podkeep_port is not a setting; did you mean PODKEEP_PORT?");
 });
 
+test("the server warns about a misspelled variable, and starts", async () => {
+  const server = await withVariables("PODKEEP_PUBLIC_URI=https://x.test").serve();
+  await server.stop();
+  const lines = server.log
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const message = "PODKEEP_PUBLIC_URI is not a setting; did you mean PODKEEP_PUBLIC_URL?";
+  expect(lines[0]).toMatchObject({ level: "warn", msg: message });
+});
+
 test("an unknown variable gets no suggestion, a _FILE variable of a plain setting gets its name", async () => {
   const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_PORT_FILE=/run/port").run([
     "config",
