@@ -1,33 +1,47 @@
 // `podkeep help`: help for a command, and the guides.
 import { Argument, type Command } from "commander";
 import { defaultOf, envNameOf, flagOf, Settings, settingNames } from "../../src/config/settings.ts";
-import { printResult } from "../terminal/output.ts";
-import { reflow } from "../terminal/reflow.ts";
+import { layGuide } from "../terminal/guide.ts";
+import { colorsOf, printResult, wantsJson } from "../terminal/output.ts";
+import { page } from "../terminal/pager.ts";
+
+interface Guide {
+  /** The name of the file, which others link to. */
+  document: string;
+  about: string;
+  read(): Promise<string>;
+}
 
 /** Guides, from docs/. */
-const TOPICS: Record<string, { about: string; read: () => Promise<string> }> = {
-  settings: { about: "every setting, its default and meaning", read: listSettings },
+const TOPICS: Record<string, Guide> = {
+  settings: { document: "settings.md", about: "every setting, its default and meaning", read: listSettings },
   sync: {
+    document: "api.md",
     about: "the API, for app authors",
     read: async () => (await import("../../docs/api.md", { with: { type: "text" } })).default,
   },
   backups: {
+    document: "backup.md",
     about: "backups and restore",
     read: async () => (await import("../../docs/operators/backup.md", { with: { type: "text" } })).default,
   },
   install: {
+    document: "install.md",
     about: "install, systemd, Docker, TLS",
     read: async () => (await import("../../docs/operators/install.md", { with: { type: "text" } })).default,
   },
   upgrades: {
+    document: "upgrade.md",
     about: "upgrade, and go back",
     read: async () => (await import("../../docs/operators/upgrade.md", { with: { type: "text" } })).default,
   },
   troubleshooting: {
+    document: "troubleshooting.md",
     about: "symptoms and fixes",
     read: async () => (await import("../../docs/operators/troubleshooting.md", { with: { type: "text" } })).default,
   },
   metrics: {
+    document: "metrics.md",
     about: "Prometheus and Grafana",
     read: async () => (await import("../../docs/operators/metrics.md", { with: { type: "text" } })).default,
   },
@@ -49,8 +63,15 @@ export function addHelpCommand(program: Command): void {
       if (!guide) return find(program, [topic, inner]).help();
       const text = await guide.read();
       const { isTTY, columns } = process.stdout;
-      await printResult(help, { topic, text }, () => (isTTY ? reflow(text, columns) : text.trimEnd()));
+      if (!isTTY || wantsJson(help)) return printResult(help, { topic, text }, () => text.trimEnd());
+      const colors = colorsOf(process.stdout).isColorSupported;
+      await page(layGuide(text, { columns, colors, commandFor }));
     });
+}
+
+function commandFor(document: string): string | undefined {
+  const topic = Object.keys(TOPICS).find((name) => TOPICS[name]?.document === document);
+  return topic && `podkeep help ${topic}`;
 }
 
 /** @throws CommanderError if there is no such command */

@@ -31,12 +31,12 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
     note(Bun.spawn([...program, ...args], { cwd: folder, env, stdin: "ignore", stdout: fd, stderr: "ignore" }));
 
   /** Starts the program on a terminal; `screen` waits for a pattern. */
-  function spawnOnTerminal(args: string[], extra: Record<string, string> = {}, cols = 200) {
+  function spawnOnTerminal(args: string[], extra: Record<string, string> = {}, cols = 200, rows = 50) {
     let text = "";
     const data = (_: unknown, bytes: Uint8Array) => {
       text += new TextDecoder().decode(bytes);
     };
-    const terminal = { cols, rows: 50, data };
+    const terminal = { cols, rows, data };
     const child = note(
       Bun.spawn([...program, ...args], { cwd: folder, env: { ...env, TERM: "xterm", ...extra }, terminal }),
     );

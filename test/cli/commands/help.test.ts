@@ -76,15 +76,66 @@ test("the help of every command fits into 80 columns", () => {
 
 const tooWide = (text: string) => text.split("\n").filter((line) => Bun.stringWidth(line) > 80);
 
-test.each(["settings", "sync", "install", "backups", "upgrades", "troubleshooting", "metrics"])(
-  "the guide %s fits into 80 columns, except code",
+/** A guide as a terminal of this width shows it. */
+async function shownAt(columns: number, guide: string, env: Record<string, string> = {}): Promise<string> {
+  const { shown } = await podkeep.spawnOnTerminal(["help", guide], { PAGER: "", ...env }, columns).ended();
+  return shown.replaceAll("\r", "");
+}
+
+test.each(["settings", "sync", "backups", "install", "upgrades", "troubleshooting", "metrics"])(
+  "the guide %s fits into 80 columns except code, without Markdown",
   async (guide) => {
-    const { shown } = await podkeep.spawnOnTerminal(["help", guide], {}, 80).ended();
-    const text = shown.replaceAll("\r", "").replace(/^ *```[\s\S]*?^ *```$/gm, "");
+    const text = Bun.stripANSI(await shownAt(80, guide));
+    const prose = text.replace(/^ {4,}.*$/gm, "");
     expect(text.length).toBeGreaterThan(1000);
-    expect(tooWide(text)).toEqual([]);
+    expect(tooWide(prose)).toEqual([]);
+    expect(prose).not.toMatch(/^#+ |\*\*|`|\]\(/m);
   },
 );
+
+test("a guide fills the terminal's width up to 100 columns, with no empty lines between settings", async () => {
+  const widest = (text: string) =>
+    Math.max(
+      ...Bun.stripANSI(text)
+        .split("\n")
+        .map((line) => Bun.stringWidth(line)),
+    );
+  expect(widest(await shownAt(60, "settings"))).toBeLessThanOrEqual(60);
+  const settings = Bun.stripANSI(await shownAt(110, "settings"));
+  expect(widest(settings)).toBeLessThanOrEqual(100);
+  expect(settings).not.toMatch(/\n\n/);
+});
+
+test("code in a guide can be copied, links name the command that prints their target", async () => {
+  const text = Bun.stripANSI(await shownAt(100, "upgrades"));
+  expect(text).toMatch(/^ {4}sudo systemctl restart podkeep$/m);
+  expect(text).toContain("the first time (podkeep help install)");
+  expect(Bun.stripANSI(await shownAt(100, "backups"))).toContain("Litestream (https://litestream.io)");
+});
+
+test("NO_COLOR prints a guide without colours", async () => {
+  expect(await shownAt(80, "backups")).toContain("\x1b[");
+  const plain = await shownAt(80, "backups", { NO_COLOR: "1" });
+  expect(plain).not.toContain("\x1b");
+  expect(plain).toMatch(/^Backups\n=======$/m);
+});
+
+test("a guide longer than the terminal goes through the pager", async () => {
+  const shown = async (rows: number, env: Record<string, string>) =>
+    (await podkeep.spawnOnTerminal(["help", "upgrades"], env, 80, rows).ended()).shown;
+  const env = { PAGER: "sed s/^/paged:/" };
+  expect(await shown(20, env)).toContain("paged:");
+  expect(await shown(500, env)).not.toContain("paged:");
+  expect(await shown(20, { PAGER: "no-such-pager" })).toContain("Go back");
+});
+
+test.skipIf(!Bun.which("less"))("the pager is less if there is one, and q ends it", async () => {
+  const help = podkeep.spawnOnTerminal(["help", "backups"], {}, 80, 20);
+  await help.screen(/:$/);
+  help.type("q");
+  const { code, shown } = await help.ended();
+  expect([code, shown.includes("Litestream holds")]).toEqual([0, false]);
+});
 
 test("the version says if the program runs from source", async () => {
   expect((await podkeep.run(["--version"])).out).toBe(`${version} (from source)\n`);
