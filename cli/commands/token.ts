@@ -8,7 +8,7 @@ import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
+import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
 interface IssueOptions {
@@ -97,6 +97,7 @@ async function list(user: string | undefined, command: Command): Promise<void> {
       ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
       tokens.map((one) => Object.values(one).map((value) => value || "-")),
       "No tokens",
+      toDay,
     ),
   );
 }

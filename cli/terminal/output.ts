@@ -28,19 +28,58 @@ export function printError(json: boolean, code: string, message: string): Promis
   return print(json ? JSON.stringify({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
 }
 
-/** Lays rows out in columns under a head. `none` is printed for an empty table on a terminal. */
-export function layTable(head: string[], rows: string[][], none: string): string {
-  const cells = rows.map((row) => row.map(printable));
-  if (!process.stdout.isTTY) return [head, ...cells].map((row) => row.join("\t")).join("\n");
+/**
+ * Lays rows out in columns under a head, wrapped within their columns if the terminal is narrow.
+ * @param none printed for an empty table on a terminal
+ * @param shorten makes cells shorter if the table does not fit
+ */
+export function layTable(head: string[], rows: string[][], none: string, shorten?: (cell: string) => string): string {
+  const table = [head, ...rows.map((row) => row.map(printable))];
+  if (!process.stdout.isTTY) return table.map((row) => row.join("\t")).join("\n");
   if (rows.length === 0) return none;
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...cells].map((row) => Bun.stringWidth(row[column] ?? ""))),
-  );
+  const columns = process.stdout.columns || Number.POSITIVE_INFINITY;
+  const isWide = shorten && totalWidth(widthsOf(table)) > columns;
+  const cells = isWide ? table.map((row) => row.map(shorten)) : table;
+  const widths = fitInto(columns, widthsOf(cells));
   const { bold } = colorsOf(process.stdout);
-  const lines = [head.map(bold), ...cells].map((row) =>
-    row.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - Bun.stringWidth(cell) + 2)),
+  return cells.map((row, index) => layRow(row, widths, index === 0 ? bold : String)).join("\n");
+}
+
+/** Times become days, for tables in which the time of day matters less than a line per row. */
+export const toDay = (cell: string) => cell.replace(/^(\d{4}-\d\d-\d\d)T[\d:]+Z$/, "$1");
+
+/** Spaces between two columns. */
+const GAP = 2;
+/** Least width of a column that is made narrower. */
+const NARROWEST = 8;
+
+const widthsOf = (cells: string[][]) =>
+  (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => Bun.stringWidth(row[column] ?? ""))));
+const totalWidth = (widths: number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP);
+
+/** Makes the widest columns narrower until the table fits. */
+function fitInto(columns: number, natural: number[]): number[] {
+  const widths = [...natural];
+  for (;;) {
+    const widest = Math.max(...widths);
+    if (totalWidth(widths) <= columns || widest <= NARROWEST) return widths;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+}
+
+function layRow(row: string[], widths: number[], paint: (text: string) => string): string {
+  const wrapped = row.map((cell, column) => Bun.wrapAnsi(cell, widths[column] ?? 0, { hard: true }).split("\n"));
+  const height = Math.max(...wrapped.map(({ length }) => length));
+  const lines = Array.from({ length: height }, (_, line) =>
+    wrapped
+      .map((cell, column) => {
+        const text = cell[line] ?? "";
+        return paint(text) + " ".repeat((widths[column] ?? 0) - Bun.stringWidth(text) + GAP);
+      })
+      .join("")
+      .trimEnd(),
   );
-  return lines.map((line) => line.join("").trimEnd()).join("\n");
+  return lines.join("\n");
 }
 
 /** Lays names and values out, one pair per line. */

@@ -28,6 +28,33 @@ test("the columns of a table are aligned, wide characters included", async () =>
   expect([lines.length, new Set(columns).size]).toEqual([3, 1]);
 });
 
+/** What a terminal of this width shows, line by line. */
+async function linesAt(columns: number, ...args: string[]): Promise<string[]> {
+  const { shown } = await program.spawnOnTerminal(args, { NO_COLOR: "1" }, columns).ended();
+  return shown.trimEnd().split(/\r?\n/);
+}
+
+test("token list has one line per token at 80 columns, with days for times", async () => {
+  await program.run(["token", "issue", "alice", "--label", "phone", "--expires", "2099-01-31"]);
+  const [head = "", row = "", ...rest] = await linesAt(80, "token", "list");
+  expect(rest).toEqual([]);
+  expect([head.length <= 80, row.length <= 80]).toEqual([true, true]);
+  expect(row).toContain("  2099-01-31  -");
+  expect((await linesAt(200, "token", "list"))[1]).toContain("2099-01-31T00:00:00Z");
+});
+
+test("a table that is too wide wraps within its columns and loses nothing", async () => {
+  const label = "the phone of Alice, in the kitchen, with 電話 and averyveryverylongword";
+  await program.run(["token", "issue", "alice", "--label", label]);
+  const lines = await linesAt(80, "token", "list");
+  for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+  const start = lines[0]?.indexOf("LABEL") ?? 0;
+  const end = lines[0]?.indexOf("SCOPE") ?? 0;
+  const cells = lines.slice(1).map((line) => line.slice(start, end));
+  expect(cells.join("").replace(/\s/g, "")).toContain("averyveryverylongword");
+  expect(lines.length).toBeGreaterThan(3);
+});
+
 test("deleting asks first and needs a yes", async () => {
   const refused = program.spawnOnTerminal(["user", "delete", "alice"]);
   await refused.screen(/y\/N/);
