@@ -9,6 +9,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
 import { createPasswordChecker } from "./services/passwords.ts";
+import { createRemovalWatch } from "./services/removal-watch.ts";
 
 export interface App extends Context {
   log: Logger;
@@ -48,6 +49,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     wakeWorker: () => worker.wake(),
     passwords: createPasswordChecker(clock),
     recording: new Set(),
+    removals: createRemovalWatch({ database, clock }, log, metrics),
   };
   const worker = createWorker(context, log);
   return {

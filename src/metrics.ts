@@ -5,6 +5,8 @@ export interface Metrics {
   answered(request: { method: string; route: string | null; status: number; seconds: number }): void;
   /** A credential was refused. */
   unauthorized(reason: string): void;
+  /** An app removed most of a list. */
+  massRemoval(): void;
   /** One commit made this many write transactions durable. */
   committed(transactions: number, seconds: number): void;
 }

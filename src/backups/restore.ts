@@ -9,6 +9,7 @@ import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { stagedFile } from "../db/sqlite/file.ts";
 import { messageOf } from "../errors.ts";
+import { insertForAll } from "../store/history.ts";
 import { countPlaces, keepPassword, listPasswords, listRevoked, renewTables } from "../store/restore.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock } from "../store/users.ts";
@@ -106,6 +107,8 @@ function renew(database: Database, clock: Clock, { clock: seen, revoked, passwor
     const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
     const base = Math.max(clock.now(), own, seen) + MARGIN;
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
+    const by = { actor_kind: "admin", actor_id: null, actor_label: "backup restore", actor_device: null } as const;
+    await insertForAll(tx, { changed_at: base + count, at: clock.now(), what: "restored", ...by });
     for (const token of revoked) await revokeToken(tx, token);
     for (const password of passwords) await keepPassword(tx, password);
   });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { DomainError, reasonOf } from "../errors.ts";
 import type { Location } from "./location.ts";
-import { choice, duration, host, listen, ranges, schedule, size, url, whole } from "./values.ts";
+import { age, choice, duration, host, listen, ranges, schedule, size, url, whole } from "./values.ts";
 
 const text = z.string().min(1, "is empty");
 
@@ -57,6 +57,7 @@ export const Settings = z.object({
     .describe("Cron expression in local time for scheduled backups (example: 30 3 * * *)"),
   backup_keep: whole(1, 10_000).prefault("7").describe("How many backups to keep in the backup directory"),
   backup_dir: text.optional().describe("Directory of backups (default: backups in the data directory)"),
+  history_keep: age.prefault("400d").describe("How long to keep the history of subscriptions"),
   metrics_listen: listen
     .optional()
     .describe("Address and port of the Prometheus endpoint, off by default (example: 127.0.0.1:9042)"),

@@ -14,15 +14,26 @@ export function parseDuration(text: string): number | null {
 
 /** A timer set for more than 2^31-1 ms fires at once. */
 const LONGEST_DURATION = 24 * UNITS.d;
+const LONGEST_AGE = 36_500 * UNITS.d;
 
-/** A duration, in milliseconds. */
-export const duration = z.string().transform((text, context) => {
-  const milliseconds = parseDuration(text);
-  if (milliseconds !== null && milliseconds <= LONGEST_DURATION) return milliseconds;
-  const message = milliseconds === null ? "is not a duration in ms, s, m, h or d" : "is longer than 24d";
-  context.addIssue({ code: "custom", message });
-  return z.NEVER;
-});
+/** A duration of at most `most` milliseconds, which is `limit` in words. */
+const durationUpTo = (most: number, limit: string) =>
+  z.string().transform((text, context) => {
+    const milliseconds = parseDuration(text);
+    if (milliseconds !== null && milliseconds <= most) return milliseconds;
+    const message = milliseconds === null ? "is not a duration in ms, s, m, h or d" : `is longer than ${limit}`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+
+/** A duration for timers, in milliseconds. */
+export const duration = durationUpTo(LONGEST_DURATION, "24d");
+
+/** How old something may get, in milliseconds: at least a day. */
+export const age = durationUpTo(LONGEST_AGE, "36500d").refine(
+  (milliseconds) => milliseconds >= UNITS.d,
+  "is shorter than 1d",
+);
 
 /** One of these words. */
 export const choice = <const Words extends readonly string[]>(...words: Words) =>

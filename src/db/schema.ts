@@ -19,6 +19,17 @@ export interface UserTable {
   password_changed_at: number | null;
   /** Signs the user's sessions, in hex; another one ends them all. Null before the first session. */
   session_key: string | null;
+  /** The history is complete from this time on. */
+  history_since: number;
+}
+
+/** Who did something, as it was then. */
+interface ActorColumns {
+  actor_kind: "token" | "session" | "admin" | "worker";
+  /** The credential's id. */
+  actor_id: string | null;
+  actor_label: string | null;
+  actor_device: string | null;
 }
 
 export interface TokenTable {
@@ -69,7 +80,9 @@ export interface FeedTable {
   left_at: number | null;
 }
 
-export interface DeletionTable {
+type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
+
+export interface DeletionTable extends Nullable<ActorColumns> {
   user_id: string;
   id: number;
   subscription: number;
@@ -166,6 +179,39 @@ export interface EpisodeActionTable {
   client: string | null;
 }
 
+/** A change of a subscription (P10). */
+export interface HistoryTable extends ActorColumns {
+  user_id: string;
+  /** The change's timestamp on the user's clock, which gives the order. */
+  changed_at: number;
+  /** Order among rows with the same timestamp, from 0. */
+  seq: number;
+  /** Wall time of the change. */
+  at: number;
+  /** Null if the row is about the whole list. */
+  subscription: number | null;
+  what:
+    | "added"
+    | "subscribed"
+    | "unsubscribed"
+    | "deleted"
+    | "moved"
+    | "guid_replaced"
+    | "guid_added"
+    | "merged"
+    | "kept"
+    | "restored";
+  /** Feed URL and guid after the change; those of a merged subscription before it. */
+  feed_url: string | null;
+  guid: string | null;
+  /** What was changed, as it was before: the feed URL, the guid, or whether it was subscribed. */
+  before: string | null;
+  /** The subscription that a merged one became part of. */
+  merged_into: number | null;
+  /** Title of a merged subscription. */
+  title: string | null;
+}
+
 export interface Schema {
   users: UserTable;
   tokens: TokenTable;
@@ -173,6 +219,7 @@ export interface Schema {
   guids: GuidTable;
   feeds: FeedTable;
   deletions: DeletionTable;
+  history: HistoryTable;
   devices: DeviceTable;
   login_flows: LoginFlowTable;
   clients: ClientTable;

@@ -8,17 +8,17 @@ export function addFeed(set: WorkingSet, feed: FeedUrl, guid: string | null): Su
   const byGuid = set.byGuid(guid ?? feed.computed_guid);
   if (guid === null) {
     const found = byFeed ?? byGuid;
-    if (!found) return create(set, feed, feed.computed_guid);
+    if (!found) return createSubscription(set, feed, feed.computed_guid);
     subscribe(set, found, feed);
     return found;
   }
   if (byGuid) {
-    if (byFeed && byFeed !== byGuid) merge(set, byFeed, byGuid);
+    if (byFeed && byFeed !== byGuid) mergeSubscriptions(set, byFeed, byGuid);
     subscribe(set, byGuid, null);
-    if (byFeed !== byGuid) move(set, byGuid, feed);
+    if (byFeed !== byGuid) moveSubscription(set, byGuid, feed);
     return byGuid;
   }
-  if (!byFeed) return create(set, feed, guid);
+  if (!byFeed) return createSubscription(set, feed, guid);
   if (byFeed.deleted !== null || isCurrent(byFeed, feed)) replaceGuid(set, byFeed, guid);
   else retireGuid(set, byFeed, guid);
   subscribe(set, byFeed, feed);
@@ -43,7 +43,7 @@ export function changeGuid(
     return subscription;
   }
   if (other !== subscription) {
-    merge(set, subscription, other);
+    mergeSubscriptions(set, subscription, other);
     return other;
   }
   // By a retired guid this is a late retry of a change that others have followed.
@@ -54,8 +54,8 @@ export function changeGuid(
 /** Applies PATCH's new_feed_url. */
 export function changeFeed(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl): void {
   const other = set.byFeed(feed.hash);
-  if (other && other !== subscription) merge(set, other, subscription);
-  move(set, subscription, feed);
+  if (other && other !== subscription) mergeSubscriptions(set, other, subscription);
+  moveSubscription(set, subscription, feed);
 }
 
 /** Applies PATCH's is_subscribed; subscribing again cancels a pending deletion. */
@@ -78,19 +78,26 @@ export function deleteSubscription(set: WorkingSet, subscription: SubscriptionSt
   subscription.deleted = set.timestamp(subscription);
 }
 
+/** Subscribes to a subscription that is unsubscribed or deleted; cancels a pending deletion. */
+export function subscribeAgain(set: WorkingSet, subscription: SubscriptionState): void {
+  subscribe(set, subscription, null);
+}
+
 /** Moves a subscription to the end of the change feed, for clients that have removed it. */
 export function touchSubscription(set: WorkingSet, subscription: SubscriptionState): void {
   if (subscription.deleted === null) subscription.subscription_changed = set.timestamp(subscription);
 }
 
-function create(set: WorkingSet, feed: FeedUrl, guid: string): SubscriptionState {
+/** Creates a subscription that gets the feed URL and the guid, whatever they led to. */
+export function createSubscription(set: WorkingSet, feed: FeedUrl, guid: string): SubscriptionState {
   const subscription = set.create(feed.feed_url, guid);
   set.guids.set(guid, { subscription, retired_at: null });
   set.feeds.set(feed.hash, subscription);
   return subscription;
 }
 
-function isCurrent(subscription: SubscriptionState, feed: FeedUrl): boolean {
+/** Whether this is the subscription's feed URL, in any spelling. */
+export function isCurrent(subscription: SubscriptionState, feed: FeedUrl): boolean {
   const current = readFeedUrl(subscription.feed_url);
   return "hash" in current && current.hash === feed.hash;
 }
@@ -108,7 +115,8 @@ function subscribe(set: WorkingSet, subscription: SubscriptionState, feed: FeedU
   subscription.subscription_changed = set.timestamp(subscription);
 }
 
-function move(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl): void {
+/** Gives a subscription a feed URL, whatever that led to. */
+export function moveSubscription(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl): void {
   set.feeds.set(feed.hash, subscription);
   if (subscription.feed_url === feed.feed_url) return;
   subscription.feed_url = feed.feed_url;
@@ -130,7 +138,8 @@ function cancelDeletion(set: WorkingSet, subscription: SubscriptionState): void 
   if (set.cancelDeletion(subscription)) subscription.subscription_changed = set.timestamp(subscription);
 }
 
-function merge(set: WorkingSet, from: SubscriptionState, into: SubscriptionState): void {
+/** Makes `from` part of `into`, which is subscribed if either is. */
+export function mergeSubscriptions(set: WorkingSet, from: SubscriptionState, into: SubscriptionState): void {
   const now = set.timestamp(into);
   cancelDeletion(set, into);
   if (set.cancelDeletion(from)) into.subscription_changed = now;

@@ -42,6 +42,7 @@ export interface SubscriptionChange {
   before: Readonly<SubscriptionState> | null;
   after: Readonly<SubscriptionState> | null;
   merged_into: Readonly<SubscriptionState> | null;
+  changed_at: number;
 }
 
 /** The place in the change feed of a subscription that is stored. */
@@ -163,6 +164,18 @@ export class WorkingSet {
     return state;
   }
 
+  /** All subscriptions that were loaded or created here, without merged ones. */
+  all(): SubscriptionState[] {
+    return [...this.#subscriptions.values()].filter((subscription) => !this.#merged.has(subscription));
+  }
+
+  /** The guids of a subscription that were retired at this time. */
+  retiredGuids(subscription: SubscriptionState, at: number): string[] {
+    return [...this.guids]
+      .filter(([, state]) => state.subscription === subscription && state.retired_at === at)
+      .map(([guid]) => guid);
+  }
+
   /** Ids of stored subscriptions that were merged into others. */
   mergedIds(): number[] {
     return [...this.#merged.keys()].filter((from) => this.#before.has(from)).map(({ id }) => id);
@@ -172,10 +185,21 @@ export class WorkingSet {
   changes(): SubscriptionChange[] {
     const kept = [...this.#timestamps.keys()]
       .filter((subscription) => !this.#merged.has(subscription))
-      .map((after) => ({ before: this.#before.get(after) ?? null, after, merged_into: null }));
+      .map((after) => ({
+        before: this.#before.get(after) ?? null,
+        after,
+        merged_into: null,
+        changed_at: this.timestamp(after),
+      }));
     const merged = [...this.#merged.keys()]
       .filter((from) => this.#before.has(from))
-      .map((from) => ({ before: this.#before.get(from) ?? null, after: null, merged_into: this.current(from) }));
+      .map((from) => ({ from, into: this.current(from) }))
+      .map(({ from, into }) => ({
+        before: this.#before.get(from) ?? null,
+        after: null,
+        merged_into: into,
+        changed_at: this.timestamp(into),
+      }));
     return [...merged, ...kept];
   }
 
@@ -220,7 +244,8 @@ export class WorkingSet {
     }
     for (const { from, to } of this.#newFeedUrls()) {
       const feed = hashFeedUrl(from.feed_url);
-      if (feed === hashFeedUrl(to.feed_url)) continue;
+      // A restored list may have given the feed URL to another subscription.
+      if (feed === hashFeedUrl(to.feed_url) || (this.feeds.get(feed) ?? to) !== to) continue;
       rows.set(feed, { feed, subscription: to.id, left_url: from.feed_url, left_at: this.timestamp(to) });
     }
     return [...rows.values()].filter((row) => {

@@ -47,6 +47,11 @@ function createHooks(registry: Registry): Metrics {
     labelNames: ["reason"],
     registers,
   });
+  const massRemovals = new Counter({
+    name: "podkeep_mass_removals_total",
+    help: "Times that an app removed more than half of a list of ten or more podcasts within an hour",
+    registers,
+  });
   const commits = new Histogram({
     name: "podkeep_commit_duration_seconds",
     help: "Commits of write transactions and how long they took",
@@ -62,6 +67,7 @@ function createHooks(registry: Registry): Metrics {
   return {
     answered: ({ method, route, status, seconds }) => requests.observe({ method, route: route ?? "", status }, seconds),
     unauthorized: (reason) => failures.inc({ reason }),
+    massRemoval: () => massRemovals.inc(),
     committed(transactions, seconds) {
       commits.observe(seconds);
       groups.observe(transactions);

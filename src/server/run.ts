@@ -15,6 +15,7 @@ import { startWatchdog } from "../systemd/watchdog.ts";
 import { VERSION } from "../version.ts";
 import { listen } from "./listen.ts";
 import { createLog, type Log } from "./log.ts";
+import { startPruning } from "./pruning.ts";
 
 export interface RunOptions {
   /** Whether a person reads the output: lines for people instead of JSON. */
@@ -56,6 +57,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     opened.resolve({ app, http: createHttp(app) });
     app.worker.start();
     const endBackups = scheduleBackups(config, options.program, log);
+    const endPruning = startPruning(app);
     await welcome(app, servers, options, show);
     systemd.ready();
     const stopWatchdog = startWatchdog(app, systemd);
@@ -63,6 +65,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
       stopWatchdog();
       systemd.stopping();
       endBackups();
+      await endPruning();
       await drain(servers, app);
     };
     return { signal, stop };

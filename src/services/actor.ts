@@ -19,6 +19,14 @@ export interface Actor {
   scope: Scope;
 }
 
+/** The columns that say who did something. */
+export const writeActor = ({ kind, id, label, device }: Actor) => ({
+  actor_kind: kind,
+  actor_id: id,
+  actor_label: label,
+  actor_device: device,
+});
+
 /** @throws DomainError "unauthorized" if the actor may only read */
 export function requireWrite({ scope }: Actor): void {
   if (scope === "write") return;

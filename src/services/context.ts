@@ -3,6 +3,7 @@ import type { Clock, Ids } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import type { PasswordChecker } from "./passwords.ts";
+import type { RemovalWatch } from "./removal-watch.ts";
 
 export interface Context {
   database: Database;
@@ -14,4 +15,5 @@ export interface Context {
   passwords: PasswordChecker;
   /** Tokens whose last use is being written. */
   recording: Set<string>;
+  removals: RemovalWatch;
 }

@@ -1,12 +1,13 @@
 // The deletion worker: carries out what is due, retries what failed, and gives up with a reason (P6).
 
+import type { DeletionTable } from "../db/schema.ts";
 import { deleteSubscription, touchSubscription } from "../domain/subscription-rules.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
 import { deleteActionsOf } from "../store/episodes.ts";
-import { actAsWorker } from "./actor.ts";
+import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { transact } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
@@ -144,6 +145,15 @@ async function giveUp(context: Context, log: Logger, key: Key, reason: string): 
   }
 }
 
+/** Who asked for a deletion, because the history names that app; the worker for deletions older than the history. */
+function requesterOf(
+  row: Pick<DeletionTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">,
+  worker: Actor,
+): Actor {
+  if (row.actor_kind === null) return worker;
+  return { ...worker, kind: row.actor_kind, id: row.actor_id, label: row.actor_label, device: row.actor_device };
+}
+
 // Claims the deletion by its outcome and changes the subscription, in one transaction.
 function finish(
   context: Context,
@@ -158,7 +168,8 @@ function finish(
     const set = await loadWorkingSet(user, { ids: [claimed.subscription] });
     const subscription = set.byId(claimed.subscription);
     if (subscription) change(set, subscription);
-    await saveWorkingSet(user, set, finished_at);
+    const actor = outcome.status === "SUCCESS" ? requesterOf(claimed, user.actor) : user.actor;
+    await saveWorkingSet({ ...user, actor }, set, context);
     if (outcome.status === "SUCCESS") await deleteActionsOf(user.tx, { user_id, subscription: claimed.subscription });
   });
 }

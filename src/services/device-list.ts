@@ -273,7 +273,7 @@ async function applyUpload(
     if (subscribed) addFeed(set, url, null);
     else changeSubscription(set, feed);
   }
-  await saveWorkingSet(user, set, now);
+  await saveWorkingSet(user, set, context);
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
   if (!known.row) await savePosition(user, client, known, now, "feeds", null);
   await saveNewClaims(user, client, judged, claims, before, listingsIn(set, read.keys()));

@@ -5,7 +5,7 @@ import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid } from "../store/subscriptions.ts";
-import { type Actor, requireWrite } from "./actor.ts";
+import { type Actor, requireWrite, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { transact } from "./transact.ts";
 import { changeSubscriptions } from "./working-set.ts";
@@ -97,7 +97,8 @@ export async function requestDeletion(context: Context, actor: Actor, guid: stri
     const [pending] = await findPending(tx, { user_id }, [{ subscription: row.id }]);
     if (pending) return pending.id;
     const id = nextDeletion();
-    await insertDeletion(tx, { user_id, id, subscription: row.id, requested_at: context.clock.now() });
+    const requested_at = context.clock.now();
+    await insertDeletion(tx, { user_id, id, subscription: row.id, requested_at, ...writeActor(actor) });
     return id;
   });
   context.wakeWorker();

@@ -1,7 +1,7 @@
 // One user's write transaction: the user's row is the lock, and its clock gives the timestamps (P1).
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
-import { lockUser, saveCounters } from "../store/users.ts";
+import { lockUser, readCounters, saveCounters } from "../store/users.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 
@@ -18,7 +18,11 @@ export interface UserTx {
   moveClock(timestamp: number): void;
   nextSubscription(): number;
   nextDeletion(): number;
+  /** Runs `act` once the transaction is durable. It must not throw. */
+  afterCommit(act: () => void): void;
 }
+
+type Counters = Awaited<ReturnType<typeof lockUser>>[number];
 
 /**
  * Runs `work` with the user's row locked, and stores the timestamps and ids that it took. `work` may run more than once.
@@ -34,34 +38,58 @@ export function transact<T>(
 }
 
 /** The same for actors that may only read: `work` keeps what the actor's app has read. @throws as `transact` does */
-export function transactAsReader<T>(
+export async function transactAsReader<T>(
   { database, clock: wall }: Pick<Context, "database" | "clock">,
   actor: Actor,
   work: (user: UserTx) => Promise<T>,
 ): Promise<T> {
   const { user_id } = actor;
-  return database.write(async (tx) => {
-    const [row] = await lockUser(tx, { user_id });
-    if (!row) throw new DomainError("not_found", "There is no such user");
-    let { clock, last_subscription, last_deletion } = row;
-    const result = await work({
-      tx,
-      actor,
-      user_id,
-      nextTimestamp: () => {
-        clock = clock === row.clock ? Math.max(wall.now(), clock + 1) : clock + 1;
-        return clock;
-      },
-      clock: () => clock,
-      moveClock: (timestamp) => {
-        clock = Math.max(clock, timestamp);
-      },
-      nextSubscription: () => ++last_subscription,
-      nextDeletion: () => ++last_deletion,
-    });
-    if (clock !== row.clock || last_subscription !== row.last_subscription || last_deletion !== row.last_deletion) {
-      await saveCounters(tx, { user_id, clock, last_subscription, last_deletion });
-    }
+  let acts: (() => void)[] = [];
+  const result = await database.write(async (tx) => {
+    acts = [];
+    const row = found(await lockUser(tx, { user_id }));
+    const user = { tx, actor, user_id, ...counting(row, wall), afterCommit: (act: () => void) => acts.push(act) };
+    const result = await work(user);
+    const { counters } = user;
+    if (!Bun.deepEquals(counters, row)) await saveCounters(tx, { user_id, ...counters });
     return result;
   }, user_id);
+  for (const act of acts) act();
+  return result;
+}
+
+/** Runs `work` on a read snapshot, with timestamps and ids that are not kept. @throws as `transact` does */
+export function rehearse<T>(
+  { database, clock: wall }: Pick<Context, "database" | "clock">,
+  actor: Actor,
+  work: (user: UserTx) => Promise<T>,
+): Promise<T> {
+  requireWrite(actor);
+  const { user_id } = actor;
+  return database.read(async (tx) => {
+    const row = found(await readCounters(tx, { user_id }));
+    return work({ tx, actor, user_id, ...counting(row, wall), afterCommit: () => {} });
+  });
+}
+
+function found([row]: Counters[]): Counters {
+  if (!row) throw new DomainError("not_found", "There is no such user");
+  return row;
+}
+
+function counting(row: Counters, wall: Context["clock"]) {
+  const counters = { ...row };
+  return {
+    counters,
+    nextTimestamp: () => {
+      counters.clock = counters.clock === row.clock ? Math.max(wall.now(), row.clock + 1) : counters.clock + 1;
+      return counters.clock;
+    },
+    clock: () => counters.clock,
+    moveClock: (timestamp: number) => {
+      counters.clock = Math.max(counters.clock, timestamp);
+    },
+    nextSubscription: () => ++counters.last_subscription,
+    nextDeletion: () => ++counters.last_deletion,
+  };
 }

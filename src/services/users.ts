@@ -2,17 +2,8 @@
 import type { Tx } from "../db/statement.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
-import { deleteLoginFlows } from "../store/login-flows.ts";
-import { deleteTokens } from "../store/tokens.ts";
-import {
-  anyUser,
-  deleteUser as deleteRow,
-  findName,
-  findUsers,
-  insertUser,
-  latestClock,
-  listUsers as listRows,
-} from "../store/users.ts";
+import { deleteUserRows } from "../store/transfer.ts";
+import { anyUser, findName, findUsers, insertUser, latestClock, listUsers as listRows } from "../store/users.ts";
 import type { Context } from "./context.ts";
 
 /** The user of a name, which is compared without case. Exactly this name comes first. */
@@ -63,14 +54,11 @@ export async function findUserName({ database }: Context, user_id: string): Prom
   return (await database.read((tx) => findName(tx, { user_id })))[0]?.name;
 }
 
-/** Deletes a user with all tokens, subscriptions and deletions. @throws DomainError "not_found" */
+/** Deletes a user with everything that belongs to the user. @throws DomainError "not_found" */
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
   await context.database.write(async (tx) => {
-    // On a sharded PostgreSQL, no foreign key goes from these to users.
-    await deleteTokens(tx, { user_id: id });
-    await deleteLoginFlows(tx, { user_id: id });
-    await deleteRow(tx, { user_id: id });
+    await deleteUserRows(tx, { user_id: id });
   }, id);
 }
 

@@ -1,16 +1,25 @@
 // Loading a working set, and saving what has changed in it.
+import { type Change, describeChanges, isRemoval } from "../domain/history.ts";
 import { type SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { keepSpellings } from "../store/claims.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
-import { deleteSubscriptions, findSubscriptions, saveSubscriptions } from "../store/subscriptions.ts";
-import type { Actor } from "./actor.ts";
+import { insertHistory } from "../store/history.ts";
+import {
+  deleteSubscriptions,
+  findSubscriptions,
+  listSubscriptions,
+  saveSubscriptions,
+} from "../store/subscriptions.ts";
+import { type Actor, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { transact, type UserTx } from "./transact.ts";
+import { rehearse, transact, type UserTx } from "./transact.ts";
 
 /** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs. */
 export interface Wanted {
+  /** All subscriptions, instead of those by their ids and what the rest leads to. */
+  all?: boolean;
   ids?: number[];
   guids?: string[];
   feeds?: string[];
@@ -26,14 +35,37 @@ export function changeSubscriptions<T>(
   return transact(context, actor, async (user) => {
     const set = await loadWorkingSet(user, wanted);
     const result = change(set);
-    await saveWorkingSet(user, set, context.clock.now());
+    await saveWorkingSet(user, set, context);
     return result;
   });
 }
 
+/**
+ * Changes a user's subscriptions in one transaction, or finds out what that would change.
+ * @param load may read more than the working set
+ * @returns what is changed, in the order of the history
+ */
+export function describeChange<T>(
+  context: Context,
+  actor: Actor,
+  dry_run: boolean,
+  load: (user: UserTx) => Promise<{ set: WorkingSet; more: T }>,
+  change: (set: WorkingSet, more: T) => void,
+): Promise<Change[]> {
+  const work = async (user: UserTx) => {
+    const { set, more } = await load(user);
+    change(set, more);
+    return dry_run ? describeChanges(set) : saveWorkingSet(user, set, context);
+  };
+  return dry_run ? rehearse(context, actor, work) : transact(context, actor, work);
+}
+
 const distinct = <T>(values: T[]) => [...new Set(values)];
 
-export async function loadWorkingSet(user: UserTx, { ids = [], guids = [], feeds = [] }: Wanted): Promise<WorkingSet> {
+export async function loadWorkingSet(
+  user: UserTx,
+  { all = false, ids = [], guids = [], feeds = [] }: Wanted,
+): Promise<WorkingSet> {
   const { tx, user_id } = user;
   const guidRows = await findGuids(
     tx,
@@ -45,16 +77,18 @@ export async function loadWorkingSet(user: UserTx, { ids = [], guids = [], feeds
     { user_id },
     distinct(feeds).map((feed) => ({ feed })),
   );
-  const all = distinct([...ids, ...[...guidRows, ...feedRows].map((row) => row.subscription)]);
-  const rows = await findSubscriptions(
-    tx,
-    { user_id },
-    all.map((id) => ({ id })),
-  );
+  const led = distinct([...ids, ...[...guidRows, ...feedRows].map((row) => row.subscription)]);
+  const rows = all
+    ? await listSubscriptions(tx, { user_id })
+    : await findSubscriptions(
+        tx,
+        { user_id },
+        led.map((id) => ({ id })),
+      );
   const pending = await findPending(
     tx,
     { user_id },
-    all.map((subscription) => ({ subscription })),
+    rows.map(({ id }) => ({ subscription: id })),
   );
   return new WorkingSet({ subscriptions: rows.map(readState), guids: guidRows, feeds: feedRows, pending }, user);
 }
@@ -67,8 +101,17 @@ function readState(row: Row): SubscriptionState {
   return { id, feed_url, guid, is_subscribed, subscription_changed, guid_changed, deleted, title };
 }
 
-/** @param now wall time in Unix milliseconds */
-export async function saveWorkingSet({ tx, user_id }: UserTx, set: WorkingSet, now: number): Promise<void> {
+/**
+ * Saves a working set with its history.
+ * @returns the history
+ */
+export async function saveWorkingSet(
+  user: UserTx,
+  set: WorkingSet,
+  { clock, removals }: Pick<Context, "clock" | "removals">,
+): Promise<Change[]> {
+  const { tx, actor, user_id } = user;
+  const now = clock.now();
   const merged = set.mergedIds().map((id) => ({ id }));
   if (merged.length > 0) {
     const [guids, feeds] = [await listGuidsOf(tx, { user_id }, merged), await listFeedsOf(tx, { user_id }, merged)];
@@ -92,4 +135,9 @@ export async function saveWorkingSet({ tx, user_id }: UserTx, set: WorkingSet, n
     { user_id, finished_at: now },
     set.cancelled.map((id) => ({ id })),
   );
+  const changes = describeChanges(set);
+  await insertHistory(tx, { user_id, at: now, ...writeActor(actor) }, changes);
+  const removed = changes.filter(isRemoval).length;
+  if (removed > 0) user.afterCommit(() => removals.note(actor, removed));
+  return changes;
 }

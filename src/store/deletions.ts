@@ -1,25 +1,33 @@
 // Statements on deletions.
 import { type Kysely, sql } from "kysely";
-import type { Owner, Schema } from "../db/schema.ts";
+import type { DeletionTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
 const PENDING = sql.lit("PENDING" as const);
 
-export const insertDeletion = statement((db, p: Owner & { id: number; subscription: number; requested_at: number }) =>
-  db.insertInto("deletions").values({
-    user_id: p.user_id,
-    id: p.id,
-    subscription: p.subscription,
-    status: PENDING,
-    cancelled: 0,
-    message: null,
-    attempts: 0,
-    requested_at: p.requested_at,
-    run_after: p.requested_at,
-    finished_at: null,
-  }),
+/** Who asked for a deletion. */
+type Requester = Pick<DeletionTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">;
+
+export const insertDeletion = statement(
+  (db, p: Owner & Requester & { id: number; subscription: number; requested_at: number }) =>
+    db.insertInto("deletions").values({
+      user_id: p.user_id,
+      id: p.id,
+      subscription: p.subscription,
+      status: PENDING,
+      cancelled: 0,
+      message: null,
+      attempts: 0,
+      requested_at: p.requested_at,
+      run_after: p.requested_at,
+      finished_at: null,
+      actor_kind: p.actor_kind,
+      actor_id: p.actor_id,
+      actor_label: p.actor_label,
+      actor_device: p.actor_device,
+    }),
 );
 
 /** A deletion, and the user's clock. */
@@ -99,7 +107,7 @@ export const finishDeletion = statement(
       .where("user_id", "=", p.user_id)
       .where("id", "=", p.id)
       .where("status", "=", PENDING)
-      .returning("subscription"),
+      .returning(["subscription", "actor_kind", "actor_id", "actor_label", "actor_device"]),
 );
 
 export const noteFailure = statement((db, p: Owner & { id: number; message: string }) =>

@@ -2,10 +2,6 @@
 import type { LoginFlowTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
-export const deleteLoginFlows = statement((db, p: { user_id: string }) =>
-  db.deleteFrom("login_flows").where("user_id", "=", p.user_id),
-);
-
 export const deleteExpiredFlows = statement((db, p: { now: number }) =>
   db.deleteFrom("login_flows").where("expires_at", "<=", p.now),
 );

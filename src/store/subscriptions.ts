@@ -86,3 +86,12 @@ export const listSubscribed = statement((db, p: Owner) =>
     .where("is_subscribed", "=", sql.lit(1))
     .orderBy("id"),
 );
+
+export const countSubscribed = statement((db, p: Owner) =>
+  db
+    .selectFrom("subscriptions")
+    .select((row) => row.fn.countAll<number>().as("count"))
+    .where("user_id", "=", p.user_id)
+    .where("deleted", "is", null)
+    .where("is_subscribed", "=", sql.lit(1)),
+);

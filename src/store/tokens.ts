@@ -66,7 +66,3 @@ export const revokeToken = statement((db, p: { id: string; revoked_at: number })
 );
 
 export const deleteToken = statement((db, p: { id: string }) => db.deleteFrom("tokens").where("id", "=", p.id));
-
-export const deleteTokens = statement((db, p: { user_id: string }) =>
-  db.deleteFrom("tokens").where("user_id", "=", p.user_id),
-);

@@ -1,7 +1,7 @@
-// Statements that move whole rows from one database to another.
+// Statements on whole rows of every table: copying a user to another database, deleting a user.
 import { sql } from "kysely";
 import type { Owner, UserTable } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
 
 export type Row = Record<string, string | number | null>;
@@ -29,6 +29,18 @@ export const transfers = Object.entries(tables).map(([name, table]: [string, Tab
   list: listRows(name, table),
   insert: insertRows(name, table),
 }));
+
+/** Statements that delete a user's rows, first those that refer to others. */
+const deletes = Object.entries(tables)
+  .toReversed()
+  .map(([name, { owner }]) =>
+    statement((_, p: Owner) => sql<never>`delete from ${sql.table(name)} where ${sql.ref(owner)} = ${p.user_id}`),
+  );
+
+/** Deletes a user and everything that belongs to the user, without help of foreign keys: not all tables have them. */
+export async function deleteUserRows(tx: Tx, owner: Owner): Promise<void> {
+  for (const run of deletes) await run(tx, owner);
+}
 
 /** Users in the order of their ids, after this one. */
 export const listUsersAfter = statement((db, p: { id: UserTable["id"]; limit: number }) =>

@@ -67,12 +67,8 @@ export const insertUser = statement((db, p: { user_id: string; name: string; nam
     password_hash: null,
     password_changed_at: null,
     session_key: null,
+    history_since: p.created_at,
   }),
-);
-
-/** Deletes the user and, by the foreign keys, all that is the user's. */
-export const deleteUser = statement((db, p: { user_id: string }) =>
-  db.deleteFrom("users").where("id", "=", p.user_id).returning("id"),
 );
 
 /** Locks the user's row for the rest of the transaction and reads its counters. */
@@ -82,6 +78,10 @@ export const lockUser = statement((db, p: { user_id: string }) =>
     .set((row) => ({ clock: row.ref("clock") }))
     .where("id", "=", p.user_id)
     .returning(["clock", "last_subscription", "last_deletion"]),
+);
+
+export const readCounters = statement((db, p: { user_id: string }) =>
+  db.selectFrom("users").select(["clock", "last_subscription", "last_deletion"]).where("id", "=", p.user_id),
 );
 
 export const saveCounters = statement(

@@ -16,7 +16,16 @@ async function openPostgres(): Promise<TestApp> {
   return openTestApp({ database_url: server.url("query_builder") });
 }
 
-const user = { id: "a", name: "ann", name_key: "ann", clock: 0, last_subscription: 0, last_deletion: 0, created_at: 0 };
+const user = {
+  id: "a",
+  name: "ann",
+  name_key: "ann",
+  clock: 0,
+  last_subscription: 0,
+  last_deletion: 0,
+  history_since: 0,
+  created_at: 0,
+};
 const insert = ({ kysely }: Tx) => kysely.insertInto("users").values(user);
 
 test.each([

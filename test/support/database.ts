@@ -3,6 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
+import { tables } from "../../src/db/tables.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 
 export interface Store {
@@ -110,8 +111,7 @@ async function createPostgresStore(): Promise<Store> {
       removed = true;
       if (altered) await run(`drop database ${name} with (force)`, "postgres");
       else {
-        await run("delete from users");
-        await run("delete from login_flows");
+        for (const table of Object.keys(tables).toReversed()) await run(`delete from ${table}`);
         emptied.push(name);
       }
     },

@@ -7,6 +7,7 @@ import { relaxChecks } from "./0002_relax_checks.ts";
 import { accounts } from "./0003_accounts.ts";
 import { addTitles } from "./0004_titles.ts";
 import { addAppSync } from "./0005_app_sync.ts";
+import { addHistory } from "./0006_history.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -16,11 +17,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0003_accounts": accounts(dialect),
     "0004_titles": addTitles(dialect),
     "0005_app_sync": addAppSync(dialect),
+    "0006_history": addHistory(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0005_app_sync";
+export const SCHEMA_VERSION = "0006_history";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -1,0 +1,107 @@
+// History: what each transaction changed, and the state before it (P10).
+import type { SubscriptionState, WorkingSet } from "./working-set.ts";
+
+export type Status = "subscribed" | "unsubscribed" | "deleted";
+
+/**
+ * What happened to a subscription.
+ * - added, subscribed, unsubscribed, deleted, moved, guid_replaced: what they say
+ * - guid_added: one more guid leads to it
+ * - merged: it became part of another one
+ * - kept: a deletion of it was cancelled or failed
+ * - restored: the server's data was replaced by a backup; about the whole list
+ */
+export type What = "added" | Status | "moved" | "guid_replaced" | "guid_added" | "merged" | "kept" | "restored";
+
+/** A change as it is stored; times are Unix milliseconds. */
+export interface Change {
+  /** Timestamp on the user's clock. */
+  changed_at: number;
+  /** Order among changes with the same timestamp, from 0. */
+  seq: number;
+  subscription: number | null;
+  what: What;
+  /** Feed URL and guid after the change; those of a merged subscription before it. */
+  feed_url: string | null;
+  guid: string | null;
+  /** The feed URL before "moved", the guid before "guid_replaced", else the status before; null if there was none. */
+  before: string | null;
+  merged_into: number | null;
+  /** Title of a merged subscription. */
+  title: string | null;
+}
+
+export function statusOf({ is_subscribed, deleted }: Pick<SubscriptionState, "is_subscribed" | "deleted">): Status {
+  if (deleted !== null) return "deleted";
+  return is_subscribed ? "subscribed" : "unsubscribed";
+}
+
+/** Describes what was changed in a working set. A change of two things is two rows. */
+export function describeChanges(set: WorkingSet): Change[] {
+  const seqs = new Map<number, number>();
+  const changes = set.changes();
+  const mergedInto = new Set(changes.map(({ merged_into }) => merged_into));
+  return changes.flatMap(({ before, after, merged_into, changed_at }) => {
+    const { id, feed_url, guid, title } = (after ?? before) as SubscriptionState;
+    const rows: Change[] = [];
+    const add = (what: What, was: string | null, more: Partial<Change> = {}) => {
+      const seq = seqs.get(changed_at) ?? 0;
+      seqs.set(changed_at, seq + 1);
+      const change = { changed_at, seq, subscription: id, what, feed_url, guid, before: was };
+      rows.push({ ...change, merged_into: null, title: null, ...more });
+    };
+    if (!before) add("added", null);
+    else if (!after) add("merged", statusOf(before), { merged_into: merged_into?.id ?? null, title });
+    else {
+      if (statusOf(before) !== statusOf(after)) add(statusOf(after), statusOf(before));
+      if (before.feed_url !== feed_url) add("moved", before.feed_url);
+      if (before.guid !== guid) add("guid_replaced", before.guid);
+      if (rows.length > 0 || mergedInto.has(after)) return rows;
+      const [added] = set.retiredGuids(after, changed_at);
+      if (before.guid_changed === after.guid_changed) add("kept", null);
+      else if (added !== undefined) add("guid_added", null, { guid: added });
+    }
+    return rows;
+  });
+}
+
+/** Whether a change took a subscribed podcast off the list. A merged one is still on it, under another guid. */
+export function isRemoval({ what, before }: Pick<Change, "what" | "before">): boolean {
+  return (what === "unsubscribed" || what === "deleted") && before === "subscribed";
+}
+
+/** A subscription as it was at some time. */
+export interface PastSubscription {
+  id: number;
+  feed_url: string;
+  guid: string;
+  status: Status;
+  title: string | null;
+}
+
+/**
+ * Undoes changes.
+ * @param present all subscriptions as they are, deleted ones too
+ * @param changes newest first
+ * @returns the subscriptions as they were before the last of the changes, by id
+ */
+export function undoChanges(
+  present: Iterable<PastSubscription>,
+  changes: Iterable<Change>,
+): Map<number, PastSubscription> {
+  const past = new Map([...present].map((one) => [one.id, { ...one }]));
+  for (const change of changes) {
+    const { subscription, what, before, feed_url, guid, title } = change;
+    if (subscription === null) continue;
+    const one = past.get(subscription);
+    if (what === "added") past.delete(subscription);
+    else if (what === "merged" && feed_url !== null && guid !== null) {
+      past.set(subscription, { id: subscription, feed_url, guid, status: before as Status, title });
+    } else if (one && before !== null) {
+      if (what === "moved") one.feed_url = before;
+      else if (what === "guid_replaced") one.guid = before;
+      else one.status = before as Status;
+    }
+  }
+  return past;
+}

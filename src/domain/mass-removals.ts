@@ -1,0 +1,73 @@
+// Apps that take most of a list away.
+import type { Change } from "./history.ts";
+import { isRemoval } from "./history.ts";
+
+/** In milliseconds. */
+export const MASS_REMOVAL_WINDOW = 60 * 60 * 1000;
+const SMALLEST_LIST = 10;
+
+/** Whether that is more than half of a list of ten or more. */
+export const isMassRemoval = (removed: number, before: number) => before >= SMALLEST_LIST && removed * 2 > before;
+
+/** A change, and who made it when. */
+export interface AttributedChange extends Pick<Change, "changed_at" | "subscription" | "what" | "before"> {
+  at: number;
+  /** Names the app and the device. */
+  actor: string;
+}
+
+export interface MassRemoval {
+  actor: string;
+  /** Timestamps of the first and the last change that belong to it, and their wall times. */
+  from: { changed_at: number; at: number };
+  to: { changed_at: number; at: number };
+  /** Ids of the subscriptions that were removed. */
+  removed: Set<number>;
+  /** Subscribed podcasts before it. */
+  of: number;
+}
+
+/** How a change moved the number of subscribed podcasts. */
+function differenceOf({ what, before }: Pick<Change, "what" | "before">): -1 | 0 | 1 {
+  if (what === "added" || what === "subscribed") return 1;
+  if (before === "subscribed" && (what === "unsubscribed" || what === "deleted" || what === "merged")) return -1;
+  return 0;
+}
+
+/**
+ * Finds where one app removed more than half of a list within an hour.
+ * @param changes oldest first
+ * @param subscribed how many podcasts are subscribed after the last change
+ * @returns oldest first
+ */
+export function findMassRemovals(changes: AttributedChange[], subscribed: number): MassRemoval[] {
+  let count = subscribed - changes.reduce((sum, change) => sum + differenceOf(change), 0);
+  const found: MassRemoval[] = [];
+  /** The removals of each app in the hour before, each with the number of podcasts before it. */
+  const recent = new Map<string, { change: AttributedChange; count: number }[]>();
+  const open = new Map<string, MassRemoval>();
+  for (const change of changes) {
+    const before = count;
+    count += differenceOf(change);
+    const { actor, subscription, changed_at, at } = change;
+    if (subscription === null || !isRemoval(change)) continue;
+    const running = open.get(actor);
+    if (running && at - running.to.at <= MASS_REMOVAL_WINDOW) {
+      running.to = { changed_at, at };
+      running.removed.add(subscription);
+      continue;
+    }
+    const window = (recent.get(actor) ?? []).filter((one) => at - one.change.at <= MASS_REMOVAL_WINDOW);
+    window.push({ change, count: before });
+    recent.set(actor, window);
+    const removed = new Set(window.flatMap((one) => one.change.subscription ?? []));
+    const [first] = window;
+    if (!first || !isMassRemoval(removed.size, first.count)) continue;
+    const from = { changed_at: first.change.changed_at, at: first.change.at };
+    const one: MassRemoval = { actor, from, to: { changed_at, at }, removed, of: first.count };
+    open.set(actor, one);
+    found.push(one);
+    recent.delete(actor);
+  }
+  return found;
+}

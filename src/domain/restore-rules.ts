@@ -1,0 +1,91 @@
+// Bringing back an earlier list: subscribing again, splitting merged subscriptions, undoing moves.
+import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
+import type { PastSubscription } from "./history.ts";
+import {
+  changeSubscribed,
+  createSubscription,
+  giveTitle,
+  isCurrent,
+  mergeSubscriptions,
+  moveSubscription,
+  subscribeAgain,
+} from "./subscription-rules.ts";
+import type { SubscriptionState, WorkingSet } from "./working-set.ts";
+
+/** A subscription of the earlier list, with its feed URL read. */
+interface Wanted {
+  past: PastSubscription;
+  feed: FeedUrl;
+}
+
+/** The subscriptions that were subscribed. Feed URLs that this program refuses are left out. */
+export function readWanted(then: Iterable<PastSubscription>): Wanted[] {
+  return [...then]
+    .filter(({ status }) => status === "subscribed")
+    .flatMap((past) => {
+      const feed = readFeedUrl(past.feed_url);
+      return "hash" in feed ? [{ past, feed }] : [];
+    });
+}
+
+/** Guids for a subscription that is split off again, the best first: its own, if no other one has it now. */
+export function guidsFor({ past, feed }: Wanted): string[] {
+  const others = [0, 1, 2].map((number) => Bun.randomUUIDv5(`${feed.feed_url} ${number}`, past.guid));
+  return [past.guid, feed.computed_guid, ...others];
+}
+
+/**
+ * Subscribes again to what was subscribed. A subscription that was merged away since is split off again: its feed URL and
+ * guid go to a new subscription. One that has moved since stays at its new feed URL, unless `exact`.
+ * @param set has all of the user's subscriptions, the wanted feed URLs, and `guidsFor` those that are gone
+ * @param exact unsubscribe what is not wanted, and give each wanted subscription the feed URL that it had
+ */
+export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): void {
+  const kept = new Map<SubscriptionState, Wanted>();
+  const gone: Wanted[] = [];
+  for (const one of wanted) {
+    const subscription = set.byId(one.past.id);
+    if (subscription) kept.set(subscription, one);
+    else gone.push(one);
+  }
+  const split = gone.filter((one) => {
+    const owner = set.byFeed(one.feed.hash);
+    if (!owner || kept.has(owner) || !isCurrent(owner, one.feed)) return true;
+    kept.set(owner, one);
+    return false;
+  });
+
+  const moved = new Map<SubscriptionState, FeedUrl>();
+  const merges: [from: SubscriptionState, into: SubscriptionState][] = [];
+  // What is at a wanted feed URL leaves it: to where it was then, or into the subscription that gets the feed URL.
+  const clear = (feed: FeedUrl, into: SubscriptionState | null) => {
+    const owner = set.byFeed(feed.hash);
+    if (!owner || owner === into || !isCurrent(owner, feed)) return;
+    if (kept.has(owner)) moveBack(owner);
+    else if (into) merges.push([owner, into]);
+  };
+  const moveBack = (subscription: SubscriptionState) => {
+    const feed = kept.get(subscription)?.feed;
+    if (!feed || moved.has(subscription) || subscription.feed_url === feed.feed_url) return;
+    moved.set(subscription, feed);
+    clear(feed, subscription);
+  };
+  if (exact) for (const subscription of kept.keys()) moveBack(subscription);
+  for (const { feed } of split) clear(feed, null);
+
+  for (const [from, into] of merges) mergeSubscriptions(set, from, into);
+  for (const subscription of kept.keys()) subscribeAgain(set, subscription);
+  for (const [subscription, feed] of moved) moveSubscription(set, subscription, feed);
+  const restored = new Set(kept.keys());
+  for (const one of split) {
+    const guid = guidsFor(one).find((candidate) => set.byGuid(candidate)?.guid !== candidate);
+    if (guid === undefined) continue;
+    const subscription = createSubscription(set, one.feed, guid);
+    giveTitle(subscription, one.past.title);
+    restored.add(subscription);
+  }
+  if (!exact) return;
+  for (const subscription of set.all()) {
+    if (!restored.has(subscription) && subscription.deleted === null) changeSubscribed(set, subscription, false);
+  }
+}

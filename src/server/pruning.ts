@@ -1,0 +1,32 @@
+// Deletes history that is older than PODKEEP_HISTORY_KEEP, while the server runs.
+import type { App } from "../app.ts";
+import { messageOf } from "../errors.ts";
+import { pruneHistory } from "../services/history.ts";
+
+/** Not at the start, which should be fast. */
+const FIRST_PAUSE = 60_000;
+const PAUSE = 12 * 60 * 60 * 1000;
+
+/** Prunes twice a day. @returns the function that ends it */
+export function startPruning(app: App): () => Promise<void> {
+  const ended = new AbortController();
+  let running = Promise.resolve();
+  let timer = setTimeout(prune, FIRST_PAUSE);
+
+  function prune(): void {
+    running = pruneHistory(app, ended)
+      .then((pruned) => {
+        if (pruned > 0) app.log.info({ pruned }, "old history deleted");
+      })
+      .catch((error) => app.log.error({ reason: messageOf(error) }, "old history can't be deleted"))
+      .finally(() => {
+        if (!ended.signal.aborted) timer = setTimeout(prune, PAUSE);
+      });
+  }
+
+  return () => {
+    ended.abort();
+    clearTimeout(timer);
+    return running;
+  };
+}

@@ -1,0 +1,290 @@
+// A user's history: what changed, by whom; bringing back what was lost (P10).
+import type { HistoryTable } from "../db/schema.ts";
+import type { Tx } from "../db/statement.ts";
+import type { Change, PastSubscription } from "../domain/history.ts";
+import { isRemoval, statusOf, undoChanges } from "../domain/history.ts";
+import { type AttributedChange, findMassRemovals } from "../domain/mass-removals.ts";
+import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
+import { subscribeAgain } from "../domain/subscription-rules.ts";
+import { DomainError } from "../errors.ts";
+import {
+  firstChangeAfter,
+  lastToPrune,
+  listChangesFrom,
+  listHistoryBy,
+  listHistory as listRows,
+  pruneHistory as pruneRows,
+  readHistoryStart,
+  saveHistoryStart,
+} from "../store/history.ts";
+import { countSubscribed, listSubscriptions } from "../store/subscriptions.ts";
+import { listUsersAfter } from "../store/transfer.ts";
+import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
+import { describeChange, loadWorkingSet } from "./working-set.ts";
+
+/** A place in the history: only earlier changes come after it. */
+export interface HistoryPosition {
+  changed_at: number;
+  seq: number;
+}
+
+/** Who made a change, as they were called then. */
+export type ChangedBy = Pick<Actor, "kind" | "id" | "label" | "device">;
+
+/** A change; `at` is the wall time in Unix milliseconds, `title` what the podcast is called now. */
+export interface HistoryEntry extends Change {
+  at: number;
+  by: ChangedBy;
+}
+
+const byOf = (row: HistoryTable): ChangedBy => ({
+  kind: row.actor_kind,
+  id: row.actor_id,
+  label: row.actor_label,
+  device: row.actor_device,
+});
+
+const END: HistoryPosition = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
+
+/**
+ * Lists a user's changes, newest first.
+ * @param after the last change of the page before
+ * @param by only changes by this token id, device or label
+ * @param since only changes that were made later, in Unix milliseconds
+ */
+export function listHistory(
+  { database }: Context,
+  { user_id }: Actor,
+  { after = END, by, since, limit }: { after?: HistoryPosition; by?: string; since?: number; limit: number },
+): Promise<HistoryEntry[]> {
+  return database.read(async (tx) => {
+    const from = since === undefined ? 0 : await positionOf(tx, user_id, since);
+    const page = { user_id, changed_at: after.changed_at, seq: after.seq, limit };
+    const rows = await (by === undefined ? listRows(tx, page) : listHistoryBy(tx, { ...page, by }));
+    return rows
+      .filter((row) => row.changed_at >= from)
+      .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: byOf(row) }));
+  });
+}
+
+const changeOf = (row: HistoryTable): Change => ({
+  changed_at: row.changed_at,
+  seq: row.seq,
+  subscription: row.subscription,
+  what: row.what,
+  feed_url: row.feed_url,
+  guid: row.guid,
+  before: row.before,
+  merged_into: row.merged_into,
+  title: row.title,
+});
+
+/** The timestamp of the first change that was made later than a wall time. */
+async function positionOf(tx: Tx, user_id: string, at: number): Promise<number> {
+  const [first] = await firstChangeAfter(tx, { user_id, at });
+  return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
+export async function readHistorySince({ database }: Context, { user_id }: Actor): Promise<number> {
+  return (await database.read((tx) => readHistoryStart(tx, { user_id })))[0]?.history_since ?? 0;
+}
+
+/** All subscriptions as they were before the changes from a timestamp on. */
+async function readPast(tx: Tx, user_id: string, from: number): Promise<Map<number, PastSubscription>> {
+  const present = await listSubscriptions(tx, { user_id });
+  const changes = await listChangesFrom(tx, { user_id, from });
+  return undoChanges(
+    present.map(({ id, feed_url, guid, is_subscribed, deleted, title }) => ({
+      id,
+      feed_url,
+      guid,
+      status: statusOf({ is_subscribed: is_subscribed === 1, deleted }),
+      title,
+    })),
+    changes.map(changeOf),
+  );
+}
+
+/** A subscription that was subscribed. */
+export type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title">;
+
+/** The list as it was before the changes with this timestamp and later ones. */
+export async function listSubscribedBefore(
+  { database }: Context,
+  { user_id }: Actor,
+  changed_at: number,
+): Promise<SubscribedThen[]> {
+  const past = await database.read((tx) => readPast(tx, user_id, changed_at));
+  return [...past.values()].filter(({ status }) => status === "subscribed");
+}
+
+export interface RestoreOptions {
+  /** Wall time in Unix milliseconds. */
+  as_of: number;
+  /** Make the list exactly as it was. */
+  exact: boolean;
+  /** Change nothing. */
+  dry_run: boolean;
+}
+
+/**
+ * Subscribes again to what was subscribed at a time (`restoreList` says how), in one transaction.
+ * @returns what changed
+ * @throws DomainError "invalid" for a time in the future or before the history begins
+ */
+export function restoreSubscriptions(
+  context: Context,
+  actor: Actor,
+  { as_of, exact, dry_run }: RestoreOptions,
+): Promise<Change[]> {
+  if (as_of > context.clock.now()) throw new DomainError("invalid", `${formatTime(as_of)} is in the future`);
+  return describeChange(
+    context,
+    actor,
+    dry_run,
+    async (user) => {
+      const { tx, user_id } = user;
+      const since = (await readHistoryStart(tx, { user_id }))[0]?.history_since ?? 0;
+      if (as_of < since) {
+        throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);
+      }
+      const wanted = readWanted((await readPast(tx, user_id, await positionOf(tx, user_id, as_of))).values());
+      const set = await loadWorkingSet(user, {
+        all: true,
+        guids: wanted.flatMap(guidsFor),
+        feeds: wanted.map(({ feed }) => feed.hash),
+      });
+      return { set, more: wanted };
+    },
+    (set, wanted) => restoreList(set, wanted, exact),
+  );
+}
+
+const formatTime = (at: number) => new Date(at).toISOString();
+
+/** Removals by one app: from and to are timestamps of changes. */
+export interface Removals {
+  by: Omit<ChangedBy, "label">;
+  from: number;
+  to: number;
+}
+
+/** An app that removed more than half of a list of ten or more within an hour. */
+export interface MassRemoval extends Removals {
+  by: ChangedBy;
+  /** Wall times of the first and the last removal, in Unix milliseconds. */
+  started_at: number;
+  ended_at: number;
+  /** Podcasts that it removed, of how many, and how many of them are still not subscribed. */
+  removed: number;
+  of: number;
+  missing: number;
+}
+
+const keyOf = ({ kind, id, device }: Omit<ChangedBy, "label">) => JSON.stringify([kind, id, device]);
+const isApp = ({ actor_kind }: HistoryTable) => actor_kind === "token" || actor_kind === "session";
+
+/** The mass removals since a wall time of which something is still missing, newest first. */
+export function listMassRemovals({ database }: Context, { user_id }: Actor, since: number): Promise<MassRemoval[]> {
+  return database.read(async (tx) => {
+    const rows = (await listChangesFrom(tx, { user_id, from: await positionOf(tx, user_id, since) })).toReversed();
+    if (!rows.some((row) => isApp(row) && isRemoval(row))) return [];
+    const [{ count } = { count: 0 }] = await countSubscribed(tx, { user_id });
+    const changes = rows.map(
+      (row): AttributedChange => ({
+        ...changeOf(row),
+        at: row.at,
+        actor: isApp(row) ? keyOf(byOf(row)) : "",
+      }),
+    );
+    const found = findMassRemovals(changes, Number(count)).filter(({ actor }) => actor !== "");
+    if (found.length === 0) return [];
+    const present = await listSubscriptions(tx, { user_id });
+    const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
+    const merged = new Map(rows.map(({ subscription, merged_into }) => [subscription, merged_into]));
+    const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
+    return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
+      const missing = [...removed].filter((id) => !isLive(id)).length;
+      const last = rows.find((row) => row.changed_at === to.changed_at && keyOf(byOf(row)) === actor);
+      if (missing === 0 || !last) return [];
+      const times = { started_at: from.at, ended_at: to.at };
+      return [
+        { by: byOf(last), from: from.changed_at, to: to.changed_at, ...times, removed: removed.size, of, missing },
+      ];
+    });
+  });
+}
+
+/**
+ * Subscribes again to what one app removed, in one transaction. What has moved or was merged since stays so.
+ * @returns what changed
+ */
+export function putBack(
+  context: Context,
+  actor: Actor,
+  { by, from, to }: Removals,
+  { dry_run = false }: { dry_run?: boolean } = {},
+): Promise<Change[]> {
+  return describeChange(
+    context,
+    actor,
+    dry_run,
+    async (user) => {
+      const rows = await listChangesFrom(user.tx, { user_id: user.user_id, from });
+      const removed = rows.filter((row) => row.changed_at <= to && isRemoval(row) && keyOf(byOf(row)) === keyOf(by));
+      const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
+      return { set: await loadWorkingSet(user, { guids }), more: guids };
+    },
+    (set, guids) => {
+      for (const guid of guids) {
+        const subscription = set.byGuid(guid);
+        if (subscription) subscribeAgain(set, subscription);
+      }
+    },
+  );
+}
+
+/** Changes that are deleted in one transaction. */
+const PRUNE_BATCH = 1000;
+/** Users whose history is looked at before others get a turn. */
+const USERS = 100;
+
+/**
+ * Deletes history that is older than PODKEEP_HISTORY_KEEP, a bounded number of rows in each transaction.
+ * @returns how many changes were deleted
+ */
+export async function pruneHistory(
+  { database, clock, config }: Context,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<number> {
+  const before = clock.now() - config.history_keep;
+  let pruned = 0;
+  for (let last: string | undefined = ""; last !== undefined && !signal?.aborted; ) {
+    const id: string = last;
+    const users = await database.read((tx) => listUsersAfter(tx, { id, limit: USERS }));
+    for (const user of users) pruned += await pruneUser(database, user.id, before, signal);
+    last = users.at(-1)?.id;
+  }
+  return pruned;
+}
+
+async function pruneUser(
+  database: Context["database"],
+  user_id: string,
+  before: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let pruned = 0;
+  while (!signal?.aborted) {
+    const [old] = await database.read((tx) => lastToPrune(tx, { user_id, before, limit: PRUNE_BATCH }));
+    const to = old?.changed_at ?? null;
+    if (to === null) break;
+    pruned += await database.write(async (tx) => {
+      await saveHistoryStart(tx, { user_id, to });
+      return (await pruneRows(tx, { user_id, to })).length;
+    }, user_id);
+  }
+  return pruned;
+}

@@ -1,0 +1,140 @@
+// Statements on history.
+import { type Kysely, sql } from "kysely";
+import type { HistoryTable, Owner, Schema } from "../db/schema.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
+
+type ActorOf = Pick<HistoryTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">;
+type ChangeOf = Omit<HistoryTable, keyof ActorOf | "user_id" | "at">;
+
+export const insertHistory = bulkStatement((db, p: Owner & ActorOf & { at: number }, rows: ChangeOf[]) =>
+  db.insertInto("history").values(
+    rows.map((row) => ({
+      user_id: p.user_id,
+      changed_at: row.changed_at,
+      seq: row.seq,
+      at: p.at,
+      subscription: row.subscription,
+      what: row.what,
+      feed_url: row.feed_url,
+      guid: row.guid,
+      before: row.before,
+      merged_into: row.merged_into,
+      title: row.title,
+      actor_kind: p.actor_kind,
+      actor_id: p.actor_id,
+      actor_label: p.actor_label,
+      actor_device: p.actor_device,
+    })),
+  ),
+);
+
+/** A user's changes before a position, newest first. */
+const changesBefore = (db: Kysely<Schema>, p: Owner & { changed_at: number; seq: number; limit: number }) =>
+  db
+    .selectFrom("history")
+    .selectAll("history")
+    .select((row) =>
+      row
+        .selectFrom("subscriptions")
+        .select("subscriptions.title")
+        .whereRef("subscriptions.user_id", "=", "history.user_id")
+        .whereRef("subscriptions.id", "=", "history.subscription")
+        .as("present_title"),
+    )
+    .where("user_id", "in", [p.user_id])
+    .where((row) =>
+      row.or([
+        row("changed_at", "<", p.changed_at),
+        row.and([row("changed_at", "=", p.changed_at), row("seq", "<", p.seq)]),
+      ]),
+    )
+    // Says the same again, in the form that the index serves.
+    .where("changed_at", "<=", p.changed_at)
+    .orderBy("changed_at", "desc")
+    .orderBy("seq", "desc")
+    .limit(p.limit);
+
+export const listHistory = statement(changesBefore);
+
+/** The same, of one credential, device or label. */
+export const listHistoryBy = statement(
+  (db, p: Owner & { changed_at: number; seq: number; limit: number; by: string }) =>
+    changesBefore(db, p).where((row) =>
+      row.or([row("actor_id", "in", [p.by]), row("actor_device", "in", [p.by]), row("actor_label", "in", [p.by])]),
+    ),
+);
+
+/** The first change that was recorded later than `at`. Its timestamp is not before its wall time. */
+export const firstChangeAfter = statement((db, p: Owner & { at: number }) =>
+  db
+    .selectFrom("history")
+    .select("changed_at")
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">", p.at)
+    .where("at", ">", p.at)
+    .orderBy("changed_at")
+    .limit(sql.lit(1)),
+);
+
+/** All changes from a timestamp on, newest first. */
+export const listChangesFrom = statement((db, p: Owner & { from: number }) =>
+  db
+    .selectFrom("history")
+    .selectAll()
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">=", p.from)
+    .orderBy("changed_at", "desc")
+    .orderBy("seq", "desc"),
+);
+
+export const readHistoryStart = statement((db, p: Owner) =>
+  db.selectFrom("users").select("history_since").where("id", "=", p.user_id),
+);
+
+/** The timestamp of the last of the user's `limit` oldest changes before `before`; null if there is none. */
+export const lastToPrune = statement((db, p: Owner & { before: number; limit: number }) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom("history")
+        .select("changed_at")
+        .where("user_id", "in", [p.user_id])
+        .where("changed_at", "<", p.before)
+        .orderBy("changed_at")
+        .limit(p.limit)
+        .as("old"),
+    )
+    .select((row) => row.fn.max<number | null>("changed_at").as("changed_at")),
+);
+
+export const pruneHistory = statement((db, p: Owner & { to: number }) =>
+  db.deleteFrom("history").where("user_id", "=", p.user_id).where("changed_at", "<=", p.to).returning("seq"),
+);
+
+/** Records that the history begins after `to`. */
+export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
+  db.updateTable("users").set({ history_since: p.to }).where("id", "=", p.user_id).where("history_since", "<", p.to),
+);
+
+/** Adds the same change to the history of every user. */
+export const insertForAll = statement(
+  (db, p: ActorOf & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
+    db
+      .insertInto("history")
+      .columns(["user_id", "changed_at", "seq", "at", "what", "actor_kind", "actor_id", "actor_label", "actor_device"])
+      .expression((from) =>
+        from
+          .selectFrom("users")
+          .select((row) => [
+            "id",
+            sql<number>`cast(${p.changed_at} as bigint)`.as("changed_at"),
+            row.lit(0).as("seq"),
+            sql<number>`cast(${p.at} as bigint)`.as("at"),
+            sql<HistoryTable["what"]>`cast(${p.what} as text)`.as("what"),
+            sql<HistoryTable["actor_kind"]>`cast(${p.actor_kind} as text)`.as("actor_kind"),
+            sql<string | null>`cast(${p.actor_id} as text)`.as("actor_id"),
+            sql<string | null>`cast(${p.actor_label} as text)`.as("actor_label"),
+            sql<string | null>`cast(${p.actor_device} as text)`.as("actor_device"),
+          ]),
+      ),
+);
