@@ -19,7 +19,7 @@ export interface UserTable {
   password_changed_at: number | null;
   /** Signs the user's sessions, in hex; another one ends them all. Null before the first session. */
   session_key: string | null;
-  /** The history is complete from this time on. */
+  /** The history has every change later than this time; 0 if it has all. */
   history_since: number;
 }
 

@@ -88,7 +88,14 @@ async function positionOf(tx: Tx, user_id: string, at: number): Promise<number> 
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
 export async function readHistorySince({ database }: Context, { user_id }: Actor): Promise<number> {
-  return (await database.read((tx) => readHistoryStart(tx, { user_id })))[0]?.history_since ?? 0;
+  return database.read(async (tx) => (await readStart(tx, user_id)).since);
+}
+
+/** When a user's history begins, and the timestamp up to which it was deleted. */
+async function readStart(tx: Tx, user_id: string): Promise<{ since: number; deleted_to: number }> {
+  const [row] = await readHistoryStart(tx, { user_id });
+  const deleted_to = row?.history_since ?? 0;
+  return { since: Math.max(deleted_to, row?.created_at ?? 0), deleted_to };
 }
 
 /** All subscriptions as they were before the changes from a timestamp on. */
@@ -110,19 +117,20 @@ async function readPast(tx: Tx, user_id: string, from: number): Promise<Map<numb
 /** A subscription that was subscribed. */
 export type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title">;
 
-/** The list as it was before the changes with this timestamp and later ones. */
-export async function listSubscribedBefore(
+/** The list as it was at a moment. @throws DomainError "invalid" if that is before the history begins */
+export async function listSubscribedAt(
   { database }: Context,
   { user_id }: Actor,
-  changed_at: number,
+  moment: Moment,
 ): Promise<SubscribedThen[]> {
-  const past = await database.read((tx) => readPast(tx, user_id, changed_at));
+  const past = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment)));
   return [...past.values()].filter(({ status }) => status === "subscribed");
 }
 
+/** A moment: a wall time in Unix milliseconds, or just before the changes with a timestamp. */
+export type Moment = { as_of: number } | { before: number };
+
 export interface RestoreOptions {
-  /** Wall time in Unix milliseconds. */
-  as_of: number;
   /** Make the list exactly as it was. */
   exact: boolean;
   /** Change nothing. */
@@ -130,27 +138,26 @@ export interface RestoreOptions {
 }
 
 /**
- * Subscribes again to what was subscribed at a time (`restoreList` says how), in one transaction.
+ * Subscribes again to what was subscribed at a moment (`restoreList` says how), in one transaction.
  * @returns what changed
  * @throws DomainError "invalid" for a time in the future or before the history begins
  */
-export function restoreSubscriptions(
+export async function restoreSubscriptions(
   context: Context,
   actor: Actor,
-  { as_of, exact, dry_run }: RestoreOptions,
+  moment: Moment,
+  { exact, dry_run }: RestoreOptions,
 ): Promise<Change[]> {
-  if (as_of > context.clock.now()) throw new DomainError("invalid", `${formatTime(as_of)} is in the future`);
+  if ("as_of" in moment && moment.as_of > context.clock.now()) {
+    throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
+  }
   return describeChange(
     context,
     actor,
     dry_run,
     async (user) => {
       const { tx, user_id } = user;
-      const since = (await readHistoryStart(tx, { user_id }))[0]?.history_since ?? 0;
-      if (as_of < since) {
-        throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);
-      }
-      const wanted = readWanted((await readPast(tx, user_id, await positionOf(tx, user_id, as_of))).values());
+      const wanted = readWanted((await readPast(tx, user_id, await findMoment(tx, user_id, moment))).values());
       const set = await loadWorkingSet(user, {
         all: true,
         guids: wanted.flatMap(guidsFor),
@@ -162,18 +169,26 @@ export function restoreSubscriptions(
   );
 }
 
+/** The timestamp of the first change after a moment. */
+async function findMoment(tx: Tx, user_id: string, moment: Moment): Promise<number> {
+  const { since, deleted_to } = await readStart(tx, user_id);
+  if ("as_of" in moment ? moment.as_of < since : moment.before <= deleted_to) {
+    throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);
+  }
+  return "as_of" in moment ? positionOf(tx, user_id, moment.as_of) : moment.before;
+}
+
 const formatTime = (at: number) => new Date(at).toISOString();
 
 /** Removals by one app: from and to are timestamps of changes. */
 export interface Removals {
-  by: Omit<ChangedBy, "label">;
+  by: ChangedBy;
   from: number;
   to: number;
 }
 
 /** An app that removed more than half of a list of ten or more within an hour. */
 export interface MassRemoval extends Removals {
-  by: ChangedBy;
   /** Wall times of the first and the last removal, in Unix milliseconds. */
   started_at: number;
   ended_at: number;
@@ -183,7 +198,7 @@ export interface MassRemoval extends Removals {
   missing: number;
 }
 
-const keyOf = ({ kind, id, device }: Omit<ChangedBy, "label">) => JSON.stringify([kind, id, device]);
+const keyOf = ({ kind, id, label, device }: ChangedBy) => JSON.stringify([kind, id, label, device]);
 const isApp = ({ actor_kind }: HistoryTable) => actor_kind === "token" || actor_kind === "session";
 
 /** The mass removals since a wall time of which something is still missing, newest first. */

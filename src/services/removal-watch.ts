@@ -67,7 +67,7 @@ export function createRemovalWatch(
       // Admins and the worker remove on purpose.
       if (actor.kind !== "token" && actor.kind !== "session") return;
       const now = clock.now();
-      const key = JSON.stringify([actor.user_id, actor.kind, actor.id, actor.device]);
+      const key = JSON.stringify([actor.user_id, actor.kind, actor.id, actor.label, actor.device]);
       const count = countOf(key, now);
       const minute = Math.floor(now / MINUTE);
       count.minutes.set(minute, (count.minutes.get(minute) ?? 0) + removed);

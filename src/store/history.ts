@@ -88,7 +88,7 @@ export const listChangesFrom = statement((db, p: Owner & { from: number }) =>
 );
 
 export const readHistoryStart = statement((db, p: Owner) =>
-  db.selectFrom("users").select("history_since").where("id", "=", p.user_id),
+  db.selectFrom("users").select(["history_since", "created_at"]).where("id", "=", p.user_id),
 );
 
 /** The timestamp of the last of the user's `limit` oldest changes before `before`; null if there is none. */

@@ -67,7 +67,7 @@ export const insertUser = statement((db, p: { user_id: string; name: string; nam
     password_hash: null,
     password_changed_at: null,
     session_key: null,
-    history_since: p.created_at,
+    history_since: 0,
   }),
 );
 

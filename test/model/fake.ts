@@ -36,7 +36,7 @@ export async function openFakeApp(): Promise<App> {
   const drain = async () => {
     for (const oracle of oracles) oracle.drain(now);
   };
-  return { clock, user, drain, reopen: async () => {}, close: async () => {} };
+  return { clock, user, drain, historyOf: () => null, reopen: async () => {}, close: async () => {} };
 }
 
 /** Where an app's pages ended, by since, per_page and page. */

@@ -1,12 +1,14 @@
 // Plays a history on an app: one world per user, and the commands for all of them.
 import type { Step } from "./commands.ts";
-import { type Client, World } from "./world.ts";
+import { type Client, type History, World } from "./world.ts";
 
 /** The part of a test app that the model needs. */
 export interface App {
   clock: { now(): number; advance(ms: number): void };
   user(name?: string): Promise<Client>;
   drain(): Promise<void>;
+  /** The history of a user; null if the app keeps none. */
+  historyOf(user: Client): History | null;
   reopen(): Promise<void>;
   close(): Promise<void>;
 }
@@ -15,10 +17,11 @@ export interface App {
 export async function play(open: () => Promise<App>, steps: Step[]): Promise<void> {
   const app = await open();
   try {
-    const worlds = [
-      await World.open(await app.user("ann"), app.clock.now),
-      await World.open(await app.user("bob"), app.clock.now),
-    ];
+    const enter = async (name: string) => {
+      const client = await app.user(name);
+      return World.open(client, app.clock.now, app.historyOf(client));
+    };
+    const worlds = [await enter("ann"), await enter("bob")];
     for (const { user, command } of steps) {
       if (command.type === "clock") app.clock.advance(command.by);
       else if (command.type === "restart") {

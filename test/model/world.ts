@@ -32,12 +32,22 @@ interface Walker {
   at: number;
 }
 
+/** What the server knows of earlier lists. */
+export interface History {
+  /** The feed URLs that were subscribed before the changes with this timestamp. */
+  feedsAt(before: number): Promise<string[]>;
+  /** Makes the list exactly as it was then. */
+  restore(before: number): Promise<void>;
+}
+
 /** Sends commands to the server and compares each response with the oracle's. */
 export class World {
   oracle = new Oracle();
   readonly #reader: Reader;
   readonly #walkers: Walker[];
   #places = new Map<string, string>();
+  /** The list after each write, by the user's clock then. */
+  readonly #lists = new Map<number, string[]>([[0, []]]);
   #lastWrite: Write | undefined;
   #lastAnswer: Answer | undefined;
 
@@ -46,6 +56,7 @@ export class World {
     readonly client: Client,
     counting: Client[],
     readonly wall: () => number,
+    readonly history: History | null,
   ) {
     this.#reader = new Reader(client);
     this.#walkers = [
@@ -54,8 +65,8 @@ export class World {
     ];
   }
 
-  static async open(client: Client, wall: () => number): Promise<World> {
-    return new World(client, [await client.another(), await client.another()], wall);
+  static async open(client: Client, wall: () => number, history: History | null): Promise<World> {
+    return new World(client, [await client.another(), await client.another()], wall, history);
   }
 
   /** Runs a command of this user. */
@@ -99,6 +110,20 @@ export class World {
     for (const walker of [...this.#walkers, ...this.#walkers]) await this.#poll(walker, Infinity);
     for (const { id } of this.oracle.state.deletions) await this.run({ type: "deletion", id });
     for (const guid of this.oracle.state.guids.keys()) await this.run({ type: "get", guid });
+    if (this.history) await this.#travel(this.history);
+  }
+
+  /** P10: the history gives the list of any moment, and any of them can be brought back. */
+  async #travel(history: History): Promise<void> {
+    for (const [clock, list] of this.#lists) expect(await history.feedsAt(clock + 1)).toEqual(list);
+    const middle = Math.floor(this.#lists.size / 2);
+    for (const [clock, list] of [...this.#lists].slice(middle, middle + 1)) {
+      await history.restore(clock + 1);
+      const { subscriptions } = await this.#reader.page("/subscriptions?per_page=500");
+      const subscribed = subscriptions.filter((item) => item.is_subscribed);
+      const feeds = new Map(subscribed.map((item) => [item.new_guid ?? item.guid, item.feed_url]));
+      expect([...feeds.values()].sort()).toEqual(list);
+    }
   }
 
   async #write(write: Write): Promise<void> {
@@ -201,6 +226,8 @@ export class World {
   /** Compares the whole change feed, and checks that timestamps only grow and are never shared (P1). */
   async #checkState(): Promise<void> {
     expect(faults(this.oracle.state)).toEqual([]);
+    const entries = this.oracle.state.entries().filter(({ isSubscribed }) => isSubscribed);
+    this.#lists.set(this.oracle.state.clock, entries.map(({ feedUrl }) => feedUrl).sort());
     const list = await this.#reader.page("/subscriptions?per_page=500");
     expect(reduced(list)).toEqual(this.oracle.list(undefined, 1, 500));
     const places = new Map(list.subscriptions.map((item) => [item.new_guid ?? item.guid, latest(item)]));

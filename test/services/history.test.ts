@@ -1,0 +1,395 @@
+// What users find in their history, and what they get back by it.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import {
+  listHistory,
+  listMassRemovals,
+  listSubscribedAt,
+  pruneHistory,
+  putBack,
+  readHistorySince,
+  restoreSubscriptions,
+} from "../../src/services/history.ts";
+import { importFeeds } from "../../src/services/imports.ts";
+import { issueToken } from "../../src/services/tokens.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+const [A, B, C] = ["https://a.example/feed", "https://b.example/feed", "https://c.example/feed"] as const;
+const [ONE, TWO, THREE] = [guidOf(1), guidOf(2), guidOf(3)];
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NOW = { exact: true, dry_run: false };
+
+const warnings: unknown[] = [];
+let massRemovals = 0;
+let server: TestApp;
+let user: TestUser;
+beforeEach(async () => {
+  warnings.length = massRemovals = 0;
+  const ignore = () => {};
+  const log = { debug: ignore, info: ignore, error: ignore, warn: (...line: unknown[]) => warnings.push(line) };
+  const metrics = {
+    answered: ignore,
+    unauthorized: ignore,
+    committed: ignore,
+    massRemoval: () => {
+      massRemovals++;
+    },
+  };
+  server = await openTestApp({}, { log, metrics });
+  user = await server.user("ann");
+});
+afterEach(() => server.close());
+
+const me = () => actorOf(user.id);
+const entries = (options: { by?: string; since?: number } = {}) =>
+  listHistory(server.app, me(), { limit: 1000, ...options });
+const changes = async () => (await entries()).map(({ what, feed_url, before }) => ({ what, feed_url, before }));
+/** The feed URLs of the list. */
+async function subscribed(): Promise<string[]> {
+  const items = (await user.changes("", 500)).filter((item) => item.is_subscribed);
+  return [...new Map(items.map((item) => [item.new_guid ?? item.guid, item.feed_url])).values()].sort();
+}
+const patch = (guid: string, body: object) => user.request("PATCH", `/subscriptions/${guid}`, body);
+const restore = (as_of: number, options: { exact: boolean; dry_run?: boolean } = NOW) =>
+  restoreSubscriptions(server.app, me(), { as_of }, { dry_run: false, ...options });
+const later = (by = MINUTE) => {
+  server.clock.advance(by);
+  return server.clock.now();
+};
+/** A client of the same user with a token of its own. */
+async function app(label: string): Promise<TestUser & { token_id: string }> {
+  const { id, token } = await issueToken(server.app, me(), { label, scope: "write", expires_at: null });
+  return { ...server.as(user, token), token_id: id };
+}
+
+describe("the history", () => {
+  test("says what changed, newest first, with feed URL and guid as they were then", async () => {
+    await user.add(A, ONE);
+    const first = later();
+    await patch(ONE, { is_subscribed: false });
+    await patch(ONE, { is_subscribed: true });
+    await patch(ONE, { new_feed_url: B });
+    await patch(ONE, { new_guid: TWO });
+    const all = await entries();
+    expect(all).toMatchObject([
+      { what: "guid_replaced", feed_url: B, guid: TWO, before: ONE },
+      { what: "moved", feed_url: B, guid: ONE, before: A },
+      { what: "subscribed", feed_url: A, guid: ONE, before: "unsubscribed" },
+      { what: "unsubscribed", feed_url: A, guid: ONE, before: "subscribed", at: first },
+      { what: "added", feed_url: A, guid: ONE, before: null, at: START },
+    ]);
+    expect(new Set(all.map(({ subscription }) => subscription)).size).toBe(1);
+  });
+
+  test("has one row for each thing that one request changes, and none for what changes nothing", async () => {
+    await user.add(A, ONE);
+    await user.add(A, ONE);
+    await patch(ONE, { is_subscribed: false, new_feed_url: B, new_guid: TWO });
+    await patch(TWO, { is_subscribed: false });
+    expect((await changes()).map(({ what }) => what).sort()).toEqual([
+      "added",
+      "guid_replaced",
+      "moved",
+      "unsubscribed",
+    ]);
+  });
+
+  test("names a merged subscription and the one that it became part of", async () => {
+    await user.add(A, ONE);
+    await user.add(B, TWO);
+    await patch(TWO, { is_subscribed: false });
+    await patch(ONE, { new_guid: TWO });
+    const [subscribedAgain, merged] = await entries();
+    expect(merged).toMatchObject({ what: "merged", feed_url: A, guid: ONE, before: "subscribed" });
+    expect(subscribedAgain).toMatchObject({ what: "subscribed", feed_url: B, subscription: merged?.merged_into ?? 0 });
+  });
+
+  test("says who: the token, with the label it had; an admin's command; and for a deletion the app that asked", async () => {
+    const phone = await app("AntennaPod on phone");
+    await phone.add(A, ONE);
+    await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false, progress: () => {} });
+    await phone.remove(ONE);
+    await server.drain();
+    const token = { kind: "token", id: phone.token_id, label: "AntennaPod on phone", device: null } as const;
+    const admin = { kind: "admin", id: null, label: "test", device: null } as const;
+    expect(await entries()).toMatchObject([
+      { what: "deleted", feed_url: A, before: "subscribed", by: token },
+      { what: "added", feed_url: B, title: "Second", by: admin },
+      { what: "added", feed_url: A, by: token },
+    ]);
+    expect(await entries({ by: phone.token_id })).toHaveLength(2);
+    expect(await entries({ by: "AntennaPod on phone" })).toHaveLength(2);
+    expect(await entries({ by: "test" })).toHaveLength(1);
+  });
+
+  test("says that a podcast was kept when its deletion was cancelled or failed", async () => {
+    await user.add(A, ONE);
+    await user.remove(ONE);
+    await user.add(A, ONE);
+    await user.remove(ONE);
+    await server.failDeletions("the disk is on fire");
+    for (let attempt = 0; attempt < 8; attempt++) {
+      await server.drain();
+      later(DAY);
+    }
+    const [failed, cancelled] = await entries();
+    expect(failed).toMatchObject({ what: "kept", by: { kind: "worker" } });
+    expect(cancelled).toMatchObject({ what: "kept", by: { kind: "token", label: "test" } });
+  });
+
+  test("is read page by page, and from a time on", async () => {
+    for (const feed_url of [A, B, C]) {
+      await user.add(feed_url);
+      later();
+    }
+    const first = await listHistory(server.app, me(), { limit: 2 });
+    const second = await listHistory(server.app, me(), { limit: 2, after: first.at(-1)! });
+    expect([...first, ...second].map(({ feed_url }) => feed_url)).toEqual([C, B, A]);
+    expect((await entries({ since: START })).map(({ feed_url }) => feed_url)).toEqual([C, B]);
+  });
+
+  test("is each user's own", async () => {
+    await user.add(A);
+    const bob = await server.user("bob");
+    expect(await listHistory(server.app, actorOf(bob.id), { limit: 10 })).toEqual([]);
+  });
+});
+
+describe("restoring a list", () => {
+  test("subscribes again to what was lost, and apps get it at their next sync", async () => {
+    await user.add(A, ONE);
+    await user.add(B, TWO);
+    const before = server.clock.now();
+    later();
+    await patch(ONE, { is_subscribed: false });
+    await user.remove(TWO);
+    await server.drain();
+    const since = (await user.changes()).at(-1).deleted;
+    later();
+    await user.add(C);
+    later();
+    expect(await restore(before, { exact: false })).toMatchObject([
+      { what: "subscribed", feed_url: A, before: "unsubscribed" },
+      { what: "subscribed", feed_url: B, before: "deleted" },
+    ]);
+    expect(await subscribed()).toEqual([A, B, C]);
+    expect((await user.changes(since)).map((item) => item.guid)).toEqual(expect.arrayContaining([ONE, TWO]));
+  });
+
+  test("exactly also unsubscribes what was added since and moves back what has moved", async () => {
+    await user.add(A, ONE);
+    const before = server.clock.now();
+    later();
+    await patch(ONE, { new_feed_url: B });
+    await user.add(C, TWO);
+    later();
+    await restore(before, { exact: false });
+    expect(await subscribed()).toEqual([B, C]);
+    await restore(before);
+    expect(await subscribed()).toEqual([A]);
+  });
+
+  test("splits off again what was merged: its feed URL, guid and title go to a new subscription", async () => {
+    await user.add(A, ONE);
+    await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false, progress: () => {} });
+    await user.add(B, TWO);
+    const before = server.clock.now();
+    later();
+    await patch(TWO, { new_guid: ONE });
+    expect(await subscribed()).toEqual([A]);
+    later();
+    await restore(before, { exact: false });
+    expect(await subscribed()).toEqual([A, B]);
+    expect((await user.request("GET", `/subscriptions/${TWO}`)).body).toMatchObject({ feed_url: B, guid: TWO });
+    expect((await user.request("GET", `/subscriptions/${TWO}`)).body).not.toHaveProperty("new_guid");
+    expect((await user.request("GET", `/subscriptions/${ONE}`)).body).toMatchObject({ feed_url: A, guid: ONE });
+    expect(await user.add(B)).toMatchObject({ guid: TWO });
+    expect((await entries())[0]).toMatchObject({ what: "added", feed_url: B, title: "Second" });
+  });
+
+  test("can itself be undone", async () => {
+    await user.add(A);
+    const first = server.clock.now();
+    later();
+    await user.add(B);
+    const second = server.clock.now();
+    later();
+    await restore(first);
+    later();
+    await restore(second);
+    expect(await subscribed()).toEqual([A, B]);
+  });
+
+  test("as a dry run says the same and changes nothing", async () => {
+    await user.add(A, ONE);
+    const before = server.clock.now();
+    later();
+    await patch(ONE, { is_subscribed: false });
+    await user.add(B);
+    later();
+    const count = (await entries()).length;
+    const planned = await restore(before, { exact: true, dry_run: true });
+    expect(await subscribed()).toEqual([B]);
+    expect((await entries()).length).toBe(count);
+    expect(await restore(before)).toEqual(planned);
+  });
+
+  test("repeated changes nothing", async () => {
+    await user.add(A);
+    const before = server.clock.now();
+    later();
+    await user.add(B);
+    later();
+    await restore(before);
+    expect(await restore(before)).toEqual([]);
+  });
+
+  test("works by the time on the clock, also after it was wrong", async () => {
+    await user.add(A);
+    const before = later();
+    later();
+    server.clock.advance(365 * DAY);
+    await user.add(B);
+    server.clock.advance(-365 * DAY);
+    const after = later();
+    later();
+    await user.add(C);
+    later();
+    expect((await listSubscribedAt(server.app, me(), { as_of: before })).map(({ feed_url }) => feed_url)).toEqual([A]);
+    // The changes since the clock was ahead count as later than any time before that.
+    expect((await listSubscribedAt(server.app, me(), { as_of: after })).map(({ feed_url }) => feed_url)).toEqual([A]);
+  });
+
+  test("is refused for the future and for a time before the history begins", async () => {
+    await user.add(A);
+    await expect(restore(server.clock.now() + 1)).rejects.toThrow("2026-01-01T00:00:00.001Z is in the future");
+    await expect(restore(START - 1)).rejects.toThrow("The history begins at 2026-01-01T00:00:00.000Z");
+  });
+});
+
+describe("old history", () => {
+  test("is deleted after the time that the setting says, and earlier lists can't be restored", async () => {
+    const subscriptions = Array.from({ length: 1200 }, (_, index) => ({ feed_url: `https://${index}.example/` }));
+    await user.request("POST", "/subscriptions", { subscriptions });
+    const kept = later(30 * DAY);
+    await user.add(B, TWO);
+    later(399 * DAY);
+    expect(await pruneHistory(server.app)).toBe(1200);
+    expect(await changes()).toMatchObject([{ what: "added", feed_url: B }]);
+    expect(await pruneHistory(server.app)).toBe(0);
+    expect(await readHistorySince(server.app, me())).toBeLessThan(kept);
+    await expect(restore(START + 1)).rejects.toThrow("nothing earlier can be restored");
+    later();
+    await patch(TWO, { is_subscribed: false });
+    await restore(kept, { exact: false });
+    expect(await subscribed()).toHaveLength(1201);
+  }, 30_000);
+});
+
+describe("an app that removes most of a list", () => {
+  let phone: TestUser & { token_id: string };
+  let guids: string[];
+  beforeEach(async () => {
+    phone = await app("AntennaPod");
+    const subscriptions = Array.from({ length: 12 }, (_, index) => ({ feed_url: `https://${index}.example/` }));
+    const { body } = await user.request("POST", "/subscriptions", { subscriptions });
+    guids = body.success.map((item: { guid: string }) => item.guid);
+    later();
+  });
+
+  const unsubscribe = async (from: number, to: number, pause = 0) => {
+    for (const guid of guids.slice(from, to)) {
+      await phone.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+      later(pause);
+    }
+  };
+  const removals = () => listMassRemovals(server.app, me(), START);
+  /** Lets the list be counted. */
+  async function settle(expected: number): Promise<void> {
+    for (let reads = 0; warnings.length < expected && reads < 1000; reads++) await removals();
+    for (let reads = 0; reads < 10; reads++) await removals();
+    expect(warnings).toHaveLength(expected);
+  }
+
+  test("is logged and counted once, when it has removed more than half", async () => {
+    await unsubscribe(0, 6);
+    await settle(0);
+    await unsubscribe(6, 12);
+    await settle(1);
+    expect(warnings).toEqual([
+      [
+        { user_id: user.id, token: phone.token_id, label: "AntennaPod", device: null, removed: 7, of: 12 },
+        "an app removed most of a list",
+      ],
+    ]);
+    expect(massRemovals).toBe(1);
+  });
+
+  test("is shown with who, when and how many, until all is put back", async () => {
+    const from = server.clock.now();
+    await unsubscribe(0, 11, 1000);
+    await phone.remove(guids[11]!);
+    await server.drain();
+    const [found, ...others] = await removals();
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      by: { kind: "token", id: phone.token_id, label: "AntennaPod" },
+      started_at: from,
+      ended_at: server.clock.now(),
+      removed: 12,
+      of: 12,
+      missing: 12,
+    });
+    await user.add("https://0.example/");
+    expect(await removals()).toMatchObject([{ removed: 12, missing: 11 }]);
+    expect(await putBack(server.app, me(), found!, { dry_run: true })).toHaveLength(11);
+    expect(await putBack(server.app, me(), found!)).toHaveLength(11);
+    expect(await subscribed()).toHaveLength(12);
+    expect(await removals()).toEqual([]);
+    expect(await putBack(server.app, me(), found!)).toEqual([]);
+  });
+
+  test("is not noticed below half, over more than an hour, or from a short list", async () => {
+    await unsubscribe(0, 6);
+    later(2 * HOUR);
+    await unsubscribe(6, 9, 40 * MINUTE);
+    later(2 * HOUR);
+    await unsubscribe(9, 12);
+    await settle(0);
+    expect(await removals()).toEqual([]);
+  });
+
+  test("is the app, not an admin who does the same on purpose", async () => {
+    await restoreSubscriptions(server.app, me(), { before: 1 }, NOW);
+    await settle(0);
+    expect(await subscribed()).toEqual([]);
+    expect(await removals()).toEqual([]);
+  });
+
+  test("gets back what was merged since under the guid that it has now", async () => {
+    await unsubscribe(0, 12);
+    await patch(guids[0]!, { new_guid: guids[1]! });
+    const [found] = await removals();
+    expect(found).toMatchObject({ missing: 12 });
+    await putBack(server.app, me(), found!);
+    expect(await removals()).toEqual([]);
+    expect(await subscribed()).toHaveLength(11);
+  });
+});
+
+test("deleting a user deletes the history", async () => {
+  const { deleteUser } = await import("../../src/services/users.ts");
+  await user.add(A);
+  await deleteUser(server.app, "ann");
+  expect(await server.sql("select count(*) as count from history")).toEqual([{ count: 0 }]);
+});
+
+test("a title that only a merged subscription has is shown in the history", async () => {
+  await user.add(A, ONE);
+  await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false, progress: () => {} });
+  await user.add(B, THREE);
+  await patch(THREE, { new_guid: ONE });
+  expect((await entries()).find(({ what }) => what === "merged")).toMatchObject({ title: "Second" });
+});
