@@ -1,13 +1,13 @@
-// `podkeep backup`: create, verify, restore, prune.
+// `podkeep backup`: create, list, verify, restore, prune.
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { positive } from "../../src/config/values.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { printResult } from "../terminal/output.ts";
+import { formatTime, layTable, printResult } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
-  const backup = program.command("backup").description("Create, verify, restore and prune backups");
+  const backup = program.command("backup").description("Create, list, verify, restore and prune backups");
 
   const create = backup
     .command("create [file]")
@@ -15,6 +15,13 @@ export function addBackupCommands(program: Command): void {
     .addHelpText("after", "\nExample: podkeep backup create /mnt/usb/podkeep.db")
     .action((file?: string) => createOne(create, file));
   addSettings(create, ["backup_dir"]);
+
+  const list = backup
+    .command("list")
+    .description("List the backups in the backup directory, oldest first")
+    .addHelpText("after", "\nExample: podkeep backup list")
+    .action(() => listAll(list));
+  addSettings(list, ["backup_dir"]);
 
   const verify = backup
     .command("verify <file>")
@@ -50,6 +57,21 @@ async function createOne(command: Command, file?: string): Promise<void> {
   await printResult(command, made, () => `${made.file}\n${describe(made)}`);
 }
 
+async function listAll(command: Command): Promise<void> {
+  const { listAllBackups } = await import("../../src/backups/backups.ts");
+  const backups = listAllBackups(settingsOf(command).config);
+  const json = backups.map(({ created_at, ...backup }) => ({ ...backup, created: formatTime(created_at) }));
+  await printResult(command, json, () =>
+    layTable(
+      ["CREATED", "SIZE", "FILE"],
+      json.map(({ created, bytes, file }) => [created ?? "", describeSize(bytes), file]),
+      "No backups",
+    ),
+  );
+}
+
+const describeSize = (bytes: number) => `${Math.ceil(bytes / 1024)} KiB`;
+
 async function verifyOne(command: Command, file: string): Promise<void> {
   const { verifyBackup } = await import("../../src/backups/backups.ts");
   const found = verifyBackup(file);
@@ -66,7 +88,7 @@ function describe({
   bytes?: number;
 }): string {
   const { users = 0, subscriptions = 0 } = tables;
-  const size = bytes === undefined ? "" : `, ${Math.ceil(bytes / 1024)} KiB`;
+  const size = bytes === undefined ? "" : `, ${describeSize(bytes)}`;
   return `${users} users, ${subscriptions} subscriptions, schema ${schema}${size}`;
 }
 

@@ -25,6 +25,10 @@ const TOPICS: Record<string, Guide> = {
     about: "backups and restore",
     read: async () => (await import("../../docs/operators/backup.md", { with: { type: "text" } })).default,
   },
+  undo: {
+    about: "history, and how to bring back lost podcasts",
+    read: async () => (await import("../../docs/operators/history.md", { with: { type: "text" } })).default,
+  },
   install: {
     document: "install.md",
     about: "install, systemd, Docker, TLS",

@@ -1,20 +1,20 @@
 // `podkeep token`: issues, lists and revokes tokens.
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
+import type { App } from "../../src/app.ts";
 import { localUrl } from "../../src/config/local-url.ts";
-import { parseDuration } from "../../src/config/values.ts";
-import { parseDateTime } from "../../src/domain/date-time.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
+import { readFuture, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
 interface IssueOptions {
   label?: string;
   scope: Scope;
-  expires?: (now: number) => number;
+  expires?: TypedTime;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -24,7 +24,7 @@ export function addTokenCommands(program: Command): void {
     .description("Issue a token for an app; it is shown only once")
     .option("--label <text>", "what the token is for, such as the name of the app")
     .addOption(new Option("--scope <scope>", "write includes read").choices(["read", "write"]).default("write"))
-    .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readExpiry)
+    .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readFuture)
     .addHelpText("after", "\nExample: podkeep token issue alice --label AntennaPod --expires 90d")
     .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
   addSettings(issuing, ADDRESS_SETTINGS);
@@ -41,37 +41,34 @@ export function addTokenCommands(program: Command): void {
     .action((id: string, { yes }: { yes?: boolean }, command: Command) => revoke(id, yes, command));
 }
 
-/** Reads a duration from now, an RFC 3339 date-time, or a date, which means its start in UTC. */
-function readExpiry(text: string): (now: number) => number {
-  const pause = parseDuration(text);
-  if (pause !== null) return (now) => now + pause;
-  const time = parseDateTime(text) ?? parseDateTime(`${text}T00:00:00Z`);
-  if (time === null) throw new InvalidArgumentError("Examples: 90d, 12h, 2027-01-31, 2027-01-31T12:00:00Z.");
-  return () => time;
+async function issue(user: string, { label = "", scope, expires }: IssueOptions, command: Command): Promise<void> {
+  const issued = await withApp(command, (app) => {
+    const expires_at = expires ? expires(app.clock.now()) : null;
+    return issueFor(app, user, { label, scope, expires_at });
+  });
+  await printResult(command, issued, () => layToken(issued));
 }
 
-async function issue(user: string, { label = "", scope, expires }: IssueOptions, command: Command): Promise<void> {
-  await withApp(command, async (app) => {
-    const expires_at = expires ? expires(app.clock.now()) : null;
-    const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), {
-      label,
-      scope,
-      expires_at,
-    });
-    const address = app.config.public_url ?? localUrl(app.config);
-    const header = `Authorization: Bearer ${token}`;
-    const issued = { id, user, token, label, scope, expires: formatTime(expires_at), address, header };
-    await printResult(command, issued, () =>
-      layPairs([
-        ["Token", token],
-        ["Server URL", address],
-        ["Header", header],
-        ["Scope", scope],
-        ["Expires", issued.expires ?? "never"],
-        ["", "This token is not shown again."],
-      ]),
-    );
-  });
+type Issued = Awaited<ReturnType<typeof issueFor>>;
+
+/** Issues a token, with everything that its user has to know. */
+export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2]) {
+  const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
+  const { label, scope, expires_at } = options;
+  const address = app.config.public_url ?? localUrl(app.config);
+  const header = `Authorization: Bearer ${token}`;
+  return { id, user, token, label, scope, expires: formatTime(expires_at), address, header };
+}
+
+export function layToken({ token, address, header, scope, expires }: Issued): string {
+  return layPairs([
+    ["Token", token],
+    ["Server URL", address],
+    ["Header", header],
+    ["Scope", scope],
+    ["Expires", expires ?? "never"],
+    ["", "This token is not shown again."],
+  ]);
 }
 
 function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expires_at: number | null }, now: number) {

@@ -4,21 +4,26 @@ import { describeLocation } from "../../src/config/location.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { signOutEverywhere } from "../../src/services/sessions.ts";
+import { checkLabel } from "../../src/services/tokens.ts";
 import { createUser, deleteUser, listUsers, requireUser } from "../../src/services/users.ts";
+import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp } from "../with-app.ts";
+import { issueFor, layToken } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
   const user = program.command("user").description("Create, list and delete users, and set their passwords");
   const creation = user
     .command("create <name>")
     .description("Create a user, and the database if there is none")
-    .addOption(new Option("--password", "ask for a password").conflicts(["passwordStdin", "generate"]));
+    .addOption(new Option("--password", "ask for a password").conflicts(["passwordStdin", "generate"]))
+    .option("--token <label>", "also issue a token, with the name of the app as its label");
   addPasswordOptions(creation, [])
     .addHelpText("after", "\nExample: podkeep user create alice --password")
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
+  addSettings(creation, ADDRESS_SETTINGS);
   const password = user
     .command("password <name>")
     .description("Set a user's password, and end all sessions; tokens stay valid")
@@ -46,6 +51,8 @@ export function addUserCommands(program: Command): void {
 
 interface CreateOptions extends PasswordOptions {
   password?: boolean;
+  /** The label of a token to issue. */
+  token?: string;
 }
 
 interface NewPasswordOptions extends PasswordOptions {
@@ -53,18 +60,21 @@ interface NewPasswordOptions extends PasswordOptions {
 }
 
 async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
-  const { password, passwordStdin, generate } = options;
+  const { password, passwordStdin, generate, token: label } = options;
+  if (label !== undefined) checkLabel(label);
   const set = password || passwordStdin || generate ? await readPassword(options) : null;
   const made = await withApp(
     command,
     async (app) => {
       const created = { ...(await createUser(app, name)), data: describeLocation(app.config.location) };
       if (set !== null) await setPassword(app, await actAsAdmin(app, name, "user create"), set);
-      return created;
+      if (label === undefined) return created;
+      return { ...created, token: await issueFor(app, name, { label, scope: "write", expires_at: null }) };
     },
     { first: true },
   );
-  await printPassword(command, made, `Created user ${made.name}, data in ${made.data}`, generate ? set : null);
+  const done = [`Created user ${made.name}, data in ${made.data}`, ...("token" in made ? [layToken(made.token)] : [])].join("\n\n");
+  await printPassword(command, made, done, generate ? set : null);
 }
 
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {

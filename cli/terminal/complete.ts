@@ -7,9 +7,12 @@ import { printable } from "../../src/domain/printable.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { listDeletions } from "../../src/services/deletions.ts";
 import { listDevices } from "../../src/services/devices.ts";
+import { listSubscriptions } from "../../src/services/subscriptions.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { listUsers } from "../../src/services/users.ts";
 import { loadSettings } from "../flags.ts";
+
+import { nameOf } from "./changes.ts";
 
 interface Candidate {
   value: string;
@@ -37,6 +40,12 @@ const devices: Values = async (app, [user = ""]) =>
     description: caption,
   }));
 
+const guids: Values = async (app, [user = ""]) =>
+  (await listSubscriptions(app, await actAsAdmin(app, user, "completion"), { all: false })).map((one) => ({
+    value: one.guid,
+    description: nameOf(one),
+  }));
+
 /** Sources of an argument's values, by its name, or by its command's name and its own. */
 const VALUES: Record<string, Values> = {
   user: users,
@@ -48,6 +57,8 @@ const VALUES: Record<string, Values> = {
   "retry id": deletions,
   "rename id": devices,
   "forget id": devices,
+  "remove feed": guids,
+  "--by": tokens,
 };
 
 /** Asks the shell to complete file names. */
@@ -99,23 +110,31 @@ export async function complete(program: Command, words: string[]): Promise<strin
 
 async function candidatesFor(typed: Typed, current: string): Promise<Candidate[]> {
   const { command, open } = typed;
-  if (open) return open.argChoices ? choices(open.argChoices) : files(open.attributeName());
+  if (open) return valuesOf(typed, open, open.attributeName(), VALUES[open.long ?? ""]);
   if (current.startsWith("-")) {
     return optionsOf(command).map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
   }
   const inner = command.createHelp().visibleCommands(command);
   if (inner.length > 0) return inner.map((one) => ({ value: one.name(), description: one.description() }));
-  const argument = command.registeredArguments[typed.words.length];
-  return argument ? valuesOf(typed, argument) : [];
+  const argument = command.registeredArguments[typed.words.length] ?? variadic(command);
+  if (!argument) return [];
+  const name = argument.name();
+  return valuesOf(typed, argument, name, VALUES[`${command.name()} ${name}`] ?? VALUES[name]);
 }
 
 const choices = (values: readonly string[]) => values.map((value) => ({ value, description: "" }));
 const files = (name: string) => (TAKES_FILES.test(name.toLowerCase()) ? [{ value: FILES, description: "" }] : []);
 
-async function valuesOf({ command, words, flags }: Typed, argument: Argument): Promise<Candidate[]> {
-  if (argument.argChoices) return choices(argument.argChoices);
-  const find = VALUES[`${command.name()} ${argument.name()}`] ?? VALUES[argument.name()];
-  if (!find) return files(argument.name());
+const variadic = ({ registeredArguments }: Command) => registeredArguments.findLast((argument) => argument.variadic);
+
+async function valuesOf(
+  { words, flags }: Typed,
+  { argChoices }: Pick<Argument | Option, "argChoices">,
+  name: string,
+  find: Values | undefined,
+): Promise<Candidate[]> {
+  if (argChoices) return choices(argChoices);
+  if (!find) return files(name);
   const given: Flags = {};
   if (flags["dataDir"] !== undefined) given.data_dir = flags["dataDir"];
   if (flags["databaseUrl"] !== undefined) given.database_url = flags["databaseUrl"];

@@ -66,6 +66,33 @@ function nextName(config: Config, clock: Clock): string {
   return nameAt(Math.max(clock.now(), newest ? timeOf(newest) + 1 : 0));
 }
 
+/** A backup in the backup directory. */
+export interface ListedBackup {
+  file: string;
+  bytes: number;
+  /** In Unix milliseconds. */
+  created_at: number;
+}
+
+/** Names of the backups that upgrades create. */
+const UPGRADE_NAME = /^podkeep-before-\w+\.db$/;
+
+/**
+ * Lists the backups in the backup directory, oldest first, those from before an upgrade too.
+ * @throws DomainError "config" on PostgreSQL, "unavailable" if the directory can't be read
+ */
+export function listAllBackups(config: Config): ListedBackup[] {
+  requireFile(config);
+  return filesIn(config.backup_dir)
+    .filter((name) => NAME.test(name) || UPGRADE_NAME.test(name))
+    .map((name) => {
+      const file = resolve(config.backup_dir, name);
+      const { size, mtimeMs } = statSync(file);
+      return { file, bytes: size, created_at: NAME.test(name) ? timeOf(name) : Math.round(mtimeMs) };
+    })
+    .sort((a, b) => a.created_at - b.created_at);
+}
+
 /** When the newest backup in the backup directory was made, in Unix milliseconds; null if there is none. */
 export function latestBackup(config: Config): number | null {
   const newest = listBackups(config.backup_dir).at(-1);

@@ -52,3 +52,18 @@ function feedKey(feed_url: string): string | null {
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return `${userinfo}${host}${rest}`.replace(/\/+$/, "");
 }
+
+/** A part of a path that is no word. */
+const RANDOM = /^(?=.*\d)[\da-z]{20,}(\.\w+)?$/i;
+
+/** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
+export function maskFeedUrl(feed_url: string): string {
+  const url = URL.parse(feed_url);
+  if (!url) return "(not a URL)";
+  const user = url.username || url.password ? "…@" : "";
+  const path = url.pathname.split("/").map((part) => part.replace(RANDOM, "…$1"));
+  const query = [...url.searchParams]
+    .map(([name, value]) => (value ? `${name}=…` : name.replace(RANDOM, "…")))
+    .join("&");
+  return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
+}

@@ -1,14 +1,15 @@
 // Subscriptions: read, add, change, and request deletion.
-import type { FeedUrl } from "../domain/feed-url.ts";
+import { type FeedUrl, maskFeedUrl } from "../domain/feed-url.ts";
+import { type Change, type Status, statusOf } from "../domain/history.ts";
 import { addFeed, changeFeed, changeGuid, changeSubscribed, giveTitle } from "../domain/subscription-rules.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
-import { findByGuid } from "../store/subscriptions.ts";
+import { findByGuid, listSubscriptions as listRows } from "../store/subscriptions.ts";
 import { type Actor, requireWrite, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { transact } from "./transact.ts";
-import { changeSubscriptions } from "./working-set.ts";
+import { changeSubscriptions, describeChange, loadWorkingSet } from "./working-set.ts";
 
 const notFound = () => new DomainError("not_found", "There is no such subscription");
 
@@ -21,6 +22,34 @@ export async function getSubscription({ database }: Context, { user_id }: Actor,
   if (!row) throw notFound();
   if (row.deleted !== null) throw new DomainError("gone", "The subscription was deleted");
   return row;
+}
+
+/** A subscription as an admin sees it. */
+export interface ListedSubscription {
+  feed_url: string;
+  guid: string;
+  title: string | null;
+  status: Status;
+  /** Timestamp of the last change, in Unix milliseconds. */
+  changed_at: number;
+}
+
+/** Lists a user's subscriptions, oldest first. @param all also unsubscribed and deleted ones */
+export async function listSubscriptions(
+  { database }: Context,
+  { user_id }: Actor,
+  { all }: { all: boolean },
+): Promise<ListedSubscription[]> {
+  const rows = await database.read((tx) => listRows(tx, { user_id }));
+  return rows
+    .map(({ feed_url, guid, title, is_subscribed, deleted, changed_at }) => ({
+      feed_url,
+      guid,
+      title,
+      status: statusOf({ is_subscribed: is_subscribed === 1, deleted }),
+      changed_at,
+    }))
+    .filter(({ status }) => all || status === "subscribed");
 }
 
 /** A feed to subscribe to. */
@@ -56,6 +85,58 @@ function add(set: WorkingSet, { feed, guid, title = null }: NewSubscription): Su
   const added = addFeed(set, feed, guid);
   giveTitle(added, title);
   return added;
+}
+
+/** Subscribes to feeds in one transaction. @returns what changed, or would change */
+export function subscribe(
+  context: Context,
+  actor: Actor,
+  feeds: FeedUrl[],
+  { dry_run }: { dry_run: boolean },
+): Promise<Change[]> {
+  const wanted = { guids: feeds.map(({ computed_guid }) => computed_guid), feeds: feeds.map(({ hash }) => hash) };
+  return describeChange(
+    context,
+    actor,
+    dry_run,
+    async (user) => ({ set: await loadWorkingSet(user, wanted), more: null }),
+    (set) => {
+      for (const feed of feeds) addFeed(set, feed, null);
+    },
+  );
+}
+
+/**
+ * Unsubscribes from feeds, by feed URL or guid, in one transaction.
+ * @returns what changed, or would change
+ * @throws DomainError "not_found" if one of them leads to no subscription; then nothing changes
+ */
+export function unsubscribe(
+  context: Context,
+  actor: Actor,
+  which: (FeedUrl | { guid: string })[],
+  { dry_run }: { dry_run: boolean },
+): Promise<Change[]> {
+  const wanted = {
+    guids: which.flatMap((one) => ("guid" in one ? [one.guid] : [])),
+    feeds: which.flatMap((one) => ("hash" in one ? [one.hash] : [])),
+  };
+  return describeChange(
+    context,
+    actor,
+    dry_run,
+    async (user) => ({ set: await loadWorkingSet(user, wanted), more: null }),
+    (set) => {
+      for (const one of which) {
+        const subscription = "guid" in one ? set.byGuid(one.guid) : set.byFeed(one.hash);
+        if (!subscription || subscription.deleted !== null) {
+          const name = "guid" in one ? one.guid : maskFeedUrl(one.feed_url);
+          throw new DomainError("not_found", `There is no subscription ${name}`);
+        }
+        changeSubscribed(set, subscription, false);
+      }
+    },
+  );
 }
 
 export interface SubscriptionPatch {

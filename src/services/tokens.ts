@@ -26,6 +26,14 @@ const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
 /** Whether a text has the form of a token; its checksum may be wrong. */
 export const isToken = (text: string) => TOKEN.test(text);
 
+/** @throws DomainError "invalid" if the text can't be a token's label */
+export function checkLabel(label: string): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they would garble the terminal that lists labels
+  if (label.length > LONGEST_LABEL || /[\u0000-\u001f\u007f]/.test(label)) {
+    throw new DomainError("invalid", `A label has up to ${LONGEST_LABEL} printable characters`);
+  }
+}
+
 /**
  * Issues a token for the actor's user; the only time that it is seen whole.
  * @param expires_at wall time in Unix milliseconds; null for never
@@ -50,10 +58,7 @@ export function createToken(
   { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
 ) {
   const now = clock.now();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they would garble the terminal that lists labels
-  if (label.length > LONGEST_LABEL || /[\u0000-\u001f\u007f]/.test(label)) {
-    throw new DomainError("invalid", `A label has up to ${LONGEST_LABEL} printable characters`);
-  }
+  checkLabel(label);
   if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
   if (expires_at !== null && expires_at > LATEST_EXPIRY)
     throw new DomainError("invalid", "The expiry is after the year 9999");

@@ -137,7 +137,7 @@ export async function saveWorkingSet(
   );
   const changes = describeChanges(set);
   await insertHistory(tx, { user_id, at: now, ...writeActor(actor) }, changes);
-  const removed = changes.filter(isRemoval).length;
-  if (removed > 0) user.afterCommit(() => removals.note(actor, removed));
+  const removed = changes.flatMap((change) => (isRemoval(change) ? (change.subscription ?? []) : []));
+  if (removed.length > 0) user.afterCommit(() => removals.note(actor, removed));
   return changes;
 }

@@ -19,6 +19,7 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
+import { listHistory, restoreSubscriptions } from "../../src/services/history.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, readSession } from "../../src/services/sessions.ts";
@@ -26,6 +27,7 @@ import { signIn } from "../../src/services/sign-in.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -249,6 +251,25 @@ describe("restoring a backup", () => {
     await restore(file);
     expect((await ann.request("DELETE", `/subscriptions/${b}`)).body.deletion_id).not.toBe(lost);
     expect((await ann.request("GET", `/deletions/${lost}`)).status).toBe(404);
+  });
+
+  test("the history is that of the backup, and says that one was restored", async () => {
+    const [a = ""] = await add("a");
+    const { file } = backup();
+    const at = podkeep.clock.now();
+    podkeep.clock.advance(3_600_000);
+    await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    await restore(file);
+    const entries = () => listHistory(podkeep.app, actorOf(ann.id), { limit: 10 });
+    expect(await entries()).toMatchObject([
+      { what: "restored", subscription: null, at: podkeep.clock.now(), by: { kind: "admin", label: "backup restore" } },
+      { what: "added", feed_url: "https://a.test/rss" },
+    ]);
+    podkeep.clock.advance(3_600_000);
+    await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    expect((await entries())[0]).toMatchObject({ what: "unsubscribed", at: podkeep.clock.now() });
+    await restoreSubscriptions(podkeep.app, actorOf(ann.id), { as_of: at }, { exact: true, dry_run: false });
+    expect(await list()).toMatchObject([{ guid: a, is_subscribed: true }]);
   });
 
   test("a token that was revoked since stays revoked", async () => {

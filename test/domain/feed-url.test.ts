@@ -1,6 +1,6 @@
 // Feed URLs: which are the same feed, and the guid computed from one.
 import { describe, expect, test } from "bun:test";
-import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
 
 function read(feed_url: string) {
   const feed = readFeedUrl(feed_url);
@@ -78,4 +78,15 @@ test("8,192 bytes are taken, one more is not", () => {
   const longest = start + "x".repeat(8192 - start.length);
   expect(read(longest).feed_url).toBe(longest);
   expect(readFeedUrl(`${longest}x`)).toEqual({ message: "Too long" });
+});
+
+test.each([
+  ["https://user:pass@a.example/feed", "https://…@a.example/feed"],
+  ["https://a.example/rss/my-show?auth=s3cret&page=1", "https://a.example/rss/my-show?auth=…&page=…"],
+  ["https://a.example/rss?3f9a1c77b2d84e5f9a1c77b2", "https://a.example/rss?…"],
+  ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2.rss", "https://a.example/rss/….rss"],
+  ["https://feeds.simplecast.com/dLRotFGk", "https://feeds.simplecast.com/dLRotFGk"],
+  ["https://a.example/the-very-long-name-of-a-show-2", "https://a.example/the-very-long-name-of-a-show-2"],
+])("%j is shown as %j, without what may be a secret", (feed_url, shown) => {
+  expect(maskFeedUrl(feed_url)).toBe(shown);
 });

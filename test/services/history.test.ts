@@ -28,7 +28,8 @@ let user: TestUser;
 beforeEach(async () => {
   warnings.length = massRemovals = 0;
   const ignore = () => {};
-  const log = { debug: ignore, info: ignore, error: ignore, warn: (...line: unknown[]) => warnings.push(line) };
+  const warn = (...line: unknown[]) => warnings.push(line);
+  const log = { debug: ignore, info: ignore, error: ignore, warn, isLevelEnabled: () => true };
   const metrics = {
     answered: ignore,
     unauthorized: ignore,
@@ -325,6 +326,15 @@ describe("an app that removes most of a list", () => {
       ],
     ]);
     expect(massRemovals).toBe(1);
+  });
+
+  test("is another than one that removes and adds the same podcast again and again", async () => {
+    for (let times = 0; times < 15; times++) {
+      await unsubscribe(0, 1);
+      await phone.add("https://0.example/");
+    }
+    await settle(0);
+    expect(await removals()).toEqual([]);
   });
 
   test("is shown with who, when and how many, until all is put back", async () => {

@@ -26,6 +26,7 @@ select create_distributed_table('subscriptions', 'user_id', colocate_with => 'us
 select create_distributed_table('guids', 'user_id', colocate_with => 'users');
 select create_distributed_table('feeds', 'user_id', colocate_with => 'users');
 select create_distributed_table('deletions', 'user_id', colocate_with => 'users');
+select create_distributed_table('history', 'user_id', colocate_with => 'users');
 select create_distributed_table('devices', 'user_id', colocate_with => 'users');
 select create_distributed_table('clients', 'user_id', colocate_with => 'users');
 select create_distributed_table('claims', 'user_id', colocate_with => 'users');

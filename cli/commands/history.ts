@@ -1,0 +1,58 @@
+// `podkeep history`: what changed in a user's list, and who changed it.
+import { type Command, InvalidArgumentError } from "commander";
+import { positive } from "../../src/config/values.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { type ChangedBy, listHistory } from "../../src/services/history.ts";
+import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
+import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { readPast, type TypedTime } from "../terminal/times.ts";
+import { withApp } from "../with-app.ts";
+
+interface Options {
+  since?: TypedTime;
+  by?: string;
+  limit: number;
+}
+
+const LIMIT = 100;
+
+export function addHistoryCommand(program: Command): void {
+  program
+    .command("history <user>")
+    .description("Show what changed in a user's subscriptions, newest first, and which app changed it")
+    .option("--since <when>", "only later changes: a duration ago (12h) or a time (2027-01-31, UTC)", readPast)
+    .option("--by <id>", "only changes by this token id, label or device")
+    .option("--limit <count>", `how many changes to show (default: ${LIMIT})`, readLimit, LIMIT)
+    .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
+    .addHelpText("after", "\nExample: podkeep history alice --since 7d")
+    .action((user: string, options: Options, command: Command) => show(user, options, command));
+}
+
+function readLimit(text: string): number {
+  const limit = positive.safeParse(text);
+  if (!limit.success) throw new InvalidArgumentError("It must be a positive whole number.");
+  return limit.data;
+}
+
+async function show(user: string, { since, by, limit }: Options, command: Command): Promise<void> {
+  const entries = await withApp(command, async (app) =>
+    listHistory(app, await actAsAdmin(app, user, "history"), {
+      limit,
+      ...(by !== undefined && { by }),
+      ...(since && { since: since(app.clock.now()) }),
+    }),
+  );
+  const json = entries.map(({ at, ...entry }) => ({ at: new Date(at).toISOString(), ...withoutPosition(entry) }));
+  await printResult(command, json, () =>
+    layTable(
+      ["TIME", "WHAT", "PODCAST", "BY"],
+      entries.map((entry) => [formatTime(entry.at) ?? "", describeWhat(entry), nameOf(entry), describeBy(entry.by)]),
+      "No changes",
+    ),
+  );
+}
+
+function describeBy({ kind, id, label, device }: ChangedBy): string {
+  const name = label || { token: "token", session: "password", admin: "admin", worker: "server" }[kind];
+  return [name, device && `on ${device}`, id && `(${id})`].filter(Boolean).join(" ");
+}

@@ -1,0 +1,123 @@
+// `podkeep subscription`: lists, adds, removes and restores subscriptions.
+import type { Command } from "commander";
+import { maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
+import type { Change } from "../../src/domain/history.ts";
+import { DomainError } from "../../src/errors.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { restoreSubscriptions } from "../../src/services/history.ts";
+import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
+import { layChanges, withoutPosition } from "../terminal/changes.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { readPast, type TypedTime } from "../terminal/times.ts";
+import { withApp } from "../with-app.ts";
+
+interface DryRun {
+  dryRun?: boolean;
+}
+
+interface RestoreOptions extends DryRun {
+  asOf: TypedTime;
+  exact?: boolean;
+  yes?: boolean;
+}
+
+const DRY_RUN = ["--dry-run", "show what would change, and change nothing"] as const;
+
+export function addSubscriptionCommands(program: Command): void {
+  const subscription = program
+    .command("subscription")
+    .description("List, add, remove and restore a user's subscriptions");
+  subscription
+    .command("list <user>")
+    .description("List a user's subscriptions")
+    .option("--all", "also unsubscribed and deleted ones")
+    .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
+    .addHelpText("after", "\nExample: podkeep subscription list alice")
+    .action((user: string, { all = false }: { all?: boolean }, command: Command) => list(user, all, command));
+  subscription
+    .command("add <user> <url...>")
+    .description("Subscribe a user to feeds")
+    .option(...DRY_RUN)
+    .addHelpText("after", "\nExample: podkeep subscription add alice https://example.org/feed.xml")
+    .action((user: string, urls: string[], { dryRun = false }: DryRun, command: Command) =>
+      add(user, urls, dryRun, command),
+    );
+  subscription
+    .command("remove <user> <feed...>")
+    .description("Unsubscribe a user from feeds, by their feed URLs or guids")
+    .option(...DRY_RUN)
+    .addHelpText("after", "\nExample: podkeep subscription remove alice https://example.org/feed.xml")
+    .action((user: string, feeds: string[], { dryRun = false }: DryRun, command: Command) =>
+      remove(user, feeds, dryRun, command),
+    );
+  subscription
+    .command("restore <user>")
+    .description("Subscribe a user again to what was subscribed at a time")
+    .requiredOption("--as-of <when>", "a duration ago (12h) or a time (2027-01-31, UTC)", readPast)
+    .option("--exact", "also unsubscribe what was added since, and move back what has moved")
+    .option(...DRY_RUN)
+    .option("--yes", "don't ask before unsubscribing")
+    .addHelpText("after", "\nExample: podkeep subscription restore alice --as-of 2d --dry-run")
+    .action((user: string, options: RestoreOptions, command: Command) => restore(user, options, command));
+}
+
+async function list(user: string, all: boolean, command: Command): Promise<void> {
+  const rows = await withApp(command, async (app) =>
+    listSubscriptions(app, await actAsAdmin(app, user, "subscription list"), { all }),
+  );
+  const json = rows.map(({ changed_at, ...row }) => ({ ...row, changed: new Date(changed_at).toISOString() }));
+  const cells = rows.map(({ title, feed_url, guid, status, changed_at }) => [
+    title ?? "-",
+    maskFeedUrl(feed_url),
+    guid,
+    ...(all ? [status] : []),
+    formatTime(changed_at) ?? "",
+  ]);
+  const head = ["TITLE", "FEED URL", "GUID", ...(all ? ["STATUS"] : []), "CHANGED"];
+  await printResult(command, json, () => layTable(head, cells, "No subscriptions"));
+}
+
+function readFeed(text: string) {
+  const feed = readFeedUrl(text);
+  if ("hash" in feed) return feed;
+  throw new DomainError("invalid", `"${maskFeedUrl(text)}" is not a feed URL: ${feed.message}`);
+}
+
+async function add(user: string, urls: string[], dry_run: boolean, command: Command): Promise<void> {
+  const feeds = urls.map(readFeed);
+  const changes = await withApp(command, async (app) =>
+    subscribe(app, await actAsAdmin(app, user, "subscription add"), feeds, { dry_run }),
+  );
+  await printChanges(command, changes, dry_run);
+}
+
+const GUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+
+async function remove(user: string, feeds: string[], dry_run: boolean, command: Command): Promise<void> {
+  const which = feeds.map((text) => (GUID.test(text) ? { guid: text.toLowerCase() } : readFeed(text)));
+  const changes = await withApp(command, async (app) =>
+    unsubscribe(app, await actAsAdmin(app, user, "subscription remove"), which, { dry_run }),
+  );
+  await printChanges(command, changes, dry_run);
+}
+
+async function restore(
+  user: string,
+  { asOf, exact = false, dryRun: dry_run = false, yes }: RestoreOptions,
+  command: Command,
+): Promise<void> {
+  const changes = await withApp(command, async (app) => {
+    const actor = await actAsAdmin(app, user, "subscription restore");
+    const as_of = asOf(app.clock.now());
+    const planned = await restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: true });
+    if (dry_run) return planned;
+    const lost = planned.filter(({ what }) => what === "unsubscribed").length;
+    if (lost > 0) await confirm(`Unsubscribe ${user} from ${lost} podcasts?`, yes);
+    return restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: false });
+  });
+  await printChanges(command, changes, dry_run);
+}
+
+const printChanges = (command: Command, changes: Change[], dry_run: boolean) =>
+  printResult(command, { dry_run, changes: changes.map(withoutPosition) }, () => layChanges(changes, dry_run));

@@ -1,0 +1,116 @@
+// `podkeep subscription`, `podkeep history`, `podkeep user create --token` and `podkeep backup list`.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { openProgram } from "../../support/program.ts";
+
+setDefaultTimeout(60_000);
+
+const [A, B] = ["https://a.example/feed?key=s3cret", "https://b.example/feed"] as const;
+
+let program: ReturnType<typeof openProgram>;
+beforeEach(async () => {
+  program = openProgram();
+  await program.run(["user", "create", "alice"]);
+});
+afterEach(() => program.close());
+
+const run = (words: string, ...more: string[]) => program.run([...words.split(" "), ...more]);
+const list = async () => (await run("subscription list alice --json")).json;
+
+test("subscriptions are added, listed and removed by feed URL or guid; secrets of feed URLs are in JSON only", async () => {
+  const dry = await run("subscription add alice --dry-run --json", A);
+  expect(dry.json).toMatchObject({ dry_run: true, changes: [{ what: "added", feed_url: A }] });
+  expect(await list()).toEqual([]);
+  expect((await run("subscription add alice", A, B)).out).toContain("2 added");
+  expect((await run("subscription add alice", A)).out).toContain("Nothing to change");
+  const [first, second] = await list();
+  expect(first).toMatchObject({ feed_url: A, title: null, status: "subscribed" });
+  const shown = await run("subscription list alice");
+  expect(shown.out).toContain("https://a.example/feed?key=…");
+  expect(shown.out).not.toContain("s3cret");
+  expect((await run("subscription remove alice --dry-run", A, second.guid)).out).toContain("Would be: 2 unsubscribed");
+  expect(await list()).toHaveLength(2);
+  expect((await run("subscription remove alice", A, second.guid)).code).toBe(0);
+  expect(await list()).toEqual([]);
+  expect((await run("subscription list alice --all --json")).json).toMatchObject([
+    { feed_url: A, status: "unsubscribed" },
+    { feed_url: B, status: "unsubscribed" },
+  ]);
+});
+
+test("one feed that is unknown or not a feed URL leaves all others as they are", async () => {
+  await run("subscription add alice", A);
+  expect(await run("subscription remove alice --json", A, B)).toMatchObject({ code: 4 });
+  expect(await run("subscription add alice --json", B, "ftp://c.example/?key=s3cret")).toMatchObject({ code: 2 });
+  expect((await run("subscription add alice", "ftp://c.example/?key=s3cret")).err).not.toContain("s3cret");
+  expect(await list()).toMatchObject([{ feed_url: A }]);
+});
+
+test("a list is restored as of a time, after a look at what that would change", async () => {
+  await run("subscription add alice", A);
+  const before = new Date().toISOString();
+  await Bun.sleep(20);
+  await run("subscription remove alice", A);
+  await run("subscription add alice", B);
+  const dry = await run(`subscription restore alice --as-of ${before} --exact --dry-run`);
+  expect(dry.out).toContain("Would be: 1 subscribed again, 1 unsubscribed");
+  expect(await list()).toMatchObject([{ feed_url: B }]);
+  expect((await run(`subscription restore alice --as-of ${before}`)).out).toContain("1 subscribed again");
+  expect(await list()).toMatchObject([{ feed_url: A }, { feed_url: B }]);
+  const refused = await run(`subscription restore alice --as-of ${before} --exact --json`);
+  expect(refused).toMatchObject({ code: 2, json: { error: { message: expect.stringContaining("--yes") } } });
+  expect((await run(`subscription restore alice --as-of ${before} --exact --yes --json`)).json).toMatchObject({
+    dry_run: false,
+    changes: [{ what: "unsubscribed", feed_url: B }],
+  });
+  expect(await list()).toMatchObject([{ feed_url: A }]);
+  expect((await run("subscription restore alice --as-of 1d --json")).json.error.message).toContain("history begins at");
+  expect(await run("subscription restore alice --as-of yesterday --json")).toMatchObject({ code: 2 });
+  expect(await run("subscription restore alice --json")).toMatchObject({ code: 2 });
+});
+
+test("the history shows what changed, when and by whom, newest first", async () => {
+  await run("subscription add alice", A, B);
+  await run("subscription remove alice", A);
+  const { json } = await run("history alice --json");
+  expect(json).toMatchObject([
+    { what: "unsubscribed", feed_url: A, before: "subscribed", by: { kind: "admin", label: "subscription remove" } },
+    { what: "added", feed_url: B },
+    { what: "added", feed_url: A, by: { kind: "admin", label: "subscription add" } },
+  ]);
+  const shown = await run("history alice");
+  expect(shown.out.split("\n")[1]).toMatch(
+    /^\S+Z\tunsubscribed\thttps:\/\/a\.example\/feed\?key=…\tsubscription remove$/,
+  );
+  expect((await run("history alice --limit 1 --json")).json).toHaveLength(1);
+  expect((await run("history alice --json --by", "subscription add")).json).toHaveLength(2);
+  expect((await run("history alice --since 1h --json")).json).toHaveLength(3);
+  expect((await run("history alice --since 2099-01-01 --json")).json).toEqual([]);
+  expect(await run("history nobody --json")).toMatchObject({ code: 4 });
+});
+
+test("a user is created with a first token that works at once", async () => {
+  const { json } = await run("user create bob --json --token", "AntennaPod");
+  expect(json).toMatchObject({ name: "bob", token: { user: "bob", label: "AntennaPod", scope: "write" } });
+  const server = await program.serve();
+  const headers = { Authorization: `Bearer ${json.token.token}` };
+  expect((await fetch(`${server.address}/subscriptions`, { headers })).status).toBe(200);
+  await server.stop();
+  expect((await run("user create carl --token", "Phone")).out).toContain("This token is not shown again.");
+  expect((await run("user create dora --json --token", "x".repeat(101))).code).toBe(2);
+  expect((await run("user list --json")).json.map(({ name }: { name: string }) => name)).toEqual([
+    "alice",
+    "bob",
+    "carl",
+  ]);
+});
+
+test("backups in the backup directory are listed, oldest first", async () => {
+  expect((await run("backup list --json")).json).toEqual([]);
+  const first = (await run("backup create --json")).json;
+  const second = (await run("backup create --json")).json;
+  expect((await run("backup list --json")).json).toMatchObject([
+    { file: first.file, bytes: first.bytes },
+    { file: second.file },
+  ]);
+  expect((await run("backup list")).out).toContain(`KiB\t${first.file}`);
+});
