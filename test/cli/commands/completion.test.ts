@@ -77,7 +77,8 @@ test("completion reads only what it suggests: a damaged table elsewhere doesn't 
   cpSync(podkeep.data, copy, { recursive: true });
   const file = join(copy, "podkeep.db");
   const sqlite = new Sqlite(file);
-  sqlite.run("insert into deletions select id, 1, 1, 'SUCCESS', 0, null, 0, 1, 1, 1 from users limit 1");
+  sqlite.run(`insert into deletions (user_id, id, subscription, status, cancelled, message, attempts, requested_at, run_after, finished_at)
+    select id, 1, 1, 'SUCCESS', 0, null, 0, 1, 1, 1 from users limit 1`);
   const row = sqlite
     .query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'deletions'")
     .get();
@@ -94,7 +95,7 @@ function testShell(shell: string): void {
 
   test("commands are completed", () => {
     expect(complete("us")).toEqual(["user"]);
-    expect(complete("backup", "")).toEqual(["create", "help", "prune", "restore", "verify"]);
+    expect(complete("backup", "")).toEqual(["create", "help", "list", "prune", "restore", "verify"]);
   });
 
   test("user names are completed", () => {

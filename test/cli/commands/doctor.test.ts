@@ -73,7 +73,8 @@ test("a damaged database is reported", async () => {
 });
 
 test("damage in a large database is reported, and the other checks run", async () => {
-  change("insert into deletions select id, 1, 1, 'SUCCESS', 0, hex(zeroblob(17 << 20)), 1, 1, 1, 1 from users");
+  change(`insert into deletions (user_id, id, subscription, status, cancelled, message, attempts, requested_at, run_after, finished_at)
+    select id, 1, 1, 'SUCCESS', 0, hex(zeroblob(17 << 20)), 1, 1, 1, 1 from users`);
   const sqlite = new Sqlite(file());
   const users = sqlite.query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'users'");
   const start = ((users.get()?.page ?? 0) - 1) * 4096;
@@ -102,8 +103,10 @@ test("a pending migration is reported and not run", async () => {
 
 test("overdue and failed deletions are reported", async () => {
   change(
-    "insert into deletions select id, 1, 1, 'PENDING', 0, null, 0, 1, 1, null from users",
-    "insert into deletions select id, 2, 2, 'FAILURE', 0, 'no', 8, 1, 1, 1 from users",
+    `insert into deletions (user_id, id, subscription, status, cancelled, message, attempts, requested_at, run_after, finished_at)
+    select id, 1, 1, 'PENDING', 0, null, 0, 1, 1, null from users`,
+    `insert into deletions (user_id, id, subscription, status, cancelled, message, attempts, requested_at, run_after, finished_at)
+    select id, 2, 2, 'FAILURE', 0, 'no', 8, 1, 1, 1 from users`,
   );
   const { out } = await podkeep.run(["doctor", "--port", "1"]);
   expect(out).toContain("problem deletions: 1 overdue");
