@@ -73,7 +73,10 @@ async function create(name: string, options: CreateOptions, command: Command): P
     },
     { first: true },
   );
-  const done = [`Created user ${made.name}, data in ${made.data}`, ...("token" in made ? [layToken(made.token)] : [])].join("\n\n");
+  const done = [
+    `Created user ${made.name}, data in ${made.data}`,
+    ...("token" in made ? [layToken(made.token)] : []),
+  ].join("\n\n");
   await printPassword(command, made, done, generate ? set : null);
 }
 
