@@ -26,6 +26,7 @@ const TOPICS: Record<string, Guide> = {
     read: async () => (await import("../../docs/operators/backup.md", { with: { type: "text" } })).default,
   },
   undo: {
+    document: "history.md",
     about: "history, and how to bring back lost podcasts",
     read: async () => (await import("../../docs/operators/history.md", { with: { type: "text" } })).default,
   },
