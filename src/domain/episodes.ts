@@ -1,7 +1,7 @@
 // Episode actions: which episode they mean, and which of them counts.
 import { parseDateTime } from "./date-time.ts";
 
-const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
+export const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
 type EpisodeKind = (typeof EPISODE_KINDS)[number];
 
 /** What a user did with an episode, as an app says it. */

@@ -21,15 +21,17 @@ const WEB_PATHS = [
   "/docs",
   "/assets/*",
 ];
-const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*"];
+const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*", "/apps/gpoddersync/*"];
+const GPODDER_PATHS = ["/api/*", "/subscriptions/:list{[^/]+\\.(json|opml|txt)}", "/subscriptions/:user/:list"];
 
 /** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */
 export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const openPodcast = createOpenPodcast(app, shared);
+  mountLazily(http, NEXTCLOUD_PATHS, app, shared, async () => (await import("./nextcloud/protocol.ts")).serveNextcloud);
+  mountLazily(http, GPODDER_PATHS, app, shared, async () => (await import("./gpodder/protocol.ts")).serveGpodder);
   mountLazily(http, WEB_PATHS, app, shared, async () => {
     const { serveWeb } = await import("./web/protocol.tsx");
     return (routes) => serveWeb(routes, app, shared, openPodcast.document);
   });
-  mountLazily(http, NEXTCLOUD_PATHS, app, shared, async () => (await import("./nextcloud/protocol.ts")).serveNextcloud);
   openPodcast.mount(http);
 }

@@ -5,8 +5,10 @@ import { respondToErrors } from "../app-errors.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { serveLogin } from "./login.ts";
+import { serveSync } from "./sync.ts";
 
 export function serveNextcloud(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   serveLogin(http, app, shared);
+  serveSync(http, app, shared);
   respondToErrors(http, app);
 }

@@ -1,0 +1,142 @@
+// What the gPodder API and Nextcloud's gPodder Sync share: bodies, timestamps, episode actions.
+import type { Context } from "hono";
+import { z } from "zod";
+import type { App } from "../app.ts";
+import { EPISODE_KINDS, parseActionTime, publishAction } from "../domain/episodes.ts";
+import { DomainError } from "../errors.ts";
+import type { Client } from "../services/clients.ts";
+import { readFeedChanges, uploadFeedChanges } from "../services/device-list.ts";
+import { type NewAction, readActions, uploadActions } from "../services/episodes.ts";
+import { readBody } from "./body.ts";
+import type { HttpEnv } from "./env.ts";
+
+type Ctx = Context<HttpEnv>;
+
+/** Bytes. */
+const LONGEST_TEXT = 8192;
+/** The largest number that every app reads. */
+const LARGEST = 2 ** 31 - 1;
+/** Numbers below it are seconds, and not milliseconds: it is the year 5138. */
+const SECONDS = 100_000_000_000;
+
+const isText = (text: string) => text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= LONGEST_TEXT;
+
+/** Parses a body as JSON, whatever its Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
+export async function readJson<T>(c: Ctx, { config }: App, schema: z.ZodType<T>): Promise<T> {
+  const text = new TextDecoder().decode(await readBody(c.req.raw, config.max_body));
+  try {
+    const { data, error } = schema.safeParse(JSON.parse(text));
+    if (data !== undefined) return data;
+    throw invalid(error?.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`));
+  } catch (error) {
+    throw error instanceof SyntaxError ? invalid(["body: not JSON"]) : error;
+  }
+}
+
+const invalid = (details: string[] = []) => new DomainError("invalid", "The request could not be read", { details });
+
+/** `since` in seconds; 0 if it is missing or no number. */
+function sinceOf(c: Ctx): number {
+  const since = Math.floor(Number(c.req.query("since") ?? 0));
+  return Number.isSafeInteger(since) && since > 0 ? Math.min(since, SECONDS) : 0;
+}
+
+const isHead = (c: Ctx) => c.req.raw.method === "HEAD";
+
+/** What changed since a timestamp, as both protocols write it. */
+export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): Promise<Response> {
+  const { add, remove, timestamp } = await readFeedChanges(app, c.get("actor"), client, {
+    since: sinceOf(c),
+    peek: isHead(c),
+  });
+  return c.json({ add, remove, timestamp });
+}
+
+const Urls = z.array(z.string()).nullish();
+const FeedUpload = z.object({ add: Urls, remove: Urls });
+
+/** @returns the timestamp to answer */
+export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
+  const { add, remove } = await readJson(c, app, FeedUpload);
+  return uploadFeedChanges(app, c.get("actor"), client, { add: add ?? [], remove: remove ?? [] });
+}
+
+/** Episode actions since a timestamp, as both protocols write them; many are streamed. */
+export async function sendActions(c: Ctx, app: App, client: Client | null): Promise<Response> {
+  const { timestamp, pages } = await readActions(app, c.get("actor"), client, {
+    since: sinceOf(c),
+    feed_url: c.req.query("podcast") || null,
+    aggregated: c.req.query("aggregated") === "true",
+    peek: isHead(c),
+  });
+  const iterator = pages[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const second = first.done ? first : await iterator.next();
+  const text = (actions: Parameters<typeof publishAction>[0][]) =>
+    actions.map((action) => JSON.stringify(publishAction(action))).join(",");
+  if (second.done) return c.json({ timestamp, actions: first.done ? [] : first.value.map(publishAction) });
+  const encoder = new TextEncoder();
+  const start = `{"timestamp":${timestamp},"actions":[${text(first.value)},${text(second.value)}`;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(start)),
+    async pull(controller) {
+      const page = await iterator.next();
+      controller.enqueue(encoder.encode(page.done ? "]}" : `,${text(page.value)}`));
+      if (page.done) controller.close();
+    },
+  });
+  return c.body(body, 200, { "Content-Type": "application/json" });
+}
+
+const text = z.string().refine(isText);
+const seconds = z.coerce
+  .number()
+  .transform((value) => Math.min(Math.round(value), LARGEST))
+  .pipe(z.number().int())
+  .nullish()
+  .catch(null);
+const time = z.union([
+  z.string().transform(parseActionTime),
+  z.number().transform((value) => Math.round(value < SECONDS ? value * 1000 : value)),
+]);
+const Action = z.object({
+  podcast: text,
+  episode: text,
+  guid: text.nullish().catch(null),
+  device: text.nullish().catch(null),
+  action: z
+    .string()
+    .transform((kind) => kind.toLowerCase())
+    .pipe(z.enum(EPISODE_KINDS)),
+  timestamp: time.nullish().catch(null),
+  started: seconds,
+  position: seconds,
+  total: seconds,
+});
+
+/** @returns the timestamp to answer */
+export async function receiveActions(c: Ctx, app: App, client: Client | null): Promise<number> {
+  const now = app.clock.now();
+  // One that can't be read must not keep the others back: apps send them together, again and again.
+  const actions = (await readJson(c, app, z.array(z.unknown()))).flatMap((one) => {
+    const { data } = Action.safeParse(one);
+    return data ? [readAction(data, now)] : [];
+  });
+  return uploadActions(app, c.get("actor"), client, actions);
+}
+
+function readAction(action: z.infer<typeof Action>, now: number): NewAction {
+  const { podcast, episode, guid, device, action: kind, timestamp, started, position, total } = action;
+  const isPlay = kind === "play";
+  return {
+    feed_url: podcast,
+    episode_url: episode,
+    guid: guid || null,
+    kind,
+    sent_at: timestamp ?? now,
+    started: isPlay ? Math.max(started ?? 0, 0) : null,
+    position: isPlay ? Math.max(position ?? 0, 0) : null,
+    total: isPlay ? Math.max(total ?? 0, 0) : null,
+    device: device || null,
+  };
+}

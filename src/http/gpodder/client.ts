@@ -1,0 +1,36 @@
+// The user, the device and the client that a request names.
+import type { Context, MiddlewareHandler } from "hono";
+import { DomainError } from "../../errors.ts";
+import { type Client, identifyClient } from "../../services/clients.ts";
+import { isDeviceId } from "../../services/devices.ts";
+import type { HttpEnv } from "../env.ts";
+import { nameDevice } from "../sign-in.ts";
+import { productOf } from "../user-agent.ts";
+
+/** Makes a path of another user 400; names compare without case. */
+export const requireUserInPath: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  const named = (c.req.param("user") ?? "").replace(/\.(json|opml|txt)$/, "");
+  const fold = (name: string) => name.normalize("NFC").toLowerCase();
+  if (fold(named) !== fold(c.get("userName"))) {
+    throw new DomainError("invalid", "The path names another user", { details: ["path: another user"] });
+  }
+  await next();
+};
+
+/** Names the request's device. @param file the last part of the path */
+export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
+  const id = file.replace(/\.(json|opml|txt)$/, "");
+  if (!isDeviceId(id)) throw new DomainError("invalid", "Not a device id", { details: ["path: not a device id"] });
+  nameDevice(c, id);
+  return id;
+}
+
+export const clientOf = (c: Context<HttpEnv>): Client => identifyClient(c.get("actor"), productOf(c.req.raw));
+
+/** The client of a request whose path has no device; null if the password signs in and nothing names a device. */
+export function clientIfNamed(c: Context<HttpEnv>): Client | null {
+  const named = c.req.query("device");
+  if (named !== undefined && isDeviceId(named)) nameDevice(c, named);
+  const { kind, device } = c.get("actor");
+  return kind === "token" || device !== null ? clientOf(c) : null;
+}

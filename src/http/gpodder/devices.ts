@@ -1,0 +1,48 @@
+// Routes of devices, and of their synchronization.
+import type { Hono } from "hono";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import type { Actor } from "../../services/actor.ts";
+import { listDeviceFeeds } from "../../services/device-list.ts";
+import { listDevices, saveDevice } from "../../services/devices.ts";
+import { readJson } from "../app-sync.ts";
+import type { HttpEnv } from "../env.ts";
+import { nameDeviceOf, requireUserInPath } from "./client.ts";
+
+const Device = z.object({
+  caption: z.string().nullish().catch(null),
+  type: z.enum(["desktop", "laptop", "mobile", "server", "other"]).nullish().catch(null),
+});
+
+/** PinePods reads the lists of the devices that it is told of, so there is always one. */
+const NO_DEVICE = { id: "podkeep", caption: "podkeep", type: "server" };
+
+export function serveDevices(http: Hono<HttpEnv>, app: App): void {
+  http.get("/api/2/devices/:user{[^/]+\\.json}", requireUserInPath, async (c) => {
+    const actor = c.get("actor");
+    const devices = await listDevices(app, actor);
+    const subscriptions = (await listDeviceFeeds(app, actor, null)).length;
+    const listed = devices.length > 0 ? devices : [NO_DEVICE];
+    return c.json(listed.map(({ id, caption, type }) => ({ id, caption, type, subscriptions })));
+  });
+
+  // mygpoclient takes a response with a body for a failure.
+  http.post("/api/2/devices/:user/:device{[^/]+\\.json}", requireUserInPath, async (c) => {
+    const id = nameDeviceOf(c, c.req.param("device"));
+    const { caption, type } = await readJson(c, app, Device);
+    await saveDevice(app, c.get("actor"), { id, caption: caption ?? undefined, type: type ?? undefined });
+    return c.body("", 200);
+  });
+
+  // All devices have one list, so all are synchronized, whatever is asked for.
+  http.on(["GET", "POST"], "/api/2/sync-devices/:user{[^/]+\\.json}", requireUserInPath, async (c) =>
+    c.json(await listSynchronized(app, c.get("actor"))),
+  );
+}
+
+async function listSynchronized(app: App, actor: Actor) {
+  const ids = (await listDevices(app, actor)).map(({ id }) => id);
+  return ids.length > 1
+    ? { synchronized: [ids], "not-synchronized": [] }
+    : { synchronized: [], "not-synchronized": ids };
+}

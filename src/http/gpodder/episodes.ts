@@ -1,0 +1,14 @@
+// Routes of episode actions.
+import type { Hono } from "hono";
+import type { App } from "../../app.ts";
+import { receiveActions, sendActions } from "../app-sync.ts";
+import type { HttpEnv } from "../env.ts";
+import { clientIfNamed, requireUserInPath } from "./client.ts";
+
+export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
+  const path = "/api/2/episodes/:user{[^/]+\\.json}";
+  http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c)));
+  http.post(path, requireUserInPath, async (c) =>
+    c.json({ timestamp: await receiveActions(c, app, clientIfNamed(c)), update_urls: [] }),
+  );
+}

@@ -1,0 +1,58 @@
+// Routes of whole subscription lists: JSON, OPML and plain text.
+import type { Context, Hono } from "hono";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../domain/opml.ts";
+import { DomainError } from "../../errors.ts";
+import type { Client } from "../../services/clients.ts";
+import { listDeviceFeeds, uploadFeedList } from "../../services/device-list.ts";
+import { readJson } from "../app-sync.ts";
+import { readBody } from "../body.ts";
+import type { HttpEnv } from "../env.ts";
+import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
+
+const FILE = "{[^/]+\\.(json|opml|txt)}";
+
+/** JSON lists of URLs, or of objects as gpodder.net writes them for a user. */
+const Urls = z.array(z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]));
+
+export function serveLists(http: Hono<HttpEnv>, app: App): void {
+  http.get(`/subscriptions/:user${FILE}`, requireUserInPath, (c) => sendList(c, app, null, c.req.param("user")));
+
+  const path = `/subscriptions/:user/:device${FILE}`;
+  http.get(path, requireUserInPath, (c) => {
+    const file = c.req.param("device");
+    nameDeviceOf(c, file);
+    return sendList(c, app, clientOf(c), file);
+  });
+  // mygpoclient takes a response with a body for a failure.
+  http.put(path, requireUserInPath, async (c) => {
+    const file = c.req.param("device");
+    nameDeviceOf(c, file);
+    await uploadFeedList(app, c.get("actor"), clientOf(c), await readList(c, app, file));
+    return c.body("", 200);
+  });
+}
+
+async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, file: string): Promise<Response> {
+  const feeds = await listDeviceFeeds(app, c.get("actor"), client);
+  if (file.endsWith(".json")) return c.json(feeds.map(({ feed_url }) => feed_url));
+  if (file.endsWith(".txt")) return c.text(feeds.map(({ feed_url }) => `${feed_url}\n`).join(""));
+  const head = { title: `Podcasts of ${c.get("userName")}`, date_created: new Date(app.clock.now()).toUTCString() };
+  return c.body(writeOpml(feeds, head), 200, { "Content-Type": "text/x-opml; charset=utf-8" });
+}
+
+async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<string[]> {
+  if (file.endsWith(".json")) return readJson(c, app, Urls);
+  const bytes = await readBody(c.req.raw, app.config.max_body);
+  if (file.endsWith(".txt")) {
+    const lines = new TextDecoder().decode(bytes).split(/[\r\n]+/);
+    return lines.map((line) => line.trim()).filter((line) => line !== "");
+  }
+  try {
+    return readOpml(decodeOpml(bytes)).map(({ feed_url }) => feed_url);
+  } catch (error) {
+    if (!(error instanceof OpmlError)) throw error;
+    throw new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });
+  }
+}

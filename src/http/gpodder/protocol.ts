@@ -1,0 +1,33 @@
+// The gPodder API, version 2, as today's apps use it.
+import type { Hono } from "hono";
+import type { App } from "../../app.ts";
+import { respondToErrors } from "../app-errors.ts";
+import { refuseCrossSite } from "../cross-site.ts";
+import type { HttpEnv } from "../env.ts";
+import type { Shared } from "../shared.ts";
+import { endSession, requireSignIn } from "../sign-in.ts";
+import { requireUserInPath } from "./client.ts";
+import { serveDevices } from "./devices.ts";
+import { serveEpisodes } from "./episodes.ts";
+import { serveLists } from "./lists.ts";
+import { serveSubscriptions } from "./subscriptions.ts";
+
+export function serveGpodder(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  http.use(refuseCrossSite(shared, { links: false }));
+  http.use(requireSignIn(app, shared, { bearer: true, sessions: true }));
+  serveLogin(http);
+  serveDevices(http, app);
+  serveSubscriptions(http, app);
+  serveEpisodes(http, app);
+  serveLists(http, app);
+  respondToErrors(http, app);
+}
+
+function serveLogin(http: Hono<HttpEnv>): void {
+  // Signed in already; AntennaPod wants exactly 200.
+  http.post("/api/2/auth/:user/login.json", requireUserInPath, (c) => c.body("", 200));
+  http.post("/api/2/auth/:user/logout.json", requireUserInPath, (c) => {
+    endSession(c);
+    return c.body("", 200);
+  });
+}

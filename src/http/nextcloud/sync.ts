@@ -1,0 +1,33 @@
+// Routes of Nextcloud's gPodder Sync app.
+import type { Context, Hono } from "hono";
+import type { App } from "../../app.ts";
+import { type Client, identifyClient } from "../../services/clients.ts";
+import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../app-sync.ts";
+import { refuseCrossSite } from "../cross-site.ts";
+import type { HttpEnv } from "../env.ts";
+import type { Shared } from "../shared.ts";
+import { nameDevice, requireSignIn } from "../sign-in.ts";
+import { productOf } from "../user-agent.ts";
+
+export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  for (const place of ["/index.php/apps/gpoddersync", "/apps/gpoddersync"]) {
+    const signIn = requireSignIn(app, shared, { bearer: true, sessions: false });
+    http.use(`${place}/*`, refuseCrossSite(shared, { links: false }), signIn);
+    http.get(`${place}/subscriptions`, (c) => sendFeedChanges(c, app, clientOf(c)));
+    http.post(`${place}/subscription_change/create`, async (c) =>
+      c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),
+    );
+    http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c)));
+    http.post(`${place}/episode_action/create`, async (c) =>
+      c.json({ timestamp: await receiveActions(c, app, clientOf(c)) }),
+    );
+  }
+}
+
+/** A token is one app's; the password is many's, and nothing else names the device. */
+function clientOf(c: Context<HttpEnv>): Client | null {
+  const { kind, id } = c.get("actor");
+  if (kind !== "token") return null;
+  nameDevice(c, `nextcloud-${id}`);
+  return identifyClient(c.get("actor"), productOf(c.req.raw));
+}

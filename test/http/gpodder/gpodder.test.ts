@@ -1,0 +1,228 @@
+// The gPodder API as its apps use it.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { actAsAdmin } from "../../../src/services/actor.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
+import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+const PASSWORD = "correct horse";
+const A = "https://a.example/rss";
+const B = "https://b.example/rss";
+
+let server: TestApp;
+let ann: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  ann = await server.user("ann");
+  await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+});
+afterEach(() => server.close());
+
+const basic = (password = PASSWORD, name = "ann") => ({
+  Authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
+});
+
+type Headers = Record<string, string>;
+
+/** An app that keeps its cookie and sends JSON as a form, as mygpoclient does. */
+function appOf(agent: string | null, headers: Headers = basic()) {
+  let cookie = "";
+  return async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const answer = await server.send(method, path, {
+      headers: {
+        ...(agent !== null && { "User-Agent": agent }),
+        ...(cookie ? { Cookie: cookie } : headers),
+        "Content-Type": "application/x-www-form-urlencoded",
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    cookie = answer.headers.getSetCookie()[0]?.split(";")[0] ?? cookie;
+    return answer;
+  };
+}
+
+const subscriptions = "/api/2/subscriptions/ann/phone.json";
+const episodes = "/api/2/episodes/ann.json";
+
+describe("AntennaPod", () => {
+  test("signs in, names its device, syncs and gets nothing back of what it knows", async () => {
+    const app = appOf("AntennaPod/3.5.0");
+    expect(await app("POST", "/api/2/auth/ann/login.json", "")).toMatchObject({ status: 200, body: "" });
+    const [device] = (await app("GET", "/api/2/devices/ann.json")).body;
+    expect(device).toEqual({ id: "podkeep", caption: "podkeep", type: "server", subscriptions: 0 });
+    const created = await app("POST", "/api/2/devices/ann/phone.json", { caption: "Ann's phone", type: "mobile" });
+    expect(created).toMatchObject({ status: 200, body: "" });
+    expect((await app("GET", "/api/2/devices/ann.json")).body).toEqual([
+      { id: "phone", caption: "Ann's phone", type: "mobile", subscriptions: 0 },
+    ]);
+
+    await ann.add(A);
+    const first = (await app("GET", `${subscriptions}?since=0`)).body;
+    expect(first).toEqual({ add: [A], remove: [], timestamp: expect.any(Number) });
+    const posted = (await app("POST", subscriptions, { add: [B], remove: [] })).body;
+    expect(posted).toEqual({ timestamp: first.timestamp, update_urls: [] });
+    const next = (await app("GET", `${subscriptions}?since=${posted.timestamp}`)).body;
+    expect(next).toMatchObject({ add: [B], remove: [] });
+    expect((await app("GET", `${subscriptions}?since=${next.timestamp}`)).body).toMatchObject({ add: [], remove: [] });
+    expect((await ann.changes()).map(({ feed_url }) => feed_url)).toEqual([A, B]);
+  });
+
+  test("sees what happens through the Open Podcast API, and the other way round", async () => {
+    const app = appOf("AntennaPod/3.5.0");
+    const since = async (timestamp: number) => (await app("GET", `${subscriptions}?since=${timestamp}`)).body;
+    const { guid } = await ann.add(A);
+    let told = await since(0);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [], remove: [A] });
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: true, new_feed_url: B });
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [B], remove: [A] });
+    const other = await ann.add("https://c.example/rss");
+    told = await since(told.timestamp);
+    await ann.request("PATCH", `/subscriptions/${other.guid}`, { new_guid: guid });
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ remove: ["https://c.example/rss"] });
+    await ann.remove(guid);
+    await server.drain();
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [], remove: [B] });
+    await ann.add(A);
+    expect(await since(told.timestamp)).toMatchObject({ add: [A] });
+    await app("POST", subscriptions, { add: [], remove: [A] });
+    expect((await ann.changes()).find((item) => item.feed_url === A)).toMatchObject({ is_subscribed: false });
+  });
+
+  test("has its play positions on every device", async () => {
+    const [phone, tablet] = [appOf("AntennaPod/3.5.0"), appOf("AntennaPod/3.5.0")];
+    await phone("POST", "/api/2/devices/ann/phone.json", {});
+    await tablet("POST", "/api/2/devices/ann/tablet.json", {});
+    const action = {
+      podcast: A,
+      episode: "https://a.example/1.mp3",
+      guid: "one",
+      action: "PLAY",
+      timestamp: "2025-12-31T23:00:00",
+      started: 5,
+      position: 60,
+      total: 600,
+      device: "phone",
+    };
+    const nothing = { ...action, position: 0 };
+    const bad = [{ ...action, action: "flattr" }, "no", { ...action, episode: 7 }, { ...action, podcast: "local:1" }];
+    expect((await phone("POST", episodes, [nothing, ...bad, action])).body).toEqual({ timestamp: 0, update_urls: [] });
+    const { body } = await tablet("GET", `${episodes}?since=0`);
+    expect(body.actions).toEqual([{ ...action, action: "play" }]);
+    expect((await tablet("GET", `${episodes}?since=${body.timestamp}`)).body.actions).toEqual([]);
+    expect((await phone("GET", `${episodes}?since=0`)).body.actions).toHaveLength(1);
+  });
+});
+
+test("a GET of 20,000 actions is one JSON text", async () => {
+  const [phone, tablet] = [appOf("AntennaPod/3"), appOf("AntennaPod/3")];
+  await phone("POST", "/api/2/devices/ann/phone.json", {});
+  await tablet("POST", "/api/2/devices/ann/tablet.json", {});
+  const actions = Array.from({ length: 20_000 }, (_, n) => ({
+    podcast: A,
+    episode: `https://a.example/${n}.mp3`,
+    action: "play",
+    timestamp: "2025-12-31T23:00:00",
+    started: 0,
+    position: 1 + (n % 60),
+    total: 600,
+  }));
+  await phone("POST", episodes, actions);
+  const { body } = await tablet("GET", `${episodes}?since=0`);
+  expect(body.actions).toEqual(actions);
+  expect(body.timestamp).toBeGreaterThan(0);
+});
+
+describe("gPodder", () => {
+  test("uploads and downloads whole lists", async () => {
+    const app = appOf("mygpoclient/1.9 (+http://gpodder.org/mygpoclient) gPodder/3.11.1");
+    const path = "/subscriptions/ann/desktop";
+    expect(await app("PUT", `${path}.json`, [A, B])).toMatchObject({ status: 200, body: "" });
+    expect((await app("GET", `${path}.json`)).body).toEqual([A, B]);
+    expect((await app("GET", "/subscriptions/ann.txt")).body).toBe(`${A}\n${B}\n`);
+    const opml = await app("GET", "/subscriptions/ann.opml");
+    expect(opml.headers.get("content-type")).toStartWith("text/x-opml");
+    expect(opml.body).toContain(`xmlUrl="${A}"`);
+    expect(await app("PUT", `${path}.txt`, `${B}\r\n`)).toMatchObject({ status: 200, body: "" });
+    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([B]);
+    expect(await app("PUT", `${path}.opml`, opml.body)).toMatchObject({ status: 200, body: "" });
+    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A, B]);
+    // A new device has nothing: its empty list removes nothing.
+    expect((await app("PUT", "/subscriptions/ann/laptop.json", [])).status).toBe(200);
+    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A, B]);
+    expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
+  });
+
+  test("is not told its own changes", async () => {
+    const app = appOf("mygpoclient/1.9");
+    const path = "/api/2/subscriptions/ann/desktop.json";
+    const { timestamp } = (await app("GET", `${path}?since=0`)).body;
+    await app("POST", path, { add: [A], remove: [] });
+    expect((await app("GET", `${path}?since=${timestamp}`)).body).toMatchObject({ add: [], remove: [] });
+  });
+});
+
+test("Kasts has all devices synchronized, and signs out", async () => {
+  const app = appOf("Kasts/25.04");
+  for (const id of ["one", "two"]) await app("POST", `/api/2/devices/ann/${id}.json`, { caption: id });
+  const all = { synchronized: [["one", "two"]], "not-synchronized": [] };
+  expect((await app("GET", "/api/2/sync-devices/ann.json")).body).toEqual(all);
+  expect((await app("POST", "/api/2/sync-devices/ann.json", { synchronize: [["one", "two"]] })).body).toEqual(all);
+  const out = await app("POST", "//api/2/auth/ann/logout.json", "");
+  expect(out.status).toBe(200);
+  expect(out.headers.getSetCookie()[0]).toContain("Max-Age=0");
+});
+
+test("requests without good credentials get 401 with a challenge for Basic, those for another user 400", async () => {
+  await server.user("bob");
+  for (const path of [subscriptions, episodes, "/api/2/devices/ann.json", "/subscriptions/ann.opml"]) {
+    for (const headers of [{}, basic("wrong"), basic(PASSWORD, "bob")]) {
+      const answer = await server.send("GET", path, { headers: headers as Headers });
+      expect([path, answer.status]).toEqual([path, 401]);
+      expect(answer.headers.get("www-authenticate")).toStartWith("Basic ");
+    }
+    const other = await server.send("GET", path.replace("ann", "bob"), { headers: basic() });
+    expect([path, other.status]).toEqual([path, 400]);
+    expect((await server.send("GET", path.replace("ann", "ANN"), { headers: basic() })).status).toBe(200);
+  }
+});
+
+test("a token that may only read gets 403 for uploads, and reads", async () => {
+  const { issueToken } = await import("../../../src/services/tokens.ts");
+  const actor = await actAsAdmin(server.app, "ann", "test");
+  const { token } = await issueToken(server.app, actor, { label: "reader", scope: "read", expires_at: null });
+  const app = appOf("AntennaPod/3", basic(token));
+  await ann.add(A);
+  expect((await app("GET", `${subscriptions}?since=0`)).body.add).toEqual([A]);
+  expect((await app("POST", subscriptions, { add: [B], remove: [] })).status).toBe(403);
+  expect((await app("POST", episodes, [])).status).toBe(403);
+});
+
+test("what is not there is 404 as JSON, and what can't be read 400", async () => {
+  const app = appOf("gPodder/3");
+  for (const path of [
+    "/api/2/tags/5.json",
+    "/api/2/favorites/ann.json",
+    "/api/2/settings/ann/account.json",
+    "/api/3",
+  ]) {
+    expect(await app("GET", path)).toMatchObject({ status: 404, body: { message: "No such path" } });
+  }
+  for (const body of ["", "{", "[]", "null", '{"add":"x"}']) {
+    expect((await app("POST", subscriptions, body)).status).toBe(400);
+  }
+  expect((await app("POST", subscriptions, { add: [A], remove: [A] })).status).toBe(400);
+  expect((await app("POST", episodes, {})).status).toBe(400);
+  expect((await app("POST", "/api/2/devices/ann/a%20b.json", {})).status).toBe(400);
+  expect((await app("GET", `${subscriptions}?since=yesterday`)).body.add).toEqual([]);
+});
+
+test("the Open Podcast API keeps its own paths under /subscriptions", async () => {
+  const { guid } = await ann.add(A);
+  expect((await ann.request("GET", `/subscriptions/${guid}`)).body).toMatchObject({ feed_url: A });
+  expect((await ann.request("GET", "/subscriptions/other")).status).toBe(405);
+});

@@ -1,0 +1,78 @@
+// Nextcloud's gPodder Sync as its apps use it.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsAdmin } from "../../../src/services/actor.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+const PASSWORD = "correct horse";
+const PLACE = "/index.php/apps/gpoddersync";
+const A = "https://a.example/rss";
+const B = "https://b.example/rss";
+
+let server: TestApp;
+let ann: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  ann = await server.user("ann");
+  await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+});
+afterEach(() => server.close());
+
+function appOf(password: string) {
+  const Authorization = `Basic ${Buffer.from(`ann:${password}`).toString("base64")}`;
+  return async (method: string, path: string, body?: unknown) => {
+    const headers = { Authorization, "User-Agent": "AntennaPod/3.5.0" };
+    const answer = await server.send(method, path, {
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    expect([path, answer.status, answer.headers.getSetCookie()]).toEqual([path, 200, []]);
+    return answer.body;
+  };
+}
+
+const action = {
+  podcast: A,
+  episode: "https://a.example/1.mp3",
+  guid: "one",
+  action: "PLAY",
+  timestamp: "2025-12-31T23:00:00",
+  started: 0,
+  position: 60,
+  total: 600,
+};
+
+test.each([PLACE, "/apps/gpoddersync"])(
+  "an app with a token syncs under %s, whatever its clock says",
+  async (place) => {
+    const app = appOf(ann.token);
+    await ann.add(A);
+    expect(await app("GET", `${place}/subscriptions?since=0`)).toMatchObject({ add: [A], remove: [] });
+    expect(await app("POST", `${place}/subscription_change/create`, { add: [B], remove: [] })).toEqual({
+      timestamp: expect.any(Number),
+    });
+    // Its own clock is an hour ahead, and another app writes in between.
+    await ann.add("https://c.example/rss");
+    const since = Math.floor(server.clock.now() / 1000) + 3600;
+    const told = await app("GET", `${place}/subscriptions?since=${since}`);
+    expect(told.add).toEqual([B, "https://c.example/rss"]);
+    await app("POST", `${place}/episode_action/create`, [action]);
+    expect((await app("GET", `${place}/episode_action?since=0`)).actions).toEqual([{ ...action, action: "play" }]);
+    expect(await server.sql("select id from devices")).toEqual([{ id: expect.stringMatching(/^nextcloud-/) }]);
+  },
+);
+
+test("an app with the password is told all since its `since`, inclusive", async () => {
+  const app = appOf(PASSWORD);
+  await ann.add(A);
+  const { add, timestamp } = await app("GET", `${PLACE}/subscriptions?since=0`);
+  expect(add).toEqual([A]);
+  await ann.add(B);
+  expect((await app("GET", `${PLACE}/subscriptions?since=${timestamp + 1}`)).add).toEqual([B]);
+  const posted = await app("POST", `${PLACE}/subscription_change/create`, { add: [], remove: [A] });
+  expect(posted.timestamp).toBeLessThan(timestamp - 3000);
+  await app("POST", `${PLACE}/episode_action/create`, [action]);
+  expect((await app("GET", `${PLACE}/episode_action?since=${timestamp}`)).actions).toHaveLength(1);
+  expect(await server.sql("select * from clients")).toEqual([]);
+});
