@@ -22,7 +22,11 @@ const WEB_PATHS = [
   "/assets/*",
 ];
 const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*", "/apps/gpoddersync/*"];
-const GPODDER_PATHS = ["/api/*", "/subscriptions/:list{[^/]+\\.(json|opml|txt)}", "/subscriptions/:user/:list"];
+const GPODDER_PATHS = [
+  "/api/*",
+  "/subscriptions/:list{[^/]+\\.(json|opml|txt)}",
+  "/subscriptions/:user/:list{[^/]+\\.(json|opml|txt)}",
+];
 
 /** Mounts all protocols; the Open Podcast API, which comes last, owns every path that no other has. */
 export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
