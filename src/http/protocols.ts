@@ -16,6 +16,8 @@ const WEB_PATHS = [
   "/apps/*",
   "/connect",
   "/connect/*",
+  "/history",
+  "/history/*",
   "/account",
   "/account/*",
   "/docs",

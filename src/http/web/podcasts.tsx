@@ -12,6 +12,7 @@ import { listPodcasts, type Podcast } from "../../services/podcasts.ts";
 import { addSubscriptions, getSubscription, patchSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
+import { recentRemovals } from "./history.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { safePath, show } from "./render.ts";
 import { texts } from "./texts.ts";
@@ -89,7 +90,15 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
   const query = { is_subscribed, search, page, per_page: PER_PAGE };
   const podcasts = await listPodcasts(app, actor, query);
-  const props = { page: podcasts, query, canWrite: canWrite(c), undo: await findUndo(c, app), notice: noticeOf(c) };
+  const removals = await recentRemovals(app, c);
+  const props = {
+    removals,
+    page: podcasts,
+    query,
+    canWrite: canWrite(c),
+    undo: await findUndo(c, app),
+    notice: noticeOf(c),
+  };
   return show(c, <PodcastsPage {...props} />);
 }
 

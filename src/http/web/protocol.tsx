@@ -13,6 +13,7 @@ import { serveAccount } from "./account.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
+import { serveHistory } from "./history.tsx";
 import { createOneTimeLinks } from "./one-time-links.ts";
 import type { ConnectValues } from "./pages/apps.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -22,7 +23,18 @@ import { requireSession } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
 
-const SIGNED_IN = ["/sign-out", "/podcasts", "/podcasts/*", "/apps", "/apps/*", "/connect", "/account", "/account/*"];
+const SIGNED_IN = [
+  "/sign-out",
+  "/podcasts",
+  "/podcasts/*",
+  "/apps",
+  "/apps/*",
+  "/connect",
+  "/history",
+  "/history/*",
+  "/account",
+  "/account/*",
+];
 
 const SECURITY = secureHeaders({
   contentSecurityPolicy: {
@@ -61,6 +73,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveConnectLinks(http, links);
   for (const path of SIGNED_IN) http.use(path, requireSession(app));
   servePodcasts(http, app);
+  serveHistory(http, app);
   serveApps(http, app, shared, links);
   serveAccount(http, app, shared);
   http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));

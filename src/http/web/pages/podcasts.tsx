@@ -1,9 +1,11 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
 import { hostOf, readableUrl } from "../../../domain/readable-url.ts";
+import type { MassRemoval } from "../../../services/history.ts";
 import { nameOf, type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
 import { ActionButton, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
+import { Banner } from "./history.tsx";
 
 interface PodcastsProps {
   page: PodcastPage;
@@ -12,6 +14,7 @@ interface PodcastsProps {
   /** Guid of a podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
   notice: string | null;
+  removals: MassRemoval[];
 }
 
 const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
@@ -22,13 +25,14 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
-export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsProps) {
+export function PodcastsPage({ page, query, canWrite, undo, notice, removals }: PodcastsProps) {
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
   const rows = undo ? sortPodcasts([undo, ...page.podcasts]) : page.podcasts;
   return (
     <Layout title={texts.menu.podcasts} section="podcasts">
+      <Banner removals={removals} canWrite={canWrite} />
       <div class="bar">
         <h1>{search ? podcasts.found(page.matches, search) : all}</h1>
         <search>

@@ -1,0 +1,130 @@
+// The history on the page: who changed what, and putting back what was lost.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { issueToken } from "../../../src/services/tokens.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { actorOf } from "../../support/feeds.ts";
+import { type Browser, signedIn } from "./browser.ts";
+
+const HOUR = 3_600_000;
+let server: TestApp;
+let user: TestUser;
+let phone: TestUser;
+let browser: Browser;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  user = await server.user("ann");
+  const options = { label: "AntennaPod, phone", scope: "write", expires_at: null } as const;
+  phone = server.as(user, (await issueToken(server.app, actorOf(user.id), options)).token);
+  browser = await signedIn(server, user);
+  for (let n = 1; n <= 12; n++) await user.add(`https://${n}.example/`, guidOf(n));
+  server.clock.advance(HOUR);
+});
+afterEach(() => server.close());
+
+const subscribed = async () => (await user.changes()).filter((item) => item.is_subscribed).map(({ guid }) => guid);
+async function wipe() {
+  for (let n = 1; n <= 12; n++) await phone.request("PATCH", `/subscriptions/${guidOf(n)}`, { is_subscribed: false });
+}
+/** The fields of the first form that goes to a path. */
+function fieldsOf(body: string, action: string): Record<string, string> {
+  const form = new RegExp(`<form[^>]*action="${action}"[^>]*>([\\s\\S]*?)</form>`).exec(body)?.[1] ?? "";
+  const text = (value: string) => value.replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+  const inputs = form.matchAll(/name="([^"]*)" value="([^"]*)"/g);
+  return Object.fromEntries([...inputs].map(([, name = "", value = ""]) => [name, text(value)]));
+}
+
+test("changes are grouped by app, newest first", async () => {
+  await wipe();
+  const { body } = await browser.open("/history");
+  expect(body).toContain("AntennaPod, phone");
+  expect(body).toContain("removed 12");
+  expect(body).toContain("added 12");
+  expect(body.indexOf("removed 12")).toBeLessThan(body.indexOf("added 12"));
+});
+
+test("a list that an app emptied is said above the podcasts, and one click brings it back", async () => {
+  await wipe();
+  const page = await browser.open("/podcasts");
+  expect(page.body).toContain("AntennaPod, phone removed 12 of 12 podcasts");
+  const after = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
+  expect(after.body).toContain("12 changed.");
+  expect(await subscribed()).toHaveLength(12);
+  expect((await browser.open("/podcasts")).body).not.toContain("removed 12 of 12");
+  const again = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
+  expect(again.body).toContain("Nothing was missing.");
+});
+
+test("the list as of a moment is shown first, and restored only then", async () => {
+  await wipe();
+  await user.add("https://new.example/", guidOf(99));
+  const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
+  const preview = await browser.submit("/history/restore", { as_of });
+  expect(preview.body).toContain("The list had 12 podcasts");
+  expect(await subscribed()).toEqual([guidOf(99)]);
+  const done = await browser.submit(
+    "/history/restore",
+    fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore"),
+  );
+  expect(done.path).toBe("/history?done=12");
+  expect(await subscribed()).toHaveLength(13);
+});
+
+test("an exact restore also unsubscribes what was added since", async () => {
+  await user.add("https://new.example/", guidOf(99));
+  const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
+  await browser.submit("/history/restore", { as_of, exact: "1", confirmed: "1" });
+  expect(await subscribed()).not.toContain(guidOf(99));
+});
+
+for (const [name, as_of] of [
+  ["nothing", ""],
+  ["a word", "yesterday"],
+  ["the future", "2099-01-01T00:00"],
+  ["a time before the account", "2001-01-01T00:00"],
+] as const) {
+  test(`a restore as of ${name} says what is wrong and changes nothing`, async () => {
+    const before = await user.changes();
+    const page = await browser.submit("/history/restore", { as_of, exact: "1", confirmed: "1" });
+    expect(page.status).toBe(400);
+    expect(page.body).toContain('class="notice danger"');
+    expect(await user.changes()).toEqual(before);
+  });
+}
+
+test("a broken form puts nothing back", async () => {
+  await wipe();
+  const { body } = await browser.open("/podcasts");
+  const fields = fieldsOf(body, "/history/put-back");
+  for (const broken of [{ by: "{" }, { by: "null" }, { from: "x" }, { to: "-1" }]) {
+    expect((await browser.submit("/history/put-back", { ...fields, ...broken })).status).toBe(400);
+  }
+  expect(await subscribed()).toEqual([]);
+});
+
+test("another user's history is not there", async () => {
+  const bob = await server.user("bob");
+  await bob.add("https://bobs.example/", guidOf(1));
+  expect((await browser.open("/history")).body).not.toContain("bobs.example");
+});
+
+test("a session that can only read sees the history and can't put back", async () => {
+  await wipe();
+  const options = { label: "", scope: "read", expires_at: null } as const;
+  const { token } = await issueToken(server.app, actorOf(user.id), options);
+  const reader = await signedIn(server, { name: "ann", token });
+  const { body } = await reader.open("/history");
+  expect(body).toContain("removed 12");
+  expect(body).not.toContain("Put back<");
+  const fields = { as_of: new Date(START + HOUR / 2).toISOString().slice(0, 16), confirmed: "1" };
+  expect((await reader.submit("/history/restore", fields)).status).toBe(403);
+});
+
+test("names of apps and podcasts can't bring markup into the history", async () => {
+  const options = { label: "<script>x</script>", scope: "write", expires_at: null } as const;
+  const evil = server.as(user, (await issueToken(server.app, actorOf(user.id), options)).token);
+  await evil.add("https://a.example/<img>", guidOf(50));
+  const { body } = await browser.open("/history");
+  expect(body).not.toContain("<script>x");
+  expect(body).not.toContain("<img>");
+});
