@@ -1,4 +1,5 @@
 // The history, the banner of mass removals, and restoring a list.
+/** @jsxImportSource hono/jsx */
 import type { Change, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import type { ChangedBy, MassRemoval } from "../../../services/history.ts";
@@ -51,7 +52,7 @@ export function HistoryPage({ groups, next, by, canWrite, notice }: HistoryProps
 }
 
 /** What somebody is called: the app's label and its device. */
-export function actorName({ kind, label, device }: ChangedBy): string {
+function actorName({ kind, label, device }: ChangedBy): string {
   const { actors } = texts.history;
   const name = label || actors[kind];
   return device && !name.includes(device) ? actors.on(name, device) : name;

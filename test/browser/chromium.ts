@@ -1,0 +1,62 @@
+// Debian's Chromium, driven by playwright-core.
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const EXECUTABLE = process.env["PODKEEP_CHROMIUM"] ?? "/usr/bin/chromium";
+/** False without a browser: the tests are skipped then. */
+export const HAS_CHROMIUM = existsSync(EXECUTABLE);
+if (!HAS_CHROMIUM) console.warn(`SKIPPED: browser tests need ${EXECUTABLE} (apt-get install chromium)`);
+
+/** Without these, Chromium looks for its maker's servers. */
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export const launch = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: QUIET });
+
+export interface Watched {
+  page: Page;
+  /** Requests to other origins, errors of scripts, and messages of the console: none are expected. */
+  problems: string[];
+}
+
+/** Opens a window on a server, and notes whatever should not happen. */
+export async function openWindow(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({ baseURL: origin, ...options });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin && url.protocol !== "data:") problems.push(`request to ${url.href}`);
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(message.text());
+  });
+  return { page, problems };
+}
+
+const AXE = Bun.fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
+
+/** What axe-core finds on a page (WCAG 2.2 AA and its best practices), in words. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // By the debugger, because the page's policy forbids scripts from elsewhere.
+  await page.evaluate(await Bun.file(AXE).text());
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
+    const { violations } = await (globalThis as any).axe.run();
+    return violations.flatMap((one: { id: string; nodes: { html: string }[] }) =>
+      one.nodes.map(({ html }) => `${one.id}: ${html}`),
+    );
+  });
+}
