@@ -3,6 +3,7 @@ import { DomainError } from "../errors.ts";
 import { listUserTokens, revokeToken as revokeRow } from "../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { listDevices } from "./devices.ts";
 
 /** A token that can sign in; times are Unix milliseconds. */
 export interface ConnectedApp {
@@ -13,13 +14,23 @@ export interface ConnectedApp {
   expires_at: number | null;
   /** To the hour; null if it was never used. */
   last_used_at: number | null;
+  /** What syncs by this token. */
+  devices: Device[];
 }
 
-/** Lists the apps that can sign in, the last used first. */
-export async function listApps({ database, clock }: Context, { user_id }: Actor): Promise<ConnectedApp[]> {
+/** A device that syncs. */
+export type Device = Awaited<ReturnType<typeof listDevices>>[number];
+
+/** Lists the apps that can sign in, the last used first, and the devices that sync by the password. */
+export async function listApps(
+  context: Context,
+  actor: Actor,
+): Promise<{ apps: ConnectedApp[]; byPassword: Device[] }> {
+  const { database, clock } = context;
   const now = clock.now();
-  const rows = await database.read((tx) => listUserTokens(tx, { user_id }));
-  return rows
+  const rows = await database.read((tx) => listUserTokens(tx, { user_id: actor.user_id }));
+  const devices = await listDevices(context, actor);
+  const apps = rows
     .filter(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
     .map(({ id, label, scope, created_at, expires_at, last_used_at }) => ({
       id,
@@ -28,8 +39,10 @@ export async function listApps({ database, clock }: Context, { user_id }: Actor)
       created_at,
       expires_at,
       last_used_at,
+      devices: devices.filter(({ token_id }) => token_id === id),
     }))
     .sort((a, b) => (b.last_used_at ?? b.created_at) - (a.last_used_at ?? a.created_at));
+  return { apps, byPassword: devices.filter(({ token_id }) => token_id === null) };
 }
 
 /**

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
 import { listApps, revokeApp } from "../../services/apps.ts";
+import { forgetDevice, renameDevice } from "../../services/devices.ts";
 import { issueToken } from "../../services/tokens.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
@@ -18,6 +19,7 @@ const kinds = Object.keys(texts.connect.apps) as [keyof typeof texts.connect.app
 const Form = { app: z.enum(kinds), device: z.string().max(60), nonce: z.string().max(60) };
 
 const byPassword = (c: Context<HttpEnv>) => c.get("actor").kind === "session";
+const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
 
 export function serveApps(
   http: Hono<HttpEnv>,
@@ -26,11 +28,22 @@ export function serveApps(
   links: OneTimeLinks<ConnectValues>,
 ): void {
   http.get("/apps", async (c) =>
-    show(c, <AppsPage apps={await listApps(app, c.get("actor"))} canChange={byPassword(c)} />),
+    show(c, <AppsPage {...(await listApps(app, c.get("actor")))} canChange={byPassword(c)} canWrite={canWrite(c)} />),
   );
 
+  http.post("/apps/devices/:id/rename", async (c) => {
+    const { caption } = await readForm(c, { caption: z.string() });
+    await renameDevice(app, c.get("actor"), c.req.param("id"), caption);
+    return c.redirect("/apps", 303);
+  });
+
+  http.post("/apps/devices/:id/forget", async (c) => {
+    await forgetDevice(app, c.get("actor"), c.req.param("id"));
+    return c.redirect("/apps", 303);
+  });
+
   http.get("/apps/:id/revoke", async (c) => {
-    const found = (await listApps(app, c.get("actor"))).find(({ id }) => id === c.req.param("id"));
+    const found = (await listApps(app, c.get("actor"))).apps.find(({ id }) => id === c.req.param("id"));
     if (!found) throw new DomainError("not_found", "There is no such app");
     return show(c, <RevokePage app={found} />);
   });

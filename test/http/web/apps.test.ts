@@ -1,5 +1,6 @@
 // Apps on the page: list, revoke, connect by typing or by a code.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { saveDevice } from "../../../src/services/devices.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -100,4 +101,18 @@ test("the code's link ends after ten minutes, and others show nothing", async ()
   const phone = openBrowser(server);
   expect(tokenIn((await phone.submit(path)).body)).toBe("");
   expect((await phone.submit(`/connect/${"a".repeat(32)}`)).body).toContain("Connect the app again");
+});
+
+test("devices are listed with their app, and can be renamed and forgotten", async () => {
+  const actor = { ...actorOf(user.id), kind: "token", id: user.token.split("_")[1] ?? "" } as const;
+  await saveDevice(server.app, actor, { id: "phone1", caption: "Pixel", type: "mobile" });
+  await saveDevice(server.app, actorOf(user.id), { id: "desk", caption: "Desk" });
+  const page = await browser.open("/apps");
+  expect(page.body.indexOf("Pixel (mobile)")).toBeLessThan(page.body.indexOf("Desk (other)"));
+  expect((await browser.submit("/apps/devices/phone1/rename", { caption: "Old <b>phone" })).body).toContain(
+    "Old &lt;b&gt;phone (mobile)",
+  );
+  expect((await browser.submit("/apps/devices/phone1/rename", { caption: "" })).status).toBe(400);
+  expect((await browser.submit("/apps/devices/desk/forget")).body).not.toContain("Desk");
+  expect((await browser.submit("/apps/devices/desk/forget")).status).toBe(404);
 });

@@ -2,11 +2,20 @@
 /** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
 import { renderSVG } from "uqr";
-import type { ConnectedApp } from "../../../services/apps.ts";
+import type { ConnectedApp, Device } from "../../../services/apps.ts";
 import { ActionButton, Copyable, Layout, Time } from "../layout.tsx";
 import { type AppKind, steps, texts } from "../texts.ts";
 
-export function AppsPage({ apps, canChange }: { apps: ConnectedApp[]; canChange: boolean }) {
+interface AppsProps {
+  apps: ConnectedApp[];
+  /** Devices that sync by the password. */
+  byPassword: Device[];
+  /** True if this session may connect and revoke apps. */
+  canChange: boolean;
+  canWrite: boolean;
+}
+
+export function AppsPage({ apps, byPassword, canChange, canWrite }: AppsProps) {
   const text = texts.apps;
   return (
     <Layout title={text.title} section="apps">
@@ -19,32 +28,70 @@ export function AppsPage({ apps, canChange }: { apps: ConnectedApp[]; canChange:
         )}
       </div>
       {!canChange && <p class="muted">{text.needsPassword}</p>}
-      {apps.length === 0 && <p class="muted">{text.none}</p>}
+      {apps.length + byPassword.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows">
-        {apps.map(({ id, label, created_at, expires_at, last_used_at }) => (
+        {apps.map((app) => (
+          <AppRow app={app} canChange={canChange} canWrite={canWrite} />
+        ))}
+        {byPassword.map((device) => (
           <li>
             <div class="grow">
-              <div class="title">{label || text.noLabel}</div>
-              <div class="muted small">
-                {text.lastSync} {last_used_at === null ? text.never : <Time ms={last_used_at} />} · {text.created}{" "}
-                <Time ms={created_at} day />
-                {expires_at !== null && (
-                  <>
-                    {" "}
-                    · {text.expires} <Time ms={expires_at} day />
-                  </>
-                )}
-              </div>
+              <DeviceInfo device={device} canWrite={canWrite} />
             </div>
-            {canChange && (
-              <a class="button" href={`/apps/${id}/revoke`}>
-                {text.revoke}
-              </a>
-            )}
           </li>
         ))}
       </ul>
     </Layout>
+  );
+}
+
+function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: boolean; canWrite: boolean }) {
+  const text = texts.apps;
+  const { id, label, created_at, expires_at, last_used_at, devices } = app;
+  return (
+    <li>
+      <div class="grow">
+        <div class="title">{label || text.noLabel}</div>
+        <div class="muted small">
+          {text.lastSync} {last_used_at === null ? text.never : <Time ms={last_used_at} />} · {text.created}{" "}
+          <Time ms={created_at} day />
+          {expires_at !== null && (
+            <>
+              {" "}
+              · {text.expires} <Time ms={expires_at} day />
+            </>
+          )}
+        </div>
+        {devices.map((device) => (
+          <DeviceInfo device={device} canWrite={canWrite} />
+        ))}
+      </div>
+      {canChange && (
+        <a class="button" href={`/apps/${id}/revoke`}>
+          {text.revoke}
+        </a>
+      )}
+    </li>
+  );
+}
+
+function DeviceInfo({ device: { id, caption, type, last_sync_at }, canWrite }: { device: Device; canWrite: boolean }) {
+  const text = texts.apps;
+  return (
+    <details class="small">
+      <summary>
+        {caption} ({type}) · {text.lastSync}&nbsp;{last_sync_at === null ? text.never : <Time ms={last_sync_at} />}
+      </summary>
+      {canWrite && (
+        <div class="bar">
+          <form method="post" action={`/apps/devices/${id}/rename`} class="bar">
+            <input name="caption" value={caption} maxlength={200} required aria-label={text.deviceName(caption)} />
+            <button type="submit">{text.rename}</button>
+          </form>
+          <ActionButton action={`/apps/devices/${id}/forget`}>{text.forget}</ActionButton>
+        </div>
+      )}
+    </details>
   );
 }
 
