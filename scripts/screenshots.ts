@@ -1,6 +1,7 @@
 // Takes the screenshots in docs/screenshots: `npm run screenshots`, with Debian's Chromium.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { launch } from "../test/browser/chromium.ts";
 import { openProgram } from "../test/support/program.ts";
 
@@ -18,10 +19,9 @@ try {
   const { address } = await program.serve();
   const { token } = (await program.run(["token", "issue", "ann", "--label", "AntennaPod, phone", "--json"])).json;
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const page: { subscriptions: { guid: string }[] } = (await (
-    await fetch(`${address}/subscriptions?per_page=4`, { headers })
-  ).json()) as never;
-  for (const { guid } of page.subscriptions) {
+  const response = await fetch(`${address}/subscriptions?per_page=4`, { headers });
+  const Page = z.object({ subscriptions: z.array(z.object({ guid: z.string() })) });
+  for (const { guid } of Page.parse(await response.json()).subscriptions) {
     await fetch(`${address}/subscriptions/${guid}`, { method: "PATCH", headers, body: '{"is_subscribed":false}' });
   }
   for (const [size, viewport] of Object.entries(SIZES)) {
