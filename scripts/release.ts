@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "bun";
+import { listContents } from "./sbom.ts";
 
 /** The names of platforms in install.sh, and in Bun. */
 const PLATFORMS: Record<string, string> = {
@@ -15,6 +16,8 @@ const PLATFORMS: Record<string, string> = {
 
 const ROOT = new URL("..", import.meta.url).pathname;
 const FOLDER = join(ROOT, "dist/release");
+
+const SBOM = "podkeep.cdx.json";
 
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
@@ -44,5 +47,8 @@ let sums = "";
 for (const [platform, target] of Object.entries(PLATFORMS)) {
   if (wanted.length === 0 || wanted.includes(platform)) sums += await build(platform, target);
 }
+const contents = listContents();
+await Bun.write(join(FOLDER, SBOM), contents);
+sums += `${Bun.SHA256.hash(contents, "hex")}  ${SBOM}\n`;
 await Bun.write(join(FOLDER, "SHA256SUMS"), sums);
 copyFileSync(join(ROOT, "install.sh"), join(FOLDER, "install.sh"));
