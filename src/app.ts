@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
-import { createPasswordChecker } from "./services/passwords.ts";
+import { createPasswordChecker } from "./services/password-checker.ts";
 import { createRemovalWatch } from "./services/removal-watch.ts";
 
 export interface App extends Context {

@@ -5,9 +5,6 @@ import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 
-/** TEMPORARY: imports that break a rule or close a circle today, as "importer > imported". To be emptied. */
-const TEMPORARY = ["src/services/context.ts > src/services/passwords.ts"];
-
 async function sources(pattern: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for await (const file of new Bun.Glob(pattern).scan(root)) {
@@ -68,13 +65,12 @@ function isAllowed(importer: string, imported: string): boolean {
 }
 
 /** The shortest way from a file back to itself, by imports that are not ignored. */
-function findCircle(start: string, ignored: string[]): string[] | null {
+function findCircle(start: string): string[] | null {
   const ways = [[start]];
   const seen = new Set<string>();
   for (let way = ways.shift(); way; way = ways.shift()) {
     const last = way.at(-1) ?? "";
     for (const next of imports.get(last) ?? []) {
-      if (ignored.includes(`${last} > ${next}`)) continue;
       if (next === start) return [...way, start];
       if (seen.has(next)) continue;
       seen.add(next);
@@ -89,19 +85,13 @@ describe("imports", () => {
   const breaking = all.filter(([file, imported]) => !isAllowed(file, imported)).map((pair) => pair.join(" > "));
 
   test("each folder imports only those that it may", () => {
-    expect(breaking.filter((one) => !TEMPORARY.includes(one))).toEqual([]);
+    expect(breaking).toEqual([]);
   });
 
-  const circles = (ignored: string[]) =>
-    [...files.keys()].flatMap((file) => findCircle(file, ignored)?.join(" > ") ?? []);
+  const circles = () => [...files.keys()].flatMap((file) => findCircle(file)?.join(" > ") ?? []);
 
   test("there are no circles of files", () => {
-    expect(circles(TEMPORARY)).toEqual([]);
-  });
-
-  test("the temporary list holds only what is still wrong", () => {
-    const closing = TEMPORARY.filter((one) => circles(TEMPORARY.filter((other) => other !== one)).length > 0);
-    expect(TEMPORARY.filter((one) => !breaking.includes(one) && !closing.includes(one))).toEqual([]);
+    expect(circles()).toEqual([]);
   });
 
   test("every layer has its rule, and the rules name layers that exist", () => {

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
-import type { Attempts } from "../services/passwords.ts";
+import type { Attempts } from "../services/password-checker.ts";
 
 /** Milliseconds. */
 const ADDRESS_WINDOW = 60_000;

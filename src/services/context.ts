@@ -2,7 +2,7 @@
 import type { Clock, Ids } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import type { PasswordChecker } from "./passwords.ts";
+import type { PasswordChecker } from "./password-checker.ts";
 import type { RemovalWatch } from "./removal-watch.ts";
 
 export interface Context {

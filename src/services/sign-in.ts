@@ -3,7 +3,7 @@ import { DomainError } from "../errors.ts";
 import { findUserById } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import type { Attempts } from "./passwords.ts";
+import type { Attempts } from "./password-checker.ts";
 import { authenticate, isToken } from "./tokens.ts";
 import { findUser } from "./users.ts";
 

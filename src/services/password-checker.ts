@@ -1,0 +1,115 @@
+// Checking passwords: Argon2id hashes, a bounded number of verifications, and what was verified before.
+import type { Clock } from "../clock.ts";
+import { DomainError } from "../errors.ts";
+
+/** 19 MiB and two passes (OWASP Password Storage Cheat Sheet). */
+const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+/** Stands for the hash of users who have none, or who don't exist; its password was random and not kept. */
+const NO_HASH =
+  "$argon2id$v=19$m=19456,t=2,p=1$+ei7m0+VTdDyRBR2Mxmr0xrI5Ikn+c9hilwiOk21dbM$jsLlFucrnd0sXN1eoDkTaykOP1tH826sln9JvU2LnUQ";
+/** Verifications at a time: each takes 19 MiB and a core. */
+const MOST_AT_A_TIME = 2;
+const MOST_WAITING = 100;
+/** Milliseconds for which a verified password is remembered. */
+const REMEMBERED = 10 * 60_000;
+const MOST_REMEMBERED = 10_000;
+/** Characters; Argon2 reads all of them. */
+export const LONGEST_PASSWORD = 1000;
+
+/** Limits guesses at passwords. */
+export interface Attempts {
+  /**
+   * Counts a guess at a user's password as failed, and waits if there were many. The function that it returns takes
+   * the failure back.
+   * @throws DomainError "too_many"
+   */
+  begin(name: string): Promise<() => void>;
+  /** Counts a failure that takes no verification. @throws DomainError "too_many" */
+  fail(): void;
+}
+
+/** A user as a password is checked against it. */
+interface Account {
+  id: string;
+  password_hash: string | null;
+}
+
+export interface PasswordChecker {
+  /**
+   * Whether this is the user's password. An unknown user (null) takes as long as a known one.
+   * @throws DomainError "too_many" after too many guesses
+   */
+  check(user: Account | null, name: string, password: string, attempts: Attempts): Promise<boolean>;
+  hash(password: string): Promise<string>;
+}
+
+export function createPasswordChecker(clock: Clock): PasswordChecker {
+  const queue = createQueue();
+  const key = crypto.getRandomValues(new Uint8Array(32));
+  const right = createMemory(clock);
+  const wrong = createMemory(clock);
+  return {
+    async check(user, name, password, attempts) {
+      if (password === "" || password.length > LONGEST_PASSWORD) {
+        attempts.fail();
+        return false;
+      }
+      const typed = password.normalize("NFC");
+      const hash = user?.password_hash ?? NO_HASH;
+      const subject = JSON.stringify([user?.id ?? null, user ? null : name, typed, hash]);
+      const digest = new Bun.CryptoHasher("sha256", key).update(subject).digest("base64");
+      if (right.has(digest)) return true;
+      if (wrong.has(digest)) {
+        attempts.fail();
+        return false;
+      }
+      const takeBack = await attempts.begin(name);
+      const matches = await queue(() => Bun.password.verify(typed, hash)).catch((error) => {
+        takeBack();
+        throw error;
+      });
+      if (matches) takeBack();
+      (matches ? right : wrong).add(digest);
+      return matches;
+    },
+    hash: (password) => queue(() => Bun.password.hash(password.normalize("NFC"), ARGON2)),
+  };
+}
+
+/** Remembers texts for ten minutes. */
+function createMemory(clock: Clock) {
+  const times = new Map<string, number>();
+  return {
+    has(text: string): boolean {
+      const time = times.get(text);
+      const age = clock.now() - (time ?? 0);
+      if (time !== undefined && age >= 0 && age < REMEMBERED) return true;
+      times.delete(text);
+      return false;
+    },
+    add(text: string): void {
+      if (times.size >= MOST_REMEMBERED) times.delete(times.keys().next().value ?? "");
+      times.set(text, clock.now());
+    },
+  };
+}
+
+/** Runs MOST_AT_A_TIME jobs at a time. @throws DomainError "too_many" if MOST_WAITING wait already */
+function createQueue() {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async <T>(job: () => Promise<T>): Promise<T> => {
+    if (running >= MOST_AT_A_TIME) {
+      if (waiting.length >= MOST_WAITING) throw new DomainError("too_many", "Too many logins", { retry_after: 2 });
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running++;
+    try {
+      return await job();
+    } finally {
+      // The next one takes over this one's place.
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
