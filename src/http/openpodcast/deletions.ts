@@ -23,7 +23,7 @@ const params = z.object({
 export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
-      ...reads("getDeletion", "Read the outcome of a deletion"),
+      ...reads("getDeletions", "Read the outcome of a deletion"),
       path: "/deletions/{id}",
       middleware: [requireToken(app, shared, false), conditional(app, shared.forwarded)],
       request: { params },

@@ -21,16 +21,16 @@ import { conditional, setETag } from "./etag.ts";
 import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
 import { createPageEnds } from "./page-ends.ts";
 import { guid } from "./schemas/common.ts";
-import { DeletionReceipt, RECEIVED } from "./schemas/deletions.ts";
+import { RECEIVED, Success } from "./schemas/deletions.ts";
 import {
-  AddedSubscriptions,
+  FeedArray,
   NewSubscriptions,
   PatchedSubscription,
   readCursor,
   Subscription,
-  SubscriptionPage,
-  SubscriptionPatch,
   SubscriptionQuery,
+  Subscriptions,
+  SubscriptionUpdate,
   writeCursor,
 } from "./schemas/subscriptions.ts";
 
@@ -60,12 +60,12 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...reads("listSubscriptions", "List what changed since a timestamp, oldest change first"),
+      ...reads("getSubscriptions", "List what changed since a timestamp, oldest change first"),
       path: "/subscriptions",
       middleware: [token, readPage],
       request: { query: SubscriptionQuery },
       responses: {
-        200: jsonBody("A page of the change feed", SubscriptionPage),
+        200: jsonBody("A page of the change feed", Subscriptions),
         ...notModified,
         ...describeErrors("unauthorized", "invalid"),
       },
@@ -85,12 +85,12 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...writes("addSubscriptions", "post", "Add subscriptions; each item succeeds or fails on its own"),
+      ...writes("addSubscription", "post", "Add subscriptions; each item succeeds or fails on its own"),
       path: "/subscriptions",
       middleware: writeJson,
-      request: { body: { required: true, content: { "application/json": { schema: NewSubscriptions } } } },
+      request: { body: { required: true, content: { "application/json": { schema: FeedArray } } } },
       responses: {
-        200: jsonBody("What was added and what was not, in the order of the request", AddedSubscriptions),
+        200: jsonBody("What was added and what was not, in the order of the request", NewSubscriptions),
         ...describeErrors("unauthorized", "invalid", "too_large"),
       },
     }),
@@ -125,10 +125,10 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...writes("patchSubscription", "patch", "Change a subscription's guid, feed URL or subscribed flag"),
+      ...writes("updateSubscription", "patch", "Change a subscription's guid, feed URL or subscribed flag"),
       path: "/subscriptions/{guid}",
       middleware: writeJson,
-      request: { params, body: { required: true, content: { "application/json": { schema: SubscriptionPatch } } } },
+      request: { params, body: { required: true, content: { "application/json": { schema: SubscriptionUpdate } } } },
       responses: {
         200: jsonBody("The fields of the request, as they are now", PatchedSubscription),
         ...describeErrors("unauthorized", "not_found", "invalid", "too_large"),
@@ -151,7 +151,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       middleware: [write],
       request: { params },
       responses: {
-        202: jsonBody("The request was received; /deletions/{id} has its outcome", DeletionReceipt),
+        202: jsonBody("The request was received; /deletions/{id} has its outcome", Success),
         ...describeErrors("unauthorized", "not_found", "invalid"),
       },
     }),
@@ -164,9 +164,9 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
 const writeTimestamp = (milliseconds: number) => new Date(milliseconds).toISOString();
 
-type Refusal = AddedSubscriptions["failure"][number];
+type Refusal = NewSubscriptions["failure"][number];
 
-function readItems(sent: NewSubscriptions["subscriptions"]): { items: NewSubscription[]; failure: Refusal[] } {
+function readItems(sent: FeedArray["subscriptions"]): { items: NewSubscription[]; failure: Refusal[] } {
   const items: NewSubscription[] = [];
   const failure: Refusal[] = [];
   for (const { feed_url, guid: sentGuid } of sent) {
@@ -206,7 +206,7 @@ function writeAdded({ feed_url, guid, is_subscribed, subscription_changed }: Sub
   return { feed_url, guid, is_subscribed, subscription_changed: writeTimestamp(subscription_changed) };
 }
 
-function writePatched(state: SubscriptionState, path: string, patch: SubscriptionPatch): PatchedSubscription {
+function writePatched(state: SubscriptionState, path: string, patch: SubscriptionUpdate): PatchedSubscription {
   const { is_subscribed, subscription_changed, guid_changed } = writeSubscription(state, path);
   const renamed = patch.new_guid !== undefined || path !== state.guid;
   return {
@@ -224,7 +224,7 @@ function writePage(
   per_page: number,
   url: string,
   since: string | undefined,
-): SubscriptionPage {
+): Subscriptions {
   const start = `${url}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
   const link = (number: number) => `${start}page=${number}&per_page=${per_page}`;
   return {

@@ -89,12 +89,12 @@ test("names each operation once, and every error that it may answer with", () =>
     ]),
   );
   expect(errors).toEqual({
-    listSubscriptions: [401, 405, 429, 500, 503],
-    addSubscriptions: [401, 405, 413, 429, 500, 503],
+    getSubscriptions: [401, 405, 429, 500, 503],
+    addSubscription: [401, 405, 413, 429, 500, 503],
     getSubscription: [401, 404, 405, 410, 429, 500, 503],
-    patchSubscription: [401, 404, 405, 413, 429, 500, 503],
+    updateSubscription: [401, 404, 405, 413, 429, 500, 503],
     deleteSubscription: [401, 404, 405, 429, 500, 503],
-    getDeletion: [401, 404, 405, 429, 500, 503],
+    getDeletions: [401, 404, 405, 429, 500, 503],
   });
 });
 

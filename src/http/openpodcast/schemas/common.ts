@@ -27,6 +27,6 @@ export const ErrorBody = z
       .optional()
       .meta({ description: "Where the input is wrong and why", example: ["subscriptions.0.feed_url: required"] }),
   })
-  .meta({ id: "Error", example: { code: "404", message: "Resource not found" } });
+  .meta({ id: "ErrorBody", example: { code: "404", message: "Resource not found" } });
 
 export type ErrorBody = z.infer<typeof ErrorBody>;

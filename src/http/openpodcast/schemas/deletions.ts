@@ -10,11 +10,11 @@ export const MESSAGES = {
 
 const deletion_id = z.int().meta({ example: 1 });
 
-export const DeletionReceipt = z
+export const Success = z
   .object({ deletion_id, message: z.string().meta({ example: RECEIVED }) })
-  .meta({ id: "DeletionReceipt", example: { deletion_id: 1, message: RECEIVED } });
+  .meta({ id: "Success", example: { deletion_id: 1, message: RECEIVED } });
 
-export type DeletionReceipt = z.infer<typeof DeletionReceipt>;
+export type Success = z.infer<typeof Success>;
 
 export const Deletion = z
   .object({

@@ -69,7 +69,7 @@ export const SubscriptionQuery = z.object({
 
 export type SubscriptionQuery = z.infer<typeof SubscriptionQuery>;
 
-export const SubscriptionPage = z
+export const Subscriptions = z
   .object({
     total: z.int().meta({ description: "All items that match" }),
     page: z.int(),
@@ -78,11 +78,11 @@ export const SubscriptionPage = z
     previous: z.string().optional().meta({ format: "url" }),
     subscriptions: z.array(Subscription),
   })
-  .meta({ id: "SubscriptionPage", example: { total: 1, page: 1, per_page: 50, subscriptions: [SUBSCRIPTION] } });
+  .meta({ id: "Subscriptions", example: { total: 1, page: 1, per_page: 50, subscriptions: [SUBSCRIPTION] } });
 
-export type SubscriptionPage = z.infer<typeof SubscriptionPage>;
+export type Subscriptions = z.infer<typeof Subscriptions>;
 
-export const NewSubscriptions = z
+export const FeedArray = z
   .object({
     subscriptions: z.array(
       z.object({
@@ -96,13 +96,13 @@ export const NewSubscriptions = z
     ),
   })
   .meta({
-    id: "NewSubscriptions",
+    id: "FeedArray",
     example: { subscriptions: [{ feed_url: FEED, guid: GUID }, { feed_url: "podnews.net/rss" }] },
   });
 
-export type NewSubscriptions = z.infer<typeof NewSubscriptions>;
+export type FeedArray = z.infer<typeof FeedArray>;
 
-export const AddedSubscriptions = z
+export const NewSubscriptions = z
   .object({
     success: z.array(z.object({ feed_url, guid, is_subscribed: z.boolean(), subscription_changed: date_time })),
     failure: z.array(
@@ -113,21 +113,21 @@ export const AddedSubscriptions = z
     ),
   })
   .meta({
-    id: "AddedSubscriptions",
+    id: "NewSubscriptions",
     example: { success: [SUBSCRIPTION], failure: [{ feed_url: "podnews.net/rss", message: "No protocol present" }] },
   });
 
-export type AddedSubscriptions = z.infer<typeof AddedSubscriptions>;
+export type NewSubscriptions = z.infer<typeof NewSubscriptions>;
 
-export const SubscriptionPatch = z
+export const SubscriptionUpdate = z
   .object({
     new_feed_url: z.string().optional().meta({ format: "url", example: "https://podnews.net/feed.xml" }),
     new_guid: guid.optional(),
     is_subscribed: z.boolean().optional(),
   })
-  .meta({ id: "SubscriptionPatch", example: { is_subscribed: false } });
+  .meta({ id: "SubscriptionUpdate", example: { is_subscribed: false } });
 
-export type SubscriptionPatch = z.infer<typeof SubscriptionPatch>;
+export type SubscriptionUpdate = z.infer<typeof SubscriptionUpdate>;
 
 export const PatchedSubscription = z
   .object({
