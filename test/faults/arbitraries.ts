@@ -1,11 +1,13 @@
 // Requests generated from the OpenAPI document: valid, nearly valid, and nonsense.
 import fc from "fast-check";
 import { z } from "zod";
+import { inlineParts } from "../support/openapi.ts";
 
 type Schema = {
   $ref?: string | undefined;
   type?: string | undefined;
   format?: string | undefined;
+  example?: unknown;
   minimum?: number | undefined;
   properties?: Record<string, Schema> | undefined;
   required?: string[] | undefined;
@@ -31,16 +33,21 @@ const Content = z.object({ "application/json": z.object({ schema: Schema }) });
 
 const Operation = z.looseObject({
   operationId: z.string(),
-  parameters: z.array(z.looseObject({ name: z.string(), in: z.enum(["path", "query"]), schema: Schema })).default([]),
+  parameters: z
+    .array(z.looseObject({ name: z.string(), in: z.enum(["path", "query", "header"]), schema: Schema }))
+    .default([]),
   requestBody: z.object({ content: Content }).loose().optional(),
   responses: z.record(z.string(), z.looseObject({ content: Content.optional() })),
 });
 
 /** The parts of /openapi.json that the tests read. */
-export const Document = z.looseObject({
-  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
-  components: z.looseObject({ schemas: z.record(z.string(), Schema) }),
-});
+export const Document = z.preprocess(
+  inlineParts,
+  z.looseObject({
+    paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+    components: z.looseObject({ schemas: z.record(z.string(), Schema) }),
+  }),
+);
 
 export type Document = z.infer<typeof Document>;
 export type Operation = z.infer<typeof Operation> & { path: string; method: string };
@@ -122,6 +129,7 @@ function valid(schema: Schema, document: Document): fc.Arbitrary<unknown> {
     );
     return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] });
   }
+  if (z.guid().safeParse(schema.example).success) return guids;
   return schema.type === "string" ? addresses : fc.jsonValue();
 }
 
@@ -177,7 +185,8 @@ function bodies(schema: Schema, document: Document): fc.Arbitrary<FuzzRequest["b
 
 /** Requests to one operation; OWNER stands for the user's name. */
 export function requestsTo(operation: Operation, document: Document): fc.Arbitrary<FuzzRequest> {
-  const parameters = operation.parameters.map(({ name, schema, in: place }) => {
+  const sent = operation.parameters.filter((parameter) => parameter.in !== "header");
+  const parameters = sent.map(({ name, schema, in: place }) => {
     const usual = valid(schema, document).map(String);
     const value = fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: nonsense });
     return fc.tuple(fc.constant({ name, place }), place === "path" ? value : fc.option(value));

@@ -8,14 +8,14 @@ import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { conditional, setETag } from "./etag.ts";
-import { describeErrors, jsonBody, notModified, reads } from "./openapi.ts";
+import { conditionalBody, describeErrors, notModified, reads } from "./openapi.ts";
 import { Deletion, MESSAGES } from "./schemas/deletions.ts";
 
 const params = z.object({
   id: positive.meta({
     type: "integer",
     minimum: 1,
-    description: "The deletion_id in the response to DELETE",
+    description: "The `deletion_id` in the response to DELETE",
     example: 1,
   }),
 });
@@ -23,12 +23,17 @@ const params = z.object({
 export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
-      ...reads("getDeletions", "Read the outcome of a deletion"),
+      ...reads({
+        operationId: "getDeletions",
+        summary: "Retrieve the status of a deletion",
+        description:
+          "PENDING is not done yet. SUCCESS is deleted. FAILURE was cancelled, because the subscription was added again, or failed for good; the message says why.",
+      }),
       path: "/deletions/{id}",
       middleware: [requireToken(app, shared, false), conditional(app, shared.forwarded)],
       request: { params },
       responses: {
-        200: jsonBody("The deletion", Deletion),
+        200: conditionalBody("The deletion", Deletion),
         ...notModified,
         ...describeErrors("unauthorized", "not_found", "invalid"),
       },

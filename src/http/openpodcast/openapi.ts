@@ -1,9 +1,13 @@
-// The pieces from which every operation of /openapi.json is described.
+// The pieces of /openapi.json: its names are those of the published document.
+import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
 import { VERSION } from "../../version.ts";
+import type { HttpEnv } from "../env.ts";
 import { RESPONSES } from "./errors.ts";
 import { ErrorBody } from "./schemas/common.ts";
+
+const TAG = "Subscriptions";
 
 export const DOCUMENT = {
   openapi: "3.1.0",
@@ -15,23 +19,30 @@ export const DOCUMENT = {
     license: { name: "MIT", identifier: "MIT" },
   },
   servers: [{ url: "/v1" }, { url: "/" }],
+  tags: [{ name: TAG, description: "All actions relating to subscription management" }],
 };
 
-const common = (operationId: string, summary: string) => ({ operationId, summary, security: [{ bearer: [] }] });
+/** What describes an operation to app authors. */
+interface Operation {
+  operationId: string;
+  summary: string;
+  description: string;
+}
+
+const common = { tags: [TAG], security: [{ podcast_auth: [] }] };
 
 /** What all operations share that only read; they are GETs. */
-export const reads = (operationId: string, summary: string) => ({
-  ...common(operationId, summary),
+export const reads = (operation: Operation) => ({
+  ...common,
+  ...operation,
   method: "get" as const,
+  parameters: [{ $ref: "#/components/parameters/IfNoneMatch" }],
 });
 
 /** What all operations share that change something. */
-export const writes = <Method extends "post" | "patch" | "delete">(
-  operationId: string,
-  method: Method,
-  summary: string,
-) => ({
-  ...common(operationId, summary),
+export const writes = <Method extends "post" | "patch" | "delete">(method: Method, operation: Operation) => ({
+  ...common,
+  ...operation,
   method,
 });
 
@@ -39,29 +50,80 @@ export function jsonBody<Schema extends ZodType>(description: string, schema: Sc
   return { description, content: { "application/json": { schema } } };
 }
 
-export const notModified = {
-  304: { description: "Nothing has changed since the answer that bore the ETag in If-None-Match" },
-};
+const header = (description: string, schema: object) => ({ description, schema });
+const ETag = header("Names this state of the response; send it back as If-None-Match", {
+  type: "string",
+  examples: ['"mwqq6b7w-27awak303lysx"'],
+});
+const RetryAfter = header("Seconds after which to send the request again", { type: "integer", minimum: 1 });
 
-type ErrorResponse = {
-  description: string;
-  content: { "application/json": { schema: typeof ErrorBody; examples: object } };
-};
+/** A response to GET; sent again with its ETag, the request is answered 304 if nothing has changed. */
+export function conditionalBody<Schema extends ZodType>(description: string, schema: Schema) {
+  return { ...jsonBody(description, schema), headers: { ETag } };
+}
+
+export const notModified = { 304: { $ref: "#/components/responses/NotModified" } };
+
+/** Errors by their names in the document, with the headers that they have. */
+const ERRORS = {
+  unauthorized: {
+    name: "Unauthorized",
+    headers: {
+      "WWW-Authenticate": header("Why the credential was refused (RFC 6750)", {
+        type: "string",
+        examples: ['Bearer realm="podkeep", error="invalid_token", error_description="The token is mistyped"'],
+      }),
+    },
+  },
+  not_found: { name: "NotFound" },
+  invalid: {
+    name: "ValidationException",
+    headers: { Allow: header("The methods of the path", { type: "string", examples: ["GET, HEAD, POST"] }) },
+  },
+  gone: { name: "Gone" },
+  too_large: { name: "TooLarge" },
+  too_many: { name: "TooManyRequests", headers: { "Retry-After": RetryAfter } },
+  internal: { name: "InternalError" },
+  unavailable: { name: "Unavailable", headers: { "Retry-After": RetryAfter } },
+} satisfies Partial<Record<ErrorCode, { name: string; headers?: object }>>;
+
+type DescribedError = keyof typeof ERRORS;
 
 /** The error responses of an operation: the given ones and those that any may have. */
-export function describeErrors(...codes: ErrorCode[]): Record<never, ErrorResponse> {
-  const responses: Record<number, ErrorResponse> = {};
-  for (const code of [...codes, "too_many", "internal", "unavailable"] as const) {
-    const [status, message] = RESPONSES[code];
-    responses[status] = {
+export function describeErrors(...codes: DescribedError[]): Record<never, { $ref: string }> {
+  const all = [...codes, "too_many", "internal", "unavailable"] as const;
+  return Object.fromEntries(
+    all.map((code) => [RESPONSES[code][0], { $ref: `#/components/responses/${ERRORS[code].name}` }]),
+  );
+}
+
+/** Adds what the operations refer to by name. */
+export function registerComponents({ openAPIRegistry: registry }: OpenAPIHono<HttpEnv>): void {
+  registry.registerComponent("securitySchemes", "podcast_auth", {
+    type: "http",
+    scheme: "bearer",
+    description: "A token that the server's admin issues: podkeep token issue USER --label APP",
+  });
+  registry.registerComponent("parameters", "IfNoneMatch", {
+    name: "If-None-Match",
+    in: "header",
+    description: "ETag of an earlier response to the same URL: 304 if nothing has changed since",
+    schema: { type: "string" },
+  });
+  registry.registerComponent("responses", "NotModified", {
+    description: "Nothing has changed since the response that had the ETag in If-None-Match",
+    headers: { ETag },
+  });
+  registry.register("ErrorBody", ErrorBody);
+  for (const [code, { name, ...headers }] of Object.entries(ERRORS)) {
+    const [status, message] = RESPONSES[code as DescribedError];
+    const value = { code: String(status), message } satisfies ErrorBody;
+    registry.registerComponent("responses", name, {
       description: message,
+      ...headers,
       content: {
-        "application/json": {
-          schema: ErrorBody,
-          examples: { [code]: { value: { code: String(status), message } satisfies ErrorBody } },
-        },
+        "application/json": { schema: { $ref: "#/components/schemas/ErrorBody" }, examples: { [code]: { value } } },
       },
-    };
+    });
   }
-  return responses;
 }

@@ -9,7 +9,7 @@ import type { Shared } from "../shared.ts";
 import { allowAnyOrigin } from "./cors.ts";
 import { serveDeletions } from "./deletions.ts";
 import { invalidInput, type Methods, respondToError } from "./errors.ts";
-import { DOCUMENT } from "./openapi.ts";
+import { DOCUMENT, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
 export interface OpenPodcast {
@@ -53,7 +53,7 @@ function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
   }
   serveSubscriptions(api, app, shared);
   serveDeletions(api, app, shared);
-  api.openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  registerComponents(api);
   return api;
 }
 

@@ -18,7 +18,7 @@ import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { requireJson } from "./body.ts";
 import { conditional, setETag } from "./etag.ts";
-import { describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
+import { conditionalBody, describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
 import { createPageEnds } from "./page-ends.ts";
 import { guid } from "./schemas/common.ts";
 import { RECEIVED, Success } from "./schemas/deletions.ts";
@@ -60,12 +60,17 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...reads("getSubscriptions", "List what changed since a timestamp, oldest change first"),
+      ...reads({
+        operationId: "getSubscriptions",
+        summary: "Retrieve the subscriptions that changed since a timestamp",
+        description:
+          "The change feed, oldest change first, page by page. Follow `next` until a page has none; then the latest timestamp of all items is the next `since`. Deleted subscriptions stay in it, with `deleted`.",
+      }),
       path: "/subscriptions",
       middleware: [token, readPage],
       request: { query: SubscriptionQuery },
       responses: {
-        200: jsonBody("A page of the change feed", Subscriptions),
+        200: conditionalBody("A page of the change feed", Subscriptions),
         ...notModified,
         ...describeErrors("unauthorized", "invalid"),
       },
@@ -85,7 +90,12 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...writes("addSubscription", "post", "Add subscriptions; each item succeeds or fails on its own"),
+      ...writes("post", {
+        operationId: "addSubscription",
+        summary: "Add subscriptions",
+        description:
+          "Each item succeeds or fails separately. Without a guid the one that the podcast namespace computes from the feed URL is used. A feed that is subscribed already is not changed.",
+      }),
       path: "/subscriptions",
       middleware: writeJson,
       request: { body: { required: true, content: { "application/json": { schema: FeedArray } } } },
@@ -105,12 +115,16 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...reads("getSubscription", "Read one subscription"),
+      ...reads({
+        operationId: "getSubscription",
+        summary: "Retrieve one subscription",
+        description: "By any guid that it ever had. If that one was replaced, `new_guid` has the current one.",
+      }),
       path: "/subscriptions/{guid}",
       middleware: read,
       request: { params },
       responses: {
-        200: jsonBody("The subscription", Subscription),
+        200: conditionalBody("The subscription", Subscription),
         ...notModified,
         ...describeErrors("unauthorized", "not_found", "invalid", "gone"),
       },
@@ -125,7 +139,12 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...writes("updateSubscription", "patch", "Change a subscription's guid, feed URL or subscribed flag"),
+      ...writes("patch", {
+        operationId: "updateSubscription",
+        summary: "Change a subscription",
+        description:
+          "Its guid, feed URL or subscribed flag, in this order. A guid or feed URL that belongs to another subscription merges the two.",
+      }),
       path: "/subscriptions/{guid}",
       middleware: writeJson,
       request: { params, body: { required: true, content: { "application/json": { schema: SubscriptionUpdate } } } },
@@ -146,7 +165,12 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...writes("deleteSubscription", "delete", "Request the deletion of a subscription"),
+      ...writes("delete", {
+        operationId: "deleteSubscription",
+        summary: "Delete a subscription",
+        description:
+          "Starts a deletion, whose status is at /deletions/{id}. While it is pending, the same id is returned again. To unsubscribe, set `is_subscribed` to false instead.",
+      }),
       path: "/subscriptions/{guid}",
       middleware: [write],
       request: { params },

@@ -4,9 +4,14 @@ import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import { z } from "zod";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { inlineParts } from "../../support/openapi.ts";
 
 const Media = z.looseObject({ schema: z.unknown(), example: z.unknown().optional(), examples: z.unknown().optional() });
-const Body = z.looseObject({ content: z.record(z.string(), Media).optional() });
+const Body = z.looseObject({
+  content: z.record(z.string(), Media).optional(),
+  headers: z.record(z.string(), z.unknown()).default({}),
+});
+const Parameter = z.looseObject({ name: z.string(), in: z.string(), description: z.string() });
 const Document = z.looseObject({
   openapi: z.string(),
   components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({ example: z.unknown().optional() })) }),
@@ -17,6 +22,9 @@ const Document = z.looseObject({
       z.looseObject({
         operationId: z.string(),
         summary: z.string(),
+        description: z.string(),
+        tags: z.tuple([z.literal("Subscriptions")]),
+        parameters: z.array(Parameter).default([]),
         security: z.array(z.unknown()),
         requestBody: Body.optional(),
         responses: z.record(z.string(), Body),
@@ -28,11 +36,13 @@ const Document = z.looseObject({
 let server: TestApp;
 let user: TestUser;
 let document: z.infer<typeof Document>;
+let served: Answer["body"];
 
 beforeEach(async () => {
   server = await openTestApp({ failed_logins: "1", max_items: "2" });
   user = await server.user();
-  document = Document.parse((await server.send("GET", "/openapi.json")).body);
+  served = (await server.send("GET", "/openapi.json")).body;
+  document = Document.parse(inlineParts(served));
 });
 afterEach(() => server.close());
 
@@ -63,6 +73,8 @@ const escaped = (key: string) =>
 function expectDescribed(path: string, method: string, answer: Answer) {
   const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
   expect(Object.keys(responses)).toContain(String(answer.status));
+  for (const name in responses[answer.status]?.headers)
+    expect([name, answer.headers.get(name)]).not.toEqual([name, null]);
   if (!responses[answer.status]?.content) return expect(answer.body).toBe("");
   expect(answer.headers.get("content-type")).toStartWith("application/json");
   const pointer = `/paths/${escaped(path)}/${method.toLowerCase()}/responses/${answer.status}/content/application~1json/schema`;
@@ -70,12 +82,12 @@ function expectDescribed(path: string, method: string, answer: Answer) {
 }
 
 test("is the one that was reviewed", () => {
-  const { info: _, ...rest } = document;
+  const { info: _, ...rest } = served;
   expect(rest).toMatchSnapshot();
 });
 
 test("is served at both prefixes, without credentials", async () => {
-  expect((await server.send("GET", "/v1/openapi.json")).body).toEqual(document);
+  expect((await server.send("GET", "/v1/openapi.json")).body).toEqual(served);
   expect(document.openapi).toBe("3.1.0");
 });
 
@@ -96,6 +108,32 @@ test("names each operation once, and every error that it may answer with", () =>
     deleteSubscription: [401, 404, 405, 429, 500, 503],
     getDeletions: [401, 404, 405, 429, 500, 503],
   });
+});
+
+test("has the names of the published document; ErrorBody is Error there, which hides JavaScript's own", () => {
+  expect(operations().map(({ operation }) => operation.operationId)).toEqual([
+    "getSubscriptions",
+    "addSubscription",
+    "getSubscription",
+    "updateSubscription",
+    "deleteSubscription",
+    "getDeletions",
+  ]);
+  const published = ["Deletion", "FailedSubscription", "FeedArray", "NewSubscription", "NewSubscriptions"];
+  published.push("PatchedSubscription", "Subscription", "SubscriptionUpdate", "Subscriptions", "Success");
+  expect(Object.keys(document.components.schemas).sort()).toEqual([...published, "ErrorBody", "Feed"].sort());
+});
+
+test("says which headers responses have, and that reads take If-None-Match", () => {
+  for (const { method, operation } of operations()) {
+    const headers = (status: number) => Object.keys(operation.responses[status]?.headers ?? {});
+    expect([headers(401), headers(405)]).toEqual([["WWW-Authenticate"], ["Allow"]]);
+    expect([headers(429), headers(503)]).toEqual([["Retry-After"], ["Retry-After"]]);
+    const conditional = operation.parameters.some(({ name }) => name === "If-None-Match");
+    expect([conditional, headers(200), headers(304)]).toEqual(
+      method === "GET" ? [true, ["ETag"], ["ETag"]] : [false, [], []],
+    );
+  }
 });
 
 test("has an example for every body, and each example is valid", () => {

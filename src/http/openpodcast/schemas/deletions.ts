@@ -20,7 +20,10 @@ export const Deletion = z
   .object({
     deletion_id,
     status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
-    message: z.string().optional().meta({ example: MESSAGES.SUCCESS }),
+    message: z
+      .string()
+      .optional()
+      .meta({ description: "What the status means, and why it failed", example: MESSAGES.SUCCESS }),
   })
   .meta({ id: "Deletion", example: { deletion_id: 1, status: "SUCCESS", message: MESSAGES.SUCCESS } });
 

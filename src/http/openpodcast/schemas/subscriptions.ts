@@ -13,12 +13,12 @@ const SUBSCRIPTION = { feed_url: FEED, guid: GUID, is_subscribed: true, subscrip
 export const Subscription = z
   .object({
     feed_url,
-    guid: guid.meta({ description: "The guid that was asked for; in the list, the one a client may know" }),
-    is_subscribed: z.boolean(),
-    subscription_changed: date_time.optional(),
+    guid: guid.meta({ description: "The guid of the request; in the change feed, one that the app may know" }),
+    is_subscribed: z.boolean().meta({ description: "Whether the user is subscribed" }),
+    subscription_changed: date_time.optional().meta({ description: "When the feed URL or the flag changed last" }),
     new_guid: guid.optional().meta({ description: "The guid that replaced this one" }),
-    guid_changed: date_time.optional(),
-    deleted: date_time.optional().meta({ description: "Present for deleted subscriptions" }),
+    guid_changed: date_time.optional().meta({ description: "When a guid of the subscription was replaced last" }),
+    deleted: date_time.optional().meta({ description: "When it was deleted; only then present" }),
   })
   .meta({ id: "Subscription", example: SUBSCRIPTION });
 
@@ -50,7 +50,11 @@ const since = z
     context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time" });
     return z.NEVER;
   })
-  .meta({ format: "date-time", description: "Only what changed later than this", example: TIMESTAMP });
+  .meta({
+    format: "date-time",
+    description: "Only what changed later than this, a timestamp of the server. Default: everything",
+    example: TIMESTAMP,
+  });
 
 /** A query parameter; an empty one is none. */
 const parameter = <Schema extends z.ZodType>(schema: Schema) =>
@@ -58,70 +62,78 @@ const parameter = <Schema extends z.ZodType>(schema: Schema) =>
 
 export const SubscriptionQuery = z.object({
   since: parameter(since),
-  page: parameter(positive).meta({ type: "integer", minimum: 1, description: "From 1; default 1" }),
+  page: parameter(positive).meta({ type: "integer", minimum: 1, description: "Page number. Default: 1" }),
   per_page: parameter(positive).meta({
     type: "integer",
     minimum: 1,
-    description: "Default 50; a larger one than the server's limit is cut",
+    description: "Items in a page. Default: 50. Larger values than the server's limit are reduced to it",
   }),
-  cursor: parameter(cursor).meta({ description: "Opaque; comes with `next`" }),
+  cursor: parameter(cursor).meta({
+    type: "string",
+    pattern: "^[A-Za-z0-9_-]*$",
+    description: "Where the page begins; opaque, comes with `next`",
+  }),
 });
 
 export type SubscriptionQuery = z.infer<typeof SubscriptionQuery>;
 
 export const Subscriptions = z
   .object({
-    total: z.int().meta({ description: "All items that match" }),
-    page: z.int(),
+    total: z.int().meta({ description: "Items on all pages" }),
+    page: z.int().meta({ description: "Number of this page" }),
     per_page: z.int().meta({ description: "The value in effect" }),
-    next: z.string().optional().meta({ format: "url", description: "Present where more items follow" }),
-    previous: z.string().optional().meta({ format: "url" }),
-    subscriptions: z.array(Subscription),
+    next: z.string().optional().meta({ format: "url", description: "The next page; absent on the last one" }),
+    previous: z.string().optional().meta({ format: "url", description: "The page before; absent on the first one" }),
+    subscriptions: z.array(Subscription).meta({ description: "Oldest change first" }),
   })
   .meta({ id: "Subscriptions", example: { total: 1, page: 1, per_page: 50, subscriptions: [SUBSCRIPTION] } });
 
 export type Subscriptions = z.infer<typeof Subscriptions>;
 
-export const FeedArray = z
+const Feed = z
   .object({
-    subscriptions: z.array(
-      z.object({
-        feed_url: z.string().meta({ example: FEED }),
-        // Of any type here: a bad guid fails its own item, not the request.
-        guid: z
-          .unknown()
-          .optional()
-          .meta({ type: "string", format: "uuid", description: "From the feed, if it has one" }),
-      }),
-    ),
+    feed_url: z.string().meta({ description: "An http or https URL; an item with another one fails", example: FEED }),
+    // Of any type here: a bad guid fails its own item, not the request.
+    guid: z.unknown().optional().meta({
+      type: "string",
+      description: "The podcast:guid of the feed, if it has one: a UUID; an item with another one fails",
+      example: GUID,
+    }),
   })
-  .meta({
-    id: "FeedArray",
-    example: { subscriptions: [{ feed_url: FEED, guid: GUID }, { feed_url: "podnews.net/rss" }] },
-  });
+  .meta({ id: "Feed", example: { feed_url: FEED, guid: GUID } });
+
+export const FeedArray = z.object({ subscriptions: z.array(Feed) }).meta({
+  id: "FeedArray",
+  example: { subscriptions: [{ feed_url: FEED, guid: GUID }, { feed_url: "podnews.net/rss" }] },
+});
 
 export type FeedArray = z.infer<typeof FeedArray>;
 
-export const NewSubscriptions = z
+const NewSubscription = z
+  .object({ feed_url, guid, is_subscribed: z.boolean(), subscription_changed: date_time })
+  .meta({ id: "NewSubscription", example: SUBSCRIPTION });
+
+const FAILED = { feed_url: "podnews.net/rss", message: "No protocol present" };
+
+const FailedSubscription = z
   .object({
-    success: z.array(z.object({ feed_url, guid, is_subscribed: z.boolean(), subscription_changed: date_time })),
-    failure: z.array(
-      z.object({
-        feed_url: z.string().meta({ description: "As it was sent", example: "podnews.net/rss" }),
-        message: z.string().meta({ example: "No protocol present" }),
-      }),
-    ),
+    feed_url: z.string().meta({ description: "As it was sent", example: FAILED.feed_url }),
+    message: z.string().meta({ description: "Why it was not added", example: FAILED.message }),
   })
-  .meta({
-    id: "NewSubscriptions",
-    example: { success: [SUBSCRIPTION], failure: [{ feed_url: "podnews.net/rss", message: "No protocol present" }] },
-  });
+  .meta({ id: "FailedSubscription", example: FAILED });
+
+export const NewSubscriptions = z
+  .object({ success: z.array(NewSubscription), failure: z.array(FailedSubscription) })
+  .meta({ id: "NewSubscriptions", example: { success: [SUBSCRIPTION], failure: [FAILED] } });
 
 export type NewSubscriptions = z.infer<typeof NewSubscriptions>;
 
 export const SubscriptionUpdate = z
   .object({
-    new_feed_url: z.string().optional().meta({ format: "url", example: "https://podnews.net/feed.xml" }),
+    new_feed_url: z
+      .string()
+      .optional()
+      .meta({ format: "url", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://", example: "https://podnews.net/feed.xml" }),
     new_guid: guid.optional(),
     is_subscribed: z.boolean().optional(),
   })
