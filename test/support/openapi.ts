@@ -21,3 +21,9 @@ export function inlineParts(document: unknown): unknown {
   };
   return { ...rest, components, paths: inline(paths) };
 }
+
+/** A hash of the document without its version, which changes with each release. */
+export function hashDocument(document: unknown): string {
+  const { info: _, ...rest } = References.extend({ info: z.unknown() }).parse(document);
+  return Bun.SHA256.hash(JSON.stringify(rest), "hex").slice(0, 16);
+}

@@ -10,7 +10,7 @@ const KEPT = 10 * 60_000;
 const MOST_ENDS = 10_000;
 
 /** A page of a walk through the change feed by one credential. */
-export interface PageNumber {
+interface PageNumber {
   actor: Actor;
   /** Unix milliseconds; null for everything. */
   since: number | null;

@@ -1,5 +1,6 @@
 // Wire formats that all resources share: guids, feed URLs, timestamps, errors.
-import { z } from "zod";
+// Not from zod: ErrorBody is registered by name, by a method that this import adds to schemas.
+import { z } from "@hono/zod-openapi";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
