@@ -22,6 +22,22 @@ describe("the guid computed from a URL", () => {
   });
 });
 
+test("the computed guids are as docs/api.md says, and differ from the podcast namespace's where it says so", async () => {
+  const text = await Bun.file(new URL("../../docs/api.md", import.meta.url)).text();
+  const rows = [...text.matchAll(/^\| `(https?:[^`]+)` \| `([^`]+)` \| (the same|another: [\w -]+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(6);
+  const uuidOf = (name: string) => Bun.randomUUIDv5(name, "ead4c236-bf58-58c6-a2c6-a6b28d128cb6");
+  for (const [, feed_url = "", key = "", namespace] of rows) {
+    const { computed_guid } = read(feed_url);
+    const published = uuidOf(feed_url.replace(/^https?:\/\//, "").replace(/\/+$/, ""));
+    expect([feed_url, computed_guid, computed_guid === published]).toEqual([
+      feed_url,
+      uuidOf(key),
+      namespace === "the same",
+    ]);
+  }
+});
+
 describe("are the same feed:", () => {
   const same: [string, string][] = [
     ["http://a.example/feed", "https://a.example/feed"],
