@@ -4,6 +4,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import type { HttpEnv } from "../env.ts";
 import { Layout } from "./layout.tsx";
+import { inlineParts } from "./references.ts";
 import { show } from "./render.ts";
 import { texts } from "./texts.ts";
 
@@ -62,7 +63,7 @@ type Operation = z.infer<typeof Operation>;
 export function serveDocs(http: Hono<HttpEnv>, document: () => object): void {
   let read: Document | undefined;
   http.get("/docs", (c) => {
-    read ??= Document.parse(document());
+    read ??= Document.parse(inlineParts(document()));
     return show(c, <DocsPage document={read} />);
   });
 }

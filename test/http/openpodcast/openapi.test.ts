@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import { z } from "zod";
+import { inlineParts } from "../../../src/http/web/references.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { inlineParts } from "../../support/openapi.ts";
 
 const Media = z.looseObject({ schema: z.unknown(), example: z.unknown().optional(), examples: z.unknown().optional() });
 const Body = z.looseObject({
