@@ -51,7 +51,7 @@ const ALLOWED: Record<string, string[]> = {
   services: ["store", "domain", "db", "config"],
   store: ["db"],
   db: ["config"],
-  config: [],
+  config: ["domain"],
   domain: [],
   common: [],
 };

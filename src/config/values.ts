@@ -1,7 +1,7 @@
 // The text forms of settings: durations, numbers, addresses, schedules. Messages continue "NAME=value …".
-import { BlockList, isIP, isIPv6 } from "node:net";
 import { Cron } from "croner";
 import { z } from "zod";
+import { networkList } from "../domain/networks.ts";
 import { messageOf } from "../errors.ts";
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -88,24 +88,11 @@ export const url = z
   .url({ protocol: /^https?$/, error: "is not an http or https URL (example: https://podcasts.example.org)" })
   .transform((text) => text.replace(/\/+$/, ""));
 
-/** Adds an IP address or a CIDR range to a list. @throws Error if the text is neither */
-export function addRange(list: BlockList, text: string): void {
-  const [, address = "", prefix] = /^([^/]+)(?:\/(\d+))?$/.exec(text) ?? [];
-  const family = isIPv6(address) ? "ipv6" : "ipv4";
-  try {
-    if (isIP(address) === 0) throw new Error("no address");
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  } catch {
-    throw new Error(`contains ${text}, which is not an IP address or a CIDR range`);
-  }
-}
-
 /** IP addresses and CIDR ranges, separated by spaces or commas. */
 export const ranges = z.string().transform((text, context) => {
   const list = text.split(/[\s,]+/).filter(Boolean);
   try {
-    for (const range of list) addRange(new BlockList(), range);
+    networkList(list);
     return list;
   } catch (error) {
     context.addIssue(messageOf(error));

@@ -1,6 +1,6 @@
 // Where a request came from and which address its client used, seen through trusted proxies.
-import { BlockList, isIP, isIPv6 } from "node:net";
-import { addRange } from "../config/values.ts";
+import { isIP, isIPv6 } from "node:net";
+import { networkList } from "../domain/networks.ts";
 
 export interface Forwarded {
   /** The client's own address. */
@@ -16,8 +16,7 @@ export function createForwarded({
   trusted_proxies: string[];
   public_url?: string | undefined;
 }): Forwarded {
-  const trusted = new BlockList();
-  for (const range of trusted_proxies) addRange(trusted, range);
+  const trusted = networkList(trusted_proxies);
   const isTrusted = (address: string) => isIP(address) > 0 && trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
   return {
     addressOf(request, peer) {
