@@ -3,6 +3,7 @@
 import { TextDecoder } from "node:util";
 import { Parser } from "htmlparser2";
 import { z } from "zod";
+import { encodingOf } from "./text-encoding.ts";
 
 /** A podcast of the list; its title is null if the file has none. */
 export interface OpmlFeed {
@@ -30,20 +31,13 @@ const outlineAttributes = z.object({
   url: attribute,
 });
 
-/**
- * Turns a file's bytes into text: by its byte order mark, else by the encoding its XML declaration names, else as UTF-8.
- * A declared UTF-16 that could be read as ASCII is not UTF-16 (.NET writes such files) and is taken for UTF-8.
- */
+/** Turns a file's bytes into text. @throws OpmlError if its encoding is not supported */
 export function decodeOpml(bytes: Uint8Array): string {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 200));
-  const declared = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(start)?.[1] ?? "utf-8";
+  const encoding = encodingOf(bytes);
   try {
-    return new TextDecoder(/^utf-?16/i.test(declared) ? "utf-8" : declared).decode(bytes);
+    return new TextDecoder(encoding).decode(bytes);
   } catch {
-    throw new OpmlError(`The file's encoding "${declared}" is not supported`);
+    throw new OpmlError(`The file's encoding "${encoding}" is not supported`);
   }
 }
 

@@ -1,0 +1,19 @@
+// The encoding of an XML file: by its byte order mark, else by the HTTP header, else by its XML declaration, else UTF-8.
+
+/** Bytes in which the XML declaration is looked for. */
+const DECLARATION = 200;
+
+/**
+ * @param start the first bytes of the file
+ * @param charset the parameter of its Content-Type, if it has one
+ */
+export function encodingOf(start: Uint8Array, charset?: string): string {
+  const [first, second, third] = start;
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
+  const text = new TextDecoder("latin1").decode(start.subarray(0, DECLARATION));
+  const declared = charset ?? /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1] ?? "utf-8";
+  // A UTF-16 that can be read as ASCII is not UTF-16: .NET writes such declarations.
+  return /^utf-?16/i.test(declared) && text.trimStart().startsWith("<") ? "utf-8" : declared;
+}
