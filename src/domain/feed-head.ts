@@ -1,0 +1,121 @@
+// The head of an RSS or Atom feed: title, podcast:guid and itunes:new-feed-url, read while the feed arrives.
+import { Parser } from "htmlparser2";
+
+export interface FeedHead {
+  title: string | null;
+  /** As the feed has it, in lower case; null if it has none that is a UUID. */
+  guid: string | null;
+  /** The channel's itunes:new-feed-url. */
+  new_feed_url: string | null;
+}
+
+/** What is wrong with a feed that can't be read. */
+export class FeedHeadError extends Error {
+  override name = "FeedHeadError";
+}
+
+const PODCAST = [
+  "https://podcastindex.org/namespace/1.0",
+  "https://github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md",
+];
+const ITUNES = ["http://www.itunes.com/dtds/podcast-1.0.dtd"];
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Characters of one element's text. */
+const LONGEST_TEXT = 4096;
+
+type Field = keyof FeedHead;
+
+/** Reads a feed piece by piece; `done` as soon as nothing more is needed. */
+export class FeedHeadReader {
+  readonly head: FeedHead = { title: null, guid: null, new_feed_url: null };
+  done = false;
+  readonly #parser: Parser;
+  readonly #path: string[] = [];
+  readonly #prefixes = new Map<string, "podcast" | "itunes">();
+  #field: Field | null = null;
+  #text = "";
+  #isFeed = false;
+
+  constructor() {
+    this.#parser = new Parser(
+      {
+        onopentag: (name, attributes) => this.#open(name, attributes),
+        ontext: (text) => {
+          if (this.#field && this.#text.length < LONGEST_TEXT) this.#text += text;
+        },
+        onclosetag: () => this.#close(),
+      },
+      { xmlMode: true, decodeEntities: true },
+    );
+  }
+
+  /** @throws FeedHeadError if this is not a feed */
+  write(text: string): void {
+    if (!this.done) this.#parser.write(text);
+  }
+
+  /** The end of the feed. @throws FeedHeadError if it was not a feed, or has neither title nor guid */
+  end(): FeedHead {
+    if (!this.done) this.#parser.end();
+    if (!this.#isFeed) throw new FeedHeadError("it is not a feed");
+    if (this.head.title === null && this.head.guid === null) throw new FeedHeadError("the feed has no title");
+    return this.head;
+  }
+
+  #open(name: string, attributes: Record<string, string>): void {
+    if (this.done) return;
+    for (const [attribute, uri] of Object.entries(attributes)) this.#declare(attribute, uri.trim().toLowerCase());
+    const local = this.#nameOf(name);
+    if (!this.#isFeed) requireFeed(local);
+    this.#isFeed = true;
+    this.#path.push(local);
+    if (/^(item|entry)$/.test(local) && this.#path.length <= 3 && this.head.title !== null) this.done = true;
+    const field = this.#isChannel() ? fieldOf(local) : null;
+    if (field && this.head[field] === null) {
+      this.#field = field;
+      this.#text = "";
+    }
+  }
+
+  #declare(attribute: string, uri: string): void {
+    const prefix = /^xmlns:(.+)$/.exec(attribute)?.[1];
+    if (prefix && PODCAST.includes(uri)) this.#prefixes.set(prefix, "podcast");
+    if (prefix && ITUNES.includes(uri)) this.#prefixes.set(prefix, "itunes");
+  }
+
+  // By namespace, because a feed can give it another prefix; the usual prefix counts also if it was not declared.
+  #nameOf(name: string): string {
+    const [prefix, local] = name.toLowerCase().split(":");
+    if (local === undefined) return prefix ?? "";
+    return `${this.#prefixes.get(prefix ?? "") ?? prefix}:${local}`;
+  }
+
+  // rss > channel > title, rdf:RDF > channel > title, feed > title.
+  #isChannel(): boolean {
+    const [root, channel] = this.#path;
+    return root === "feed" ? this.#path.length === 2 : channel === "channel" && this.#path.length === 3;
+  }
+
+  #close(): void {
+    this.#path.pop();
+    const field = this.#field;
+    if (!field || this.done) return;
+    this.#field = null;
+    const text = this.#text.trim().replace(/\s+/g, " ");
+    if (field === "guid") this.head.guid = UUID.test(text.toLowerCase()) ? text.toLowerCase() : null;
+    else this.head[field] = text || null;
+    const { title, guid, new_feed_url } = this.head;
+    this.done = title !== null && guid !== null && new_feed_url !== null;
+  }
+}
+
+function requireFeed(root: string): void {
+  if (["rss", "feed", "rdf:rdf"].includes(root)) return;
+  throw new FeedHeadError(root === "html" ? "it is an HTML page" : "it is not a feed");
+}
+
+function fieldOf(name: string): Field | null {
+  if (name === "title") return "title";
+  if (name === "podcast:guid") return "guid";
+  return name === "itunes:new-feed-url" ? "new_feed_url" : null;
+}
