@@ -1,0 +1,316 @@
+// Fetching the head of a feed from the public Internet, and from nowhere else.
+
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import { type BlockList, isIP } from "node:net";
+import type { Readable } from "node:stream";
+import { TextDecoder } from "node:util";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { type FeedHead, FeedHeadError, FeedHeadReader } from "../domain/feed-head.ts";
+import { isPublicAddress } from "../domain/public-address.ts";
+import { encodingOf } from "../domain/text-encoding.ts";
+import { VERSION } from "../version.ts";
+
+export interface FetchOptions {
+  /** Validators of the last response; null if there is none. */
+  etag: string | null;
+  last_modified: string | null;
+  /** Networks that may be used besides the public ones. */
+  allowed: BlockList;
+  /** All addresses of a host, the best one first. @throws if it has none */
+  resolve(host: string): Promise<string[]>;
+  /** Milliseconds for everything, redirects included. */
+  timeout: number;
+  /** Bytes after decompression. */
+  max_bytes: number;
+  /** Ends it early. */
+  signal?: AbortSignal | undefined;
+}
+
+export type FetchResult = FetchRead | FetchUnchanged | FetchFailed;
+
+/** @property moved_to where permanent redirects lead; null if there are none */
+export interface FetchRead {
+  kind: "read";
+  head: FeedHead;
+  etag: string | null;
+  last_modified: string | null;
+  moved_to: string | null;
+}
+
+interface FetchUnchanged {
+  kind: "unchanged";
+  moved_to: string | null;
+}
+
+export interface FetchFailed {
+  kind: "failed";
+  reason: string;
+  /** Milliseconds that the server asked to wait; null if it did not. */
+  retry_after: number | null;
+  /** The host that is down or busy, which all its feeds share; null if only this feed failed. */
+  host: string | null;
+}
+
+const MOST_REDIRECTS = 5;
+const MOST_ADDRESSES = 3;
+const PERMANENT = [301, 308];
+const TEMPORARY = [302, 303, 307];
+/** A busy server's. */
+const BUSY = [429, 503];
+
+const LATE = "no complete response in time";
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was closed before the response",
+  EHOSTUNREACH: "the host can't be reached",
+  ENETUNREACH: "the host can't be reached",
+  ETIMEDOUT: "no connection in time",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is self-signed",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is from an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate chain is incomplete",
+};
+
+/** Why a feed was not fetched. */
+class FetchError extends Error {
+  constructor(
+    reason: string,
+    readonly status: number | null = null,
+    readonly retry_after: number | null = null,
+  ) {
+    super(reason);
+  }
+}
+
+/**
+ * Fetches a feed until its head is known. Every address is checked after DNS resolution, and exactly the checked one is
+ * connected to, at each redirect. Never throws.
+ */
+export async function fetchFeedHead(feed_url: string, options: FetchOptions): Promise<FetchResult> {
+  const timeout = AbortSignal.timeout(options.timeout);
+  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const place = { url: new URL(feed_url) };
+  try {
+    return await follow(place, options, signal);
+  } catch (error) {
+    return describeFailure(error, place.url, signal);
+  }
+}
+
+/** @param place the URL that is asked last */
+async function follow(place: { url: URL }, options: FetchOptions, signal: AbortSignal): Promise<FetchResult> {
+  let moved_to: string | null = null;
+  let permanent = true;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const response = await request(place.url, options, signal);
+    const status = response.statusCode ?? 0;
+    const target = response.headers.location;
+    if (status === 200) {
+      const head = await readHead(response, options.max_bytes, signal);
+      const { etag, "last-modified": last_modified } = response.headers;
+      return { kind: "read", head, etag: validator(etag), last_modified: validator(last_modified), moved_to };
+    }
+    response.destroy();
+    if (status === 304) return { kind: "unchanged", moved_to };
+    if (!target || !(PERMANENT.includes(status) || TEMPORARY.includes(status))) {
+      throw new FetchError(`HTTP status ${status}`, status, retryAfter(response));
+    }
+    place.url = redirectTarget(target, place.url);
+    // Moved as far as every redirect was permanent.
+    permanent &&= PERMANENT.includes(status);
+    if (permanent) moved_to = place.url.href;
+  }
+  throw new FetchError("too many redirects");
+}
+
+/** Headers that can't be sent back are of no use. */
+const validator = (text: string | undefined) => (text && /^[\x20-\x7e]{1,500}$/.test(text) ? text : null);
+
+function describeFailure(error: unknown, { host }: URL, signal: AbortSignal): FetchFailed {
+  const failed = (reason: string, more: Partial<FetchFailed> = {}): FetchFailed => ({
+    kind: "failed",
+    reason,
+    retry_after: null,
+    host: null,
+    ...more,
+  });
+  if (error instanceof FetchError) {
+    const { message, status, retry_after } = error;
+    return failed(message, { retry_after, ...(status !== null && BUSY.includes(status) && { host }) });
+  }
+  if (signal.aborted) return failed(LATE, { host });
+  if (error instanceof FeedHeadError) return failed(error.message);
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code.startsWith("Z_")) return failed("the compressed response is damaged");
+  return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { host });
+}
+
+function redirectTarget(location: string, from: URL): URL {
+  const target = URL.parse(location, from.href);
+  if (!target || !/^https?:$/.test(target.protocol)) throw new FetchError("a redirect to an invalid URL");
+  // Credentials go to their own host alone.
+  if (!target.username && isSameHost(from, target)) {
+    target.username = from.username;
+    target.password = from.password;
+  }
+  return target;
+}
+
+/** Also from http to https, each on its usual port. */
+const isSameHost = (from: URL, to: URL) =>
+  from.origin === to.origin ||
+  (from.hostname === to.hostname && from.protocol === "http:" && to.protocol === "https:" && !from.port && !to.port);
+
+async function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  const addresses = await addressesOf(hostOf(url), options, signal);
+  for (const address of addresses.slice(0, -1)) {
+    try {
+      return await requestFrom(address, url, options, signal);
+    } catch {
+      if (signal.aborted) break;
+    }
+  }
+  return requestFrom(addresses.at(-1) ?? "", url, options, signal);
+}
+
+const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
+
+function requestFrom(
+  address: string,
+  url: URL,
+  { etag, last_modified }: FetchOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const family = isIP(address);
+  // The resolver of the connection gives nothing but the checked address.
+  const lookup: LookupFunction = (_host, { all }, callback) => {
+    if (all) callback(null, [{ address, family }]);
+    else callback(null, address, family);
+  };
+  const get = url.protocol === "https:" ? getHttps : getHttp;
+  return new Promise((resolve, reject) => {
+    const sent = get(
+      {
+        host: hostOf(url),
+        port: url.port || undefined,
+        path: url.pathname + url.search,
+        lookup,
+        signal,
+        agent: false,
+        headers: {
+          "User-Agent": `podkeep/${VERSION}`,
+          Accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1",
+          "Accept-Encoding": "gzip, br, deflate",
+          ...(url.username && { Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}` }),
+          ...(etag && { "If-None-Match": etag }),
+          ...(last_modified && { "If-Modified-Since": last_modified }),
+        },
+      },
+      (response) => {
+        // An error after the body was left would end the process.
+        response.on("error", () => {});
+        resolve(response);
+      },
+    );
+    sent.on("error", reject);
+  });
+}
+
+function userinfoOf({ username, password }: URL): string {
+  try {
+    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  } catch {
+    return `${username}:${password}`;
+  }
+}
+
+/** The public addresses of a host. */
+async function addressesOf(host: string, { resolve, allowed }: FetchOptions, signal: AbortSignal): Promise<string[]> {
+  const found = isIP(host) ? [host] : await beforeAbort(signal, resolve(host).catch(unknownHost));
+  const addresses = found.filter((one) => isPublicAddress(one, allowed));
+  if (addresses.length === 0) throw new FetchError("the address is not public");
+  return addresses.slice(0, MOST_ADDRESSES);
+}
+
+function unknownHost(): never {
+  throw new FetchError("the host name is unknown");
+}
+
+async function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function readHead(response: IncomingMessage, max_bytes: number, signal: AbortSignal): Promise<FeedHead> {
+  const reader = new FeedHeadReader();
+  const body = decompress(response);
+  const abort = () => body.destroy(new Error(LATE));
+  signal.addEventListener("abort", abort);
+  let decoder: TextDecoder | undefined;
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      const piece: Uint8Array = chunk;
+      decoder ??= decoderFor(piece, response.headers["content-type"]);
+      bytes += piece.length;
+      reader.write(decoder.decode(piece, { stream: true }));
+      if (reader.done) break;
+      if (bytes > max_bytes) throw new FetchError("the feed is too large");
+    }
+  } finally {
+    signal.removeEventListener("abort", abort);
+    body.destroy();
+    response.destroy();
+  }
+  return reader.end();
+}
+
+function decompress(response: IncomingMessage): Readable {
+  const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  const stream =
+    coding === "gzip" || coding === "x-gzip"
+      ? createGunzip()
+      : coding === "br"
+        ? createBrotliDecompress()
+        : coding === "deflate"
+          ? createInflate()
+          : null;
+  if (stream) {
+    response.once("error", (error) => stream.destroy(error));
+    stream.on("error", () => {});
+    return response.pipe(stream);
+  }
+  if (coding !== "identity" && coding !== "") throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
+  return response;
+}
+
+function decoderFor(start: Uint8Array, type = ""): TextDecoder {
+  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(type)?.[1];
+  const encoding = encodingOf(start, charset);
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    throw new FetchError(`the text encoding ${encoding.slice(0, 20)} is unknown`);
+  }
+}
+
+/** Milliseconds of a Retry-After header: seconds, or a date (RFC 9110 section 10.2.3). */
+function retryAfter({ headers }: IncomingMessage): number | null {
+  const text = headers["retry-after"];
+  if (!text) return null;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? null : Math.max(0, time - Date.now());
+}

@@ -1,0 +1,360 @@
+// Fetching feeds: what is read, what is refused, and where no connection is ever made.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { gzipSync } from "node:zlib";
+import { networkList } from "../../src/domain/networks.ts";
+import { type FetchOptions, fetchFeedHead } from "../../src/lookup/fetch.ts";
+
+const RSS = "<rss><channel><title>Wörld</title><item/></channel></rss>";
+
+let requests: { headers: Headers }[];
+let respond: (request: Request) => Response | Promise<Response>;
+let server: ReturnType<typeof Bun.serve>;
+
+beforeEach(() => {
+  requests = [];
+  respond = () => new Response(RSS);
+  server = Bun.serve({
+    port: 0,
+    hostname: "0.0.0.0",
+    idleTimeout: 0,
+    fetch(request) {
+      requests.push({ headers: new Headers([...request.headers]) });
+      return respond(request);
+    },
+  });
+});
+afterEach(() => server.stop(true));
+
+const options = (more: Partial<FetchOptions> = {}): FetchOptions => ({
+  etag: null,
+  last_modified: null,
+  allowed: networkList(["127.0.0.1"]),
+  resolve: async () => ["127.0.0.1"],
+  timeout: 5000,
+  max_bytes: 100_000,
+  ...more,
+});
+const fetchFeed = (path = "/", more: Partial<FetchOptions> = {}) =>
+  fetchFeedHead(`http://feeds.test:${server.port}${path}`, options(more));
+
+describe("a feed is read", () => {
+  test("with its title and the validators of the response", async () => {
+    respond = () => new Response(RSS, { headers: { ETag: '"a"', "Last-Modified": "Sat, 21 Nov 2026 08:00:00 GMT" } });
+    expect(await fetchFeed()).toEqual({
+      kind: "read",
+      head: { title: "Wörld", guid: null, new_feed_url: null },
+      etag: '"a"',
+      last_modified: "Sat, 21 Nov 2026 08:00:00 GMT",
+      moved_to: null,
+    });
+    expect(requests[0]?.headers.get("host")).toBe(`feeds.test:${server.port}`);
+    expect(requests[0]?.headers.get("user-agent")).toStartWith("podkeep/");
+    expect(requests[0]?.headers.get("cookie")).toBeNull();
+  });
+
+  test("only if it changed", async () => {
+    respond = (request) =>
+      request.headers.get("if-none-match") === '"a"' && request.headers.get("if-modified-since") === "then"
+        ? new Response(null, { status: 304 })
+        : new Response(RSS);
+    expect(await fetchFeed("/", { etag: '"a"', last_modified: "then" })).toEqual({ kind: "unchanged", moved_to: null });
+  });
+
+  test("compressed", async () => {
+    respond = () => new Response(gzipSync(RSS), { headers: { "Content-Encoding": "gzip" } });
+    expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
+  });
+
+  for (const [name, bytes, type] of [
+    ["Latin-1 by the HTTP header", Buffer.from(RSS, "latin1"), "text/xml; charset=ISO-8859-1"],
+    [
+      "Latin-1 by the XML declaration",
+      Buffer.from(`<?xml version="1.0" encoding="iso-8859-1"?>${RSS}`, "latin1"),
+      "text/xml",
+    ],
+    ["UTF-16 by its byte order mark", Buffer.from(`\ufeff${RSS}`, "utf16le"), "text/xml"],
+    ["UTF-8 that declares UTF-16", Buffer.from(`<?xml version="1.0" encoding="utf-16"?>${RSS}`), ""],
+  ] as const) {
+    test(`in ${name}`, async () => {
+      respond = () => new Response(bytes, { headers: { "Content-Type": type } });
+      expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
+    });
+  }
+});
+
+test("an address that refuses the connection is followed by the next one", async () => {
+  const allowed = networkList(["127.0.0.0/8", "::1"]);
+  expect(await fetchFeed("/", { allowed, resolve: async () => ["::1", "127.0.0.1"] })).toMatchObject({ kind: "read" });
+  server.stop(true);
+  const failed = { kind: "failed", reason: "the connection was refused", host: `feeds.test:${server.port}` };
+  expect(await fetchFeed("/", { allowed, resolve: async () => ["::1", "127.0.0.1"] })).toMatchObject(failed);
+});
+
+test("nothing is left behind that fails after the timeout", async () => {
+  const url = `http://127.0.0.1:${server.port}/`;
+  expect(await fetchFeedHead(url, options({ timeout: 200 }))).toMatchObject({ kind: "read" });
+  await Bun.sleep(300);
+});
+
+test("a lookup can be ended early", async () => {
+  const ended = new AbortController();
+  respond = () => {
+    ended.abort();
+    return new Promise(() => {});
+  };
+  expect(await fetchFeed("/", { signal: ended.signal })).toMatchObject({ kind: "failed" });
+});
+
+test("validators that can't be sent back are not kept", async () => {
+  respond = () => new Response(RSS, { headers: { ETag: `"${"x".repeat(600)}"`, "Last-Modified": "w\u00f6rld" } });
+  expect(await fetchFeed()).toMatchObject({ kind: "read", etag: null, last_modified: null });
+});
+
+describe("redirects", () => {
+  const redirect = (status: number, to: string) => () =>
+    requests.length === 1 ? new Response(null, { status, headers: { Location: to } }) : new Response(RSS);
+
+  for (const [status, moved] of [
+    [301, true],
+    [308, true],
+    [302, false],
+    [303, false],
+    [307, false],
+  ] as const) {
+    test(`${status} is followed${moved ? " and is a move" : ", and is not a move"}`, async () => {
+      respond = redirect(status, "/new");
+      const url = `http://feeds.test:${server.port}/new`;
+      expect(await fetchFeed()).toMatchObject({ kind: "read", moved_to: moved ? url : null });
+    });
+  }
+
+  test("after a temporary one, a permanent one is not a move", async () => {
+    respond = () =>
+      requests.length === 3
+        ? new Response(RSS)
+        : new Response(null, {
+            status: requests.length === 1 ? 302 : 301,
+            headers: { Location: `/${requests.length}` },
+          });
+    expect(await fetchFeed()).toMatchObject({ kind: "read", moved_to: null });
+  });
+
+  test("without an end are refused", async () => {
+    respond = () => new Response(null, { status: 301, headers: { Location: "/again" } });
+    expect(await fetchFeed()).toMatchObject({ kind: "failed", reason: "too many redirects" });
+    expect(requests.length).toBeLessThan(10);
+  });
+
+  for (const to of ["ftp://feeds.test/", "file:///etc/passwd", "javascript:alert(1)", "http://"]) {
+    test(`to ${to} are refused`, async () => {
+      respond = redirect(301, to);
+      expect(await fetchFeed()).toMatchObject({ kind: "failed", reason: "a redirect to an invalid URL" });
+    });
+  }
+});
+
+describe("credentials in a feed URL", () => {
+  const authorizations = () => requests.map(({ headers }) => headers.get("authorization"));
+  const fetchWithPassword = (resolve?: FetchOptions["resolve"]) =>
+    fetchFeedHead(`http://me:s%20ecret@feeds.test:${server.port}/`, options(resolve && { resolve }));
+
+  test("go to their own host", async () => {
+    respond = () =>
+      requests.length === 1 ? new Response(null, { status: 302, headers: { Location: "/new" } }) : new Response(RSS);
+    await fetchWithPassword();
+    const basic = `Basic ${btoa("me:s ecret")}`;
+    expect(authorizations()).toEqual([basic, basic]);
+  });
+
+  test("do not go to another host that it redirects to", async () => {
+    respond = () =>
+      requests.length === 1
+        ? new Response(null, { status: 301, headers: { Location: `http://other.test:${server.port}/` } })
+        : new Response(RSS);
+    await fetchWithPassword();
+    expect(authorizations()[1]).toBeNull();
+  });
+});
+
+describe("fails with a reason:", () => {
+  const cases: [string, () => Response, object][] = [
+    ["404", () => new Response(null, { status: 404 }), { reason: "HTTP status 404", retry_after: null, host: null }],
+    [
+      "429 with Retry-After in seconds",
+      () => new Response(null, { status: 429, headers: { "Retry-After": "120" } }),
+      { reason: "HTTP status 429", retry_after: 120_000, host: expect.stringContaining("feeds.test") },
+    ],
+    [
+      "a damaged compression",
+      () => new Response("no gzip", { headers: { "Content-Encoding": "gzip" } }),
+      { reason: "the compressed response is damaged", host: null },
+    ],
+    ["an HTML page", () => new Response("<!doctype html><html></html>"), { reason: "it is an HTML page" }],
+    [
+      "an unknown encoding",
+      () => new Response(RSS, { headers: { "Content-Type": "text/xml; charset=klingon" } }),
+      { reason: "the text encoding klingon is unknown" },
+    ],
+    [
+      "an unknown compression",
+      () => new Response(RSS, { headers: { "Content-Encoding": "zipzap" } }),
+      { reason: "the encoding zipzap is unknown" },
+    ],
+    [
+      "a zip bomb",
+      () => new Response(gzipSync(Buffer.alloc(50_000_000, " ")), { headers: { "Content-Encoding": "gzip" } }),
+      { reason: "the feed is too large" },
+    ],
+    [
+      "a body without an end",
+      () =>
+        new Response(
+          new ReadableStream({
+            async pull(controller) {
+              await Bun.sleep(1);
+              controller.enqueue(new Uint8Array(10_000).fill(32));
+            },
+          }),
+        ),
+      { reason: "the feed is too large" },
+    ],
+  ];
+  for (const [name, response, expected] of cases) {
+    test(name, async () => {
+      respond = response;
+      expect(await fetchFeed()).toMatchObject({ kind: "failed", ...expected });
+    });
+  }
+
+  test("a response that never comes, after the timeout", async () => {
+    respond = () => new Promise(() => {});
+    expect(await fetchFeed("/", { timeout: 50 })).toMatchObject({ reason: "no complete response in time" });
+  });
+
+  test("a body that stops in the middle, after the timeout", async () => {
+    respond = () =>
+      new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("<rss>")) }));
+    expect(await fetchFeed("/", { timeout: 100 })).toMatchObject({ reason: "no complete response in time" });
+  });
+
+  test("a host that does not exist", async () => {
+    const resolve = () => Promise.reject(new Error("ENOTFOUND"));
+    expect(await fetchFeed("/", { resolve })).toMatchObject({ reason: "the host name is unknown" });
+  });
+
+  test("a host whose name is never resolved, after the timeout", async () => {
+    const resolve = () => new Promise<string[]>(() => {});
+    expect(await fetchFeed("/", { resolve, timeout: 50 })).toMatchObject({ reason: "no complete response in time" });
+  });
+});
+
+describe("no connection is made to an address that is not public:", () => {
+  const none = networkList([]);
+  const refused = { kind: "failed", reason: "the address is not public" } as const;
+
+  for (const host of [
+    // Loopback, in every spelling that URL parsers read.
+    "127.0.0.1",
+    "127.1",
+    "127.0.1",
+    "127.255.255.254",
+    "0x7f.1",
+    "0x7f000001",
+    "0X7F.0.0.1",
+    "0177.0.0.1",
+    "017700000001",
+    "2130706433",
+    "127.0.0.1.",
+    "①②⑦.0.0.1",
+    "127。0。0。1",
+    "%31%32%37.0.0.1",
+    "[::1]",
+    "[0:0:0:0:0:0:0:1]",
+    "[0000:0000:0000:0000:0000:0000:0000:0001]",
+    // The same in IPv6 addresses that hold IPv4 ones.
+    "[::127.0.0.1]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[0:0:0:0:0:ffff:127.0.0.1]",
+    "[::ffff:0:127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "[64:ff9b::127.0.0.1]",
+    "[64:ff9b:1::7f00:1]",
+    "[2002:7f00:1::]",
+    "[2002:7f00:0001::1]",
+    "[2001:0:7f00:1::]",
+    // All interfaces, private, link-local and other special networks.
+    "0.0.0.0",
+    "0",
+    "0x0",
+    "[::]",
+    "10.0.0.1",
+    "10.1",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "192.168.257",
+    "0xc0a80101",
+    "3232235777",
+    "100.64.0.1",
+    "169.254.169.254",
+    "0xa9fea9fe",
+    "2852039166",
+    "[::ffff:169.254.169.254]",
+    "[64:ff9b::a9fe:a9fe]",
+    "[fe80::1]",
+    "[fc00::1]",
+    "[fd00:ec2::254]",
+    "[fec0::1]",
+    "[ff02::1]",
+    "224.0.0.1",
+    "255.255.255.255",
+    "198.18.0.1",
+    "192.0.0.192",
+  ]) {
+    test(host, async () => {
+      expect(await fetchFeedHead(`http://${host}:${server.port}/`, options({ allowed: none }))).toMatchObject(refused);
+      expect(requests).toEqual([]);
+    });
+
+    test(`${host}, at a redirect`, async () => {
+      const ascii = host.replace(/[^\x20-\x7e]/gu, encodeURIComponent);
+      respond = () => new Response(null, { status: 301, headers: { Location: `http://${ascii}/` } });
+      const resolve = async () => ["127.0.0.9"];
+      const allowed = networkList(["127.0.0.9"]);
+      expect(await fetchFeed("/", { allowed, resolve })).toMatchObject(refused);
+      expect(requests).toHaveLength(1);
+    });
+  }
+
+  test("a public name that points to one", async () => {
+    expect(await fetchFeed("/", { allowed: none })).toMatchObject(refused);
+    expect(requests).toEqual([]);
+  });
+
+  test("localhost, with and without a dot at its end", async () => {
+    for (const host of ["localhost", "localhost."]) {
+      expect(await fetchFeedHead(`http://${host}:${server.port}/`, options({ allowed: none }))).toMatchObject(refused);
+    }
+    expect(requests).toEqual([]);
+  });
+
+  test("at a redirect", async () => {
+    respond = () => new Response(null, { status: 302, headers: { Location: `http://inside.test:${server.port}/` } });
+    const resolve = async (host: string) => [host === "inside.test" ? "127.0.0.2" : "127.0.0.1"];
+    expect(await fetchFeed("/", { resolve })).toMatchObject(refused);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("one of several that a name has", async () => {
+    const resolve = async () => ["10.0.0.1", "::1", "127.0.0.1", "192.168.0.1"];
+    expect(await fetchFeed("/", { resolve })).toMatchObject({ kind: "read" });
+  });
+
+  test("a name that is resolved to another address when it is connected to", async () => {
+    let resolved = 0;
+    const resolve = async () => [++resolved === 1 ? "127.0.0.1" : "10.0.0.1"];
+    expect(await fetchFeed("/", { resolve })).toMatchObject({ kind: "read" });
+    expect(resolved).toBe(1);
+  });
+});
