@@ -41,13 +41,14 @@ function layerOf(file: string): string {
 /** What each layer may import beside itself and "common". */
 const ALLOWED: Record<string, string[]> = {
   cli: ["server", "systemd", "doctor", "backups", "services", "domain", "app", "config"],
-  server: ["http", "app", "backups", "systemd", "services", "domain", "config"],
+  server: ["http", "app", "lookup", "backups", "systemd", "services", "domain", "config"],
   systemd: ["app", "services", "config"],
   doctor: ["app", "backups", "services", "db", "config"],
   backups: ["store", "db", "config"],
   app: ["services", "db", "config"],
   http: ["app", "services", "domain", "config"],
   protocol: ["http", "app", "services", "domain", "config"],
+  lookup: ["app", "services", "store", "domain", "db", "config"],
   services: ["store", "domain", "db", "config"],
   store: ["db"],
   db: ["config"],

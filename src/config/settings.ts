@@ -58,6 +58,12 @@ export const Settings = z.object({
   backup_keep: whole(1, 10_000).prefault("7").describe("How many backups to keep in the backup directory"),
   backup_dir: text.optional().describe("Directory of backups (default: backups in the data directory)"),
   history_keep: age.prefault("400d").describe("How long to keep the history of subscriptions"),
+  feed_lookup: choice("on", "off")
+    .default("off")
+    .describe("Whether to read titles and guids from the feeds themselves"),
+  feed_lookup_allow: ranges
+    .prefault("")
+    .describe("IP addresses or CIDR ranges that are not public and may hold feeds, such as those of your network"),
   metrics_listen: listen
     .optional()
     .describe("Address and port of the Prometheus endpoint, off by default (example: 127.0.0.1:9042)"),

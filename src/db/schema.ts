@@ -212,6 +212,42 @@ export interface HistoryTable extends ActorColumns {
   title: string | null;
 }
 
+/** What is known of a feed from its own words, and when to look again. Made again if it is lost. */
+export interface FeedLookupTable {
+  feed: string;
+  /** As one of its subscribers has it. */
+  feed_url: string;
+  next_at: number;
+  /** When it was last looked at; null before that. */
+  checked_at: number | null;
+  /** Validators of the last response. */
+  etag: string | null;
+  last_modified: string | null;
+  title: string | null;
+  guid: string | null;
+  /** Where the feed says that it moved, since when, and at how many lookups. */
+  moved_to: string | null;
+  moved_since: number | null;
+  moved_seen: number;
+  /** Lookups in a row that failed, since when. */
+  failures: number;
+  failing_since: number | null;
+  /** Why the last lookup failed, or why a move was not made. */
+  reason: string | null;
+}
+
+/** Who may be subscribed to a feed, because the key of subscriptions begins with the user. */
+interface FeedFollowerTable {
+  feed: string;
+  user_id: string;
+}
+
+/** The user's clock up to which the user's feeds are in the tables of lookups. */
+interface FeedWalkTable {
+  user_id: string;
+  clock: number;
+}
+
 export interface Schema {
   users: UserTable;
   tokens: TokenTable;
@@ -225,4 +261,7 @@ export interface Schema {
   clients: ClientTable;
   claims: ClaimTable;
   episode_actions: EpisodeActionTable;
+  feed_lookups: FeedLookupTable;
+  feed_followers: FeedFollowerTable;
+  feed_walks: FeedWalkTable;
 }

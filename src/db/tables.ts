@@ -14,14 +14,16 @@ import type { Schema } from "./schema.ts";
 export type Column = "value" | "place" | "timestamp" | "timestamp unless deleted" | "clock" | "counter" | "dropped";
 
 export interface Table<Row> {
-  /** The column with the user's id. */
-  owner: keyof Row;
+  /** The column with the user's id; null if the rows belong to no user. */
+  owner: keyof Row | null;
   /** The primary key. */
   key: readonly (keyof Row)[];
   /** All columns; a table without this list, or with an incomplete one, does not compile. */
   columns: Record<keyof Row, Column>;
   /** True if a restore deletes all rows. */
   dropped?: boolean;
+  /** True if the program makes the rows again: copies leave them out. */
+  cache?: boolean;
 }
 
 /** All tables, each after those that it refers to. */
@@ -206,5 +208,38 @@ export const tables = {
       device: "value",
       client: "value",
     },
+  },
+  feed_lookups: {
+    owner: null,
+    key: ["feed"],
+    columns: {
+      feed: "value",
+      feed_url: "value",
+      next_at: "value",
+      checked_at: "value",
+      etag: "value",
+      last_modified: "value",
+      title: "value",
+      guid: "value",
+      moved_to: "value",
+      moved_since: "value",
+      moved_seen: "value",
+      failures: "value",
+      failing_since: "value",
+      reason: "value",
+    },
+    cache: true,
+  },
+  feed_followers: {
+    owner: "user_id",
+    key: ["feed", "user_id"],
+    columns: { feed: "value", user_id: "value" },
+    cache: true,
+  },
+  feed_walks: {
+    owner: "user_id",
+    key: ["user_id"],
+    columns: { user_id: "value", clock: "value" },
+    cache: true,
   },
 } as const satisfies { [Name in keyof Schema]: Table<Schema[Name]> };

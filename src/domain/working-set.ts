@@ -140,6 +140,10 @@ export class WorkingSet {
     return subscription;
   }
 
+  hasPendingDeletion(subscription: SubscriptionState): boolean {
+    return this.#pending.has(subscription);
+  }
+
   /** Cancels the pending deletion of a subscription; false if there is none. */
   cancelDeletion(subscription: SubscriptionState): boolean {
     const deletion = this.#pending.get(subscription);

@@ -9,6 +9,7 @@ import { VERSION } from "../version.ts";
 
 /** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const FETCHES = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export interface MetricsEndpoint {
@@ -52,6 +53,13 @@ function createHooks(registry: Registry): Metrics {
     help: "Times that an app removed more than half of a list of ten or more podcasts within an hour",
     registers,
   });
+  const lookups = new Histogram({
+    name: "podkeep_feed_lookup_duration_seconds",
+    help: "Fetches of feeds and how long they took, by result",
+    labelNames: ["result"],
+    buckets: FETCHES,
+    registers,
+  });
   const commits = new Histogram({
     name: "podkeep_commit_duration_seconds",
     help: "Commits of write transactions and how long they took",
@@ -68,6 +76,7 @@ function createHooks(registry: Registry): Metrics {
     answered: ({ method, route, status, seconds }) => requests.observe({ method, route: route ?? "", status }, seconds),
     unauthorized: (reason) => failures.inc({ reason }),
     massRemoval: () => massRemovals.inc(),
+    lookedUp: (result, seconds) => lookups.observe({ result }, seconds),
     committed(transactions, seconds) {
       commits.observe(seconds);
       groups.observe(transactions);

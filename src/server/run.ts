@@ -9,6 +9,7 @@ import { parseListen } from "../config/values.ts";
 import type { MetricsEndpoint } from "../http/metrics.ts";
 import { createHttp, type Http } from "../http/server.ts";
 import type { Logger } from "../log.ts";
+import type { LookupWorker } from "../lookup/worker.ts";
 import { hasUsers } from "../services/users.ts";
 import { connectSystemd } from "../systemd/notify.ts";
 import { startWatchdog } from "../systemd/watchdog.ts";
@@ -57,6 +58,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     opened.resolve({ app, http: createHttp(app) });
     app.worker.start();
     const endBackups = scheduleBackups(config, options.program, log);
+    const lookups = await startLookups(app);
     const endPruning = startPruning(app);
     await welcome(app, servers, options, show);
     systemd.ready();
@@ -65,8 +67,9 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
       stopWatchdog();
       systemd.stopping();
       endBackups();
+      const lookedUp = lookups?.stop();
       await endPruning();
-      await drain(servers, app);
+      await drain(servers, app, lookedUp);
     };
     return { signal, stop };
   } catch (error) {
@@ -142,8 +145,18 @@ function receiveSignal(log: Logger): Promise<void> {
 }
 
 // New connections are refused first, then running requests end, then the worker, then the database closes.
-async function drain(servers: Server<undefined>[], app: App): Promise<void> {
+async function drain(servers: Server<undefined>[], app: App, lookedUp?: Promise<void>): Promise<void> {
   await Promise.race([Promise.all(servers.map((server) => server.stop())), Bun.sleep(app.config.drain_timeout)]);
   for (const server of servers) await server.stop(true);
+  await lookedUp;
   await app.close();
+}
+
+// Loaded only if it is on, which keeps idle memory small.
+async function startLookups(app: App): Promise<LookupWorker | null> {
+  if (app.config.feed_lookup === "off") return null;
+  const { createLookupWorker } = await import("../lookup/worker.ts");
+  const worker = createLookupWorker(app);
+  worker.start();
+  return worker;
 }

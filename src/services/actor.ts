@@ -44,7 +44,7 @@ export async function actAsAdmin(context: Context, user: string, label: string):
   return { user_id: id, kind: "admin", id: null, label, device: null, scope: "write" };
 }
 
-/** The deletion worker, on one user's data. */
-export function actAsWorker(user_id: string): Actor {
-  return { user_id, kind: "worker", id: null, label: null, device: null, scope: "write" };
+/** A worker on one user's data. @param label which one; null for the deletion worker */
+export function actAsWorker(user_id: string, label: string | null = null): Actor {
+  return { user_id, kind: "worker", id: null, label, device: null, scope: "write" };
 }

@@ -2,6 +2,7 @@
 import type { Tx } from "../db/statement.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
+import { deleteOwnLookups } from "../store/feed-lookups.ts";
 import { deleteUserRows } from "../store/transfer.ts";
 import { anyUser, findName, findUsers, insertUser, latestClock, listUsers as listRows } from "../store/users.ts";
 import type { Context } from "./context.ts";
@@ -58,6 +59,7 @@ export async function findUserName({ database }: Context, user_id: string): Prom
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
   await context.database.write(async (tx) => {
+    await deleteOwnLookups(tx, { user_id: id });
     await deleteUserRows(tx, { user_id: id });
   }, id);
 }

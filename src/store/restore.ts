@@ -67,7 +67,7 @@ function newValue(name: string, column: string, kind: Column, p: Renewal): RawBu
 /** The new timestamp of each row: after `base` in the order of its place, or its subscription's. */
 function newTimestamps(name: string, { owner, key, columns }: AnyTable, p: Renewal): RawBuilder<unknown> {
   const place = Object.keys(columns).find((column) => columns[column] === "place");
-  if (place) {
+  if (place && owner) {
     const keys = sql.join(key.map((column) => sql.ref(column)));
     const joined = key.map((column) => sql`${sql.ref(`${name}.${column}`)} = ${sql.ref(`renewed.${column}`)}`);
     return sql`from (

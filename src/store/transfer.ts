@@ -8,15 +8,25 @@ export type Row = Record<string, string | number | null>;
 
 const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
+interface OwnedTable extends Table<Row> {
+  name: string;
+  owner: string;
+}
+
+/** Tables whose rows belong to users. */
+const owned: OwnedTable[] = Object.entries<Table<Row>>(tables).flatMap(([name, { owner, ...table }]) =>
+  owner === null ? [] : [{ name, owner, ...table }],
+);
+
 /** All rows of one user, in the order of their key. */
-const listRows = (name: string, { owner, key, columns }: Table<Row>) =>
+const listRows = ({ name, owner, key, columns }: OwnedTable) =>
   statement(
     (_, p: Owner) =>
       sql<Row>`select ${refs(Object.keys(columns))} from ${sql.table(name)}
         where ${sql.ref(owner)} = ${p.user_id} order by ${refs(key)}`,
   );
 
-const insertRows = (name: string, { columns }: Table<Row>) =>
+const insertRows = ({ name, columns }: OwnedTable) =>
   bulkStatement((_, __: Record<never, never>, rows: Row[]) => {
     const names = Object.keys(columns);
     const values = rows.map((row) => sql`(${sql.join(names.map((column) => row[column]))})`);
@@ -24,16 +34,14 @@ const insertRows = (name: string, { columns }: Table<Row>) =>
   });
 
 /** How to read and write the rows of each table, in the order in which they can be inserted. */
-export const transfers = Object.entries(tables).map(([name, table]: [string, Table<Row>]) => ({
-  name,
-  list: listRows(name, table),
-  insert: insertRows(name, table),
-}));
+export const transfers = owned
+  .filter(({ cache }) => !cache)
+  .map((table) => ({ name: table.name, list: listRows(table), insert: insertRows(table) }));
 
 /** Statements that delete a user's rows, first those that refer to others. */
-const deletes = Object.entries(tables)
+const deletes = owned
   .toReversed()
-  .map(([name, { owner }]) =>
+  .map(({ name, owner }) =>
     statement((_, p: Owner) => sql<never>`delete from ${sql.table(name)} where ${sql.ref(owner)} = ${p.user_id}`),
   );
 

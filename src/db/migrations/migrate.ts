@@ -8,6 +8,7 @@ import { accounts } from "./0003_accounts.ts";
 import { addTitles } from "./0004_titles.ts";
 import { addAppSync } from "./0005_app_sync.ts";
 import { addHistory } from "./0006_history.ts";
+import { addFeedLookups } from "./0007_feed_lookups.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -18,11 +19,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0004_titles": addTitles(dialect),
     "0005_app_sync": addAppSync(dialect),
     "0006_history": addHistory(dialect),
+    "0007_feed_lookups": addFeedLookups(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0006_history";
+export const SCHEMA_VERSION = "0007_feed_lookups";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -1,0 +1,189 @@
+// One lookup of a feed: fetch it, change the subscriptions to it, and plan the next one.
+import type { FeedLookupTable } from "../db/schema.ts";
+import type { FeedHead } from "../domain/feed-head.ts";
+import { readFeedUrl } from "../domain/feed-url.ts";
+import type { Finding } from "../domain/lookup-rules.ts";
+import {
+  countMove,
+  isSettled,
+  type Move,
+  moveTarget,
+  timeAfterFailure,
+  timeAfterSuccess,
+} from "../domain/lookup-schedule.ts";
+import { readTitle } from "../domain/title.ts";
+import type { Logger } from "../log.ts";
+import type { Context } from "../services/context.ts";
+import { forgetFeed, saveLookup } from "../store/feed-lookups.ts";
+import type { FetchFailed, FetchResult } from "./fetch.ts";
+import { firstSubscribers, giveFinding, type Subscriber, walkSubscribers } from "./subscribers.ts";
+
+/** Fetches a feed's head. */
+export type Fetch = (
+  feed_url: string,
+  validators: { etag: string | null; last_modified: string | null },
+) => Promise<FetchResult>;
+
+export interface LookupContext extends Pick<Context, "database" | "clock" | "removals"> {
+  log: Logger;
+  fetch: Fetch;
+  /** Once it is aborted, nothing more is stored. */
+  signal: AbortSignal;
+}
+
+const NO_VALIDATORS = { etag: null, last_modified: null };
+
+/**
+ * Looks a feed up that this process has claimed.
+ * @returns what the fetch found; null if nobody is subscribed to it any more, or the lookup was ended
+ * @throws DomainError "unavailable" if the database can't be written; the feed is due again later
+ */
+export async function lookUp(context: LookupContext, row: FeedLookupTable): Promise<FetchResult | null> {
+  const { database, signal } = context;
+  const subscribers = await firstSubscribers((work) => database.read(work), row.feed);
+  if (!subscribers) {
+    await forgetUnlessFollowed(context, row.feed);
+    return null;
+  }
+  const feed_url = urlOf(subscribers, row);
+  // A move can be confirmed by a whole response only.
+  const known = feed_url === row.feed_url && row.moved_to === null ? row : NO_VALIDATORS;
+  const result = await context.fetch(feed_url, known);
+  if (signal.aborted) return null;
+  const next = result.kind === "failed" ? failed(context, row, result) : await found(context, row, feed_url, result);
+  if (signal.aborted) return null;
+  await database.write((tx) => saveLookup(tx, { ...next, feed_url }));
+  return result;
+}
+
+/** https, if one of the subscriptions has it; else the URL of the last lookup, as long as one has it. */
+function urlOf(subscribers: Subscriber[], { feed_url }: FeedLookupTable): string {
+  const urls = subscribers.map((one) => one.feed_url);
+  return urls.find((url) => /^https:/i.test(url)) ?? urls.find((url) => url === feed_url) ?? urls[0] ?? feed_url;
+}
+
+// Asked again in the transaction, because a user may have subscribed since.
+function forgetUnlessFollowed({ database }: LookupContext, feed: string): Promise<void> {
+  return database.write(async (tx) => {
+    if (!(await firstSubscribers((work) => work(tx), feed))) await forgetFeed(tx, { feed });
+  });
+}
+
+function failed(
+  { clock, log }: LookupContext,
+  row: FeedLookupTable,
+  { reason, retry_after }: FetchFailed,
+): FeedLookupTable {
+  const now = clock.now();
+  const failures = row.failures + 1;
+  log.debug({ feed: row.feed, failures, reason }, "feed lookup failed");
+  return {
+    ...row,
+    next_at: timeAfterFailure(now, row.feed, failures, retry_after),
+    checked_at: now,
+    failures,
+    failing_since: row.failing_since ?? now,
+    reason,
+  };
+}
+
+type Answer = Exclude<FetchResult, FetchFailed>;
+
+async function found(
+  context: LookupContext,
+  row: FeedLookupTable,
+  feed_url: string,
+  answer: Answer,
+): Promise<FeedLookupTable> {
+  const { feed } = row;
+  const now = context.clock.now();
+  const words = readWords(row, feed_url, answer);
+  const { title, guid } = words;
+  const move = countMove(row, moveTarget(feed_url, words), now);
+  const { target, refusal } = await examineMove(context, move, words, now);
+  await giveToAll(context, { feed, title, guid, former_title: row.title, target });
+  return {
+    ...row,
+    ...move,
+    next_at: timeAfterSuccess(now, feed),
+    checked_at: now,
+    ...(answer.kind === "read" && { etag: answer.etag, last_modified: answer.last_modified }),
+    title,
+    guid,
+    failures: 0,
+    failing_since: null,
+    reason: refusal,
+  };
+}
+
+/** What a feed says of itself. */
+interface Words {
+  title: string | null;
+  guid: string | null;
+  redirected_to: string | null;
+  new_feed_url: string | null;
+  /** The head that was read; null if it is unchanged. */
+  head: FeedHead | null;
+  /** Whether a permanent redirect leads to another podcast, whose words these are not. */
+  foreign: boolean;
+}
+
+function readWords(row: FeedLookupTable, feed_url: string, answer: Answer): Words {
+  const redirected_to = answer.moved_to;
+  if (answer.kind === "unchanged") {
+    return { title: row.title, guid: row.guid, redirected_to, new_feed_url: null, head: null, foreign: false };
+  }
+  const { head } = answer;
+  const foreign = redirected_to !== null && isOther(row.guid, head.guid);
+  const title = readTitle(head.title, feed_url);
+  return {
+    title: foreign ? row.title : (title ?? row.title),
+    guid: foreign ? row.guid : (head.guid ?? row.guid),
+    redirected_to,
+    new_feed_url: head.new_feed_url,
+    head,
+    foreign,
+  };
+}
+
+const isOther = (guid: string | null, found: string | null) => guid !== null && found !== null && guid !== found;
+
+interface Examined {
+  target: Finding["target"];
+  /** Why a move is not made; null if there is none, or not yet. */
+  refusal: string | null;
+}
+
+const refuse = (refusal: string): Examined => ({ target: null, refusal });
+const ANOTHER_GUID = "it moved to a feed with another guid";
+
+/** Reads the feed at the new URL, because a move must lead to the same podcast. */
+async function examineMove({ fetch }: LookupContext, move: Move, words: Words, now: number): Promise<Examined> {
+  const { moved_to } = move;
+  if (words.foreign) return refuse(ANOTHER_GUID);
+  if (moved_to === null || !isSettled(move, now)) return { target: null, refusal: null };
+  const feed = readFeedUrl(moved_to);
+  if ("message" in feed) return refuse(feed.message);
+  let head = moved_to === words.redirected_to ? words.head : null;
+  if (!head) {
+    const result = await fetch(moved_to, NO_VALIDATORS);
+    if (result.kind === "failed") return refuse(`the feed that it moved to can't be read: ${result.reason}`);
+    if (result.kind === "read") head = result.head;
+  }
+  if (isOther(words.guid, head?.guid ?? null)) return refuse(ANOTHER_GUID);
+  return { target: { feed, guid: head?.guid ?? words.guid }, refusal: null };
+}
+
+async function giveToAll(context: LookupContext, finding: Finding): Promise<void> {
+  const { database, log, signal } = context;
+  const { feed } = finding;
+  for await (const page of walkSubscribers((work) => database.read(work), feed)) {
+    for (const subscriber of page) {
+      if (signal.aborted) return;
+      const outcome = await giveFinding(context, subscriber, finding);
+      const { user_id } = subscriber;
+      if (outcome === "moved") log.info({ user_id, feed }, "subscription moved to the feed's new URL");
+      if (outcome === "guid taken") log.info({ user_id, feed }, "another podcast has the feed's guid");
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// The subscriptions that a feed's lookup is for.
+import type { FeedLookupTable } from "../db/schema.ts";
+import type { Tx } from "../db/statement.ts";
+import { hashFeedUrl } from "../domain/feed-url.ts";
+import { applyFinding, type Finding, type LookedUp, mayChange, type Outcome } from "../domain/lookup-rules.ts";
+import { DomainError } from "../errors.ts";
+import { actAsWorker } from "../services/actor.ts";
+import type { Context } from "../services/context.ts";
+import { transact } from "../services/transact.ts";
+import { loadWorkingSet, saveWorkingSet } from "../services/working-set.ts";
+import { findSubscribers, listFollowers } from "../store/feed-lookups.ts";
+import { listFeedsOf } from "../store/feeds.ts";
+
+/** Who changed it, in the history. */
+const LABEL = "feed lookup";
+/** Users at a time. */
+const PAGE = 100;
+
+export interface Subscriber extends LookedUp {
+  user_id: string;
+  /** The subscription's id. */
+  id: number;
+}
+
+/** Runs reads, in a transaction or on a snapshot. */
+type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+/** The subscriptions to a feed, in pages that are not empty. */
+export async function* walkSubscribers(read: Read, feed: string): AsyncGenerator<Subscriber[]> {
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    const page: Parameters<typeof listFollowers>[1] = { feed, after, limit: PAGE };
+    const users = await read((tx) => listFollowers(tx, page));
+    const rows = await read((tx) => findSubscribers(tx, { feed }, users));
+    // Not those that had the feed once.
+    const subscribers = rows.filter(({ feed_url }) => hashFeedUrl(feed_url) === feed);
+    if (subscribers.length > 0) yield subscribers;
+    after = users.length < PAGE ? undefined : users.at(-1)?.user_id;
+  }
+}
+
+/** The first page of a feed's subscriptions; null if nobody is subscribed. */
+export async function firstSubscribers(read: Read, feed: string): Promise<Subscriber[] | null> {
+  const { value } = await walkSubscribers(read, feed).next();
+  return value ?? null;
+}
+
+/** Changes a subscription by what its feed says, if there is anything to change. @returns null if it was left alone */
+export async function giveFinding(
+  context: Pick<Context, "database" | "clock" | "removals">,
+  subscriber: Subscriber,
+  finding: Finding,
+): Promise<Outcome | null> {
+  if (!mayChange(subscriber, finding)) return null;
+  const { user_id, id } = subscriber;
+  const guid = finding.target ? finding.target.guid : finding.guid;
+  const wanted = {
+    ids: [id],
+    guids: guid === null ? [] : [guid],
+    feeds: finding.target ? [finding.target.feed.hash] : [],
+  };
+  try {
+    return await transact(context, actAsWorker(user_id, LABEL), async (user) => {
+      const set = await loadWorkingSet(user, wanted);
+      const subscription = set.byId(id);
+      // It may have changed since it was read; a deletion is not to be cancelled by a merge.
+      if (!subscription?.is_subscribed || set.hasPendingDeletion(subscription)) return null;
+      if (hashFeedUrl(subscription.feed_url) !== finding.feed) return null;
+      const feeds = await listFeedsOf(user.tx, { user_id }, [{ id }]);
+      const former = feeds.flatMap(({ left_url }) => left_url ?? []);
+      const outcome = applyFinding(set, subscription, finding, former);
+      await saveWorkingSet(user, set, context);
+      return outcome;
+    });
+  } catch (error) {
+    // The user was deleted.
+    if (error instanceof DomainError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** What was found at the last lookup. */
+export const knownFinding = ({ feed, title, guid }: FeedLookupTable): Finding => ({
+  feed,
+  title,
+  guid,
+  former_title: title,
+  target: null,
+});

@@ -1,0 +1,75 @@
+// The walk: finds feeds that users subscribed to since the last one, and plans their first lookup.
+import { hashFeedUrl } from "../domain/feed-url.ts";
+import { FIRST_LOOKUPS_APART } from "../domain/lookup-schedule.ts";
+import {
+  findLookups,
+  insertFollowers,
+  insertLookups,
+  listChangedFeeds,
+  listClocks,
+  listWalks,
+  saveWalks,
+} from "../store/feed-lookups.ts";
+import type { LookupContext } from "./lookup.ts";
+import { giveFinding, knownFinding } from "./subscribers.ts";
+
+/** Users and subscriptions that are read at a time. */
+const USERS = 500;
+const PIECE = 100;
+/** Milliseconds after each piece that was written, so that requests come first. */
+const PAUSE = 50;
+
+/** Reads what changed in the change feed of each user whose clock moved; requests do nothing for lookups. */
+export async function walkUsers(context: LookupContext): Promise<void> {
+  const { database, signal } = context;
+  for (let after: string | undefined = ""; after !== undefined && !signal.aborted; ) {
+    const start: string = after;
+    const users = await database.read((tx) => listClocks(tx, { after: start, limit: USERS }));
+    const last = users.at(-1)?.id ?? start;
+    const walks = await database.read((tx) => listWalks(tx, { after: start, last }));
+    const walked = new Map(walks.map(({ user_id, clock }) => [user_id, clock]));
+    const done: { user_id: string; clock: number }[] = [];
+    for (const { id, clock } of users) {
+      const since = walked.get(id) ?? 0;
+      if (clock === since) continue;
+      // A clock that went back is that of an older database.
+      await walkUser(context, id, clock < since ? 0 : since);
+      if (signal.aborted) break;
+      done.push({ user_id: id, clock });
+    }
+    if (done.length > 0) await database.write((tx) => saveWalks(tx, {}, done));
+    after = users.length < USERS ? undefined : last;
+  }
+}
+
+async function walkUser(context: LookupContext, user_id: string, since: number): Promise<void> {
+  const { database, clock, signal } = context;
+  let next_at = clock.now();
+  for (let from: number | undefined = since; from !== undefined && !signal.aborted; ) {
+    const start: number = from;
+    const rows = await database.read((tx) => listChangedFeeds(tx, { user_id, since: start, limit: PIECE }));
+    const subscribed = rows
+      .filter(({ is_subscribed, deleted }) => is_subscribed === 1 && deleted === null)
+      .map((row) => ({ ...row, feed: hashFeedUrl(row.feed_url) }));
+    if (subscribed.length > 0) {
+      const lookups = await database.read((tx) => findLookups(tx, {}, subscribed));
+      const known = new Map(lookups.map((lookup) => [lookup.feed, lookup]));
+      const fresh = subscribed
+        .filter(({ feed }) => !known.has(feed))
+        .map(({ feed, feed_url }) => {
+          next_at += FIRST_LOOKUPS_APART;
+          return { feed, feed_url, next_at };
+        });
+      await database.write(async (tx) => {
+        await insertLookups(tx, {}, fresh);
+        await insertFollowers(tx, { user_id }, subscribed);
+      });
+      for (const row of subscribed) {
+        const lookup = known.get(row.feed);
+        if (lookup) await giveFinding(context, { ...row, user_id }, knownFinding(lookup));
+      }
+      await clock.sleep(PAUSE);
+    }
+    from = rows.length < PIECE ? undefined : rows.at(-1)?.changed_at;
+  }
+}

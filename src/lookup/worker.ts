@@ -1,0 +1,187 @@
+// The lookup worker: looks up what is due, a few feeds at a time and one per host.
+import { lookup as lookUpAddress } from "node:dns/promises";
+import type { App } from "../app.ts";
+import type { FeedLookupTable } from "../db/schema.ts";
+import { HORIZON, hostPause, timeAfterHost } from "../domain/lookup-schedule.ts";
+import { networkList } from "../domain/networks.ts";
+import { messageOf } from "../errors.ts";
+import { listDue, listFar, postponeLookup } from "../store/feed-lookups.ts";
+import { type FetchOptions, fetchFeedHead } from "./fetch.ts";
+import { type LookupContext, lookUp } from "./lookup.ts";
+import { walkUsers } from "./walk.ts";
+
+/** Lookups at a time. */
+const MOST_RUNNING = 4;
+/** Milliseconds between the starts of two lookups: they are never more than a small part of the work. */
+const PACE = 500;
+/** Milliseconds after the start before anything is fetched. */
+const START_DELAY = 60_000;
+/** Milliseconds between two looks for work. */
+const POLL = 30_000;
+/** Milliseconds for one fetch. */
+const TIMEOUT = 30_000;
+const MAX_BYTES = 1_000_000;
+/** Milliseconds after which a lookup is due again if its process died. */
+const CLAIM = 10 * 60_000;
+/** Due feeds that are read at a time: beyond those whose host is busy. */
+const CANDIDATES = 100;
+
+export interface LookupWorker {
+  /** Looks up what is due, after a minute, and later what becomes due. */
+  start(): void;
+  /** Finds new feeds and looks up all that is due. @throws DomainError "unavailable" */
+  drain(): Promise<void>;
+  /** Ends the lookups in progress and starts no more. */
+  stop(): Promise<void>;
+}
+
+/** How the worker reaches the network. */
+export type Network = Pick<FetchOptions, "resolve">;
+
+const systemNetwork: Network = {
+  async resolve(host) {
+    return (await lookUpAddress(host, { all: true })).map(({ address }) => address);
+  },
+};
+
+type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" | "metrics">;
+
+/** What lookups need, with the settings. @param signal ends fetches */
+export function createLookupContext(
+  { database, clock, removals, config, log, metrics }: WorkerApp,
+  signal: AbortSignal,
+  { resolve }: Network = systemNetwork,
+): LookupContext {
+  const limits = {
+    allowed: networkList(config.feed_lookup_allow),
+    resolve,
+    timeout: TIMEOUT,
+    max_bytes: MAX_BYTES,
+    signal,
+  };
+  return {
+    database,
+    clock,
+    removals,
+    log,
+    signal,
+    async fetch(feed_url, { etag, last_modified }) {
+      const begin = performance.now();
+      const result = await fetchFeedHead(feed_url, { ...limits, etag, last_modified });
+      metrics?.lookedUp(result.kind, (performance.now() - begin) / 1000);
+      return result;
+    },
+  };
+}
+
+/** Claims a feed: the first process to move its next time looks it up. Returns false if another one has it. */
+export async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
+  const until = clock.now() + CLAIM;
+  return (await database.write((tx) => postponeLookup(tx, { feed, from: next_at, next_at: until }))).length > 0;
+}
+
+/** Creates the worker, which does nothing until it is started. Errors are logged, and the work is tried again. */
+export function createLookupWorker(app: WorkerApp, network?: Network): LookupWorker {
+  const ended = new AbortController();
+  const context = createLookupContext(app, ended.signal, network);
+  const { database, clock, log } = context;
+  /** Hosts that are asked at this moment. */
+  const busy = new Set<string>();
+  /** Hosts that are down or asked to wait, and until when. */
+  const waiting = new Map<string, number>();
+  const walk = repeat(() => walkUsers(context));
+  const lookups = repeat(lookUpDue);
+
+  async function lookUpDue(): Promise<void> {
+    const running = new Set<Promise<void>>();
+    try {
+      while (!ended.signal.aborted) {
+        const row = running.size < MOST_RUNNING ? await takeDue() : null;
+        if (row) {
+          const work = run(row).finally(() => running.delete(work));
+          running.add(work);
+          await clock.sleep(PACE);
+        } else if (running.size > 0) await Promise.race(running);
+        else break;
+      }
+    } finally {
+      await Promise.all(running);
+    }
+  }
+
+  /** A due feed whose host is idle, claimed; null if there is none. */
+  async function takeDue(): Promise<FeedLookupTable | null> {
+    for (;;) {
+      const now = clock.now();
+      for (const [host, until] of waiting) if (until <= now) waiting.delete(host);
+      const due = await database.read((tx) => listDue(tx, { now, limit: CANDIDATES }));
+      const far = await database.read((tx) => listFar(tx, { horizon: now + HORIZON, limit: 1 }));
+      let changed = false;
+      for (const row of [...due, ...far]) {
+        const { host } = new URL(row.feed_url);
+        const until = waiting.get(host);
+        if (until === undefined && busy.has(host)) continue;
+        if (until !== undefined) await postpone(row, until);
+        else if (await claim(context, row)) return row;
+        changed = true;
+      }
+      if (!changed) return null;
+    }
+  }
+
+  async function postpone({ feed, next_at: from }: FeedLookupTable, until: number): Promise<void> {
+    await database.write((tx) => postponeLookup(tx, { feed, from, next_at: timeAfterHost(until, feed) }));
+  }
+
+  async function run(row: FeedLookupTable): Promise<void> {
+    const { host } = new URL(row.feed_url);
+    busy.add(host);
+    try {
+      const result = await lookUp(context, row);
+      if (result?.kind === "failed" && result.host !== null) {
+        waiting.set(result.host, hostPause(clock.now(), result.retry_after));
+      }
+    } catch (error) {
+      log.error({ feed: row.feed, reason: messageOf(error) }, "a feed lookup could not be stored");
+    } finally {
+      busy.delete(host);
+    }
+  }
+
+  /** Repeats work until the worker is stopped. */
+  function repeat(work: () => Promise<void>) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let running: Promise<void> = Promise.resolve();
+    const run = () => {
+      running = work()
+        .catch((error) => log.error({ reason: messageOf(error) }, "feed lookups are delayed"))
+        .then(() => {
+          if (!ended.signal.aborted) timer = setTimeout(run, POLL);
+        });
+    };
+    return {
+      start() {
+        timer = setTimeout(run, START_DELAY);
+      },
+      stop() {
+        clearTimeout(timer);
+        return running;
+      },
+    };
+  }
+
+  return {
+    start() {
+      walk.start();
+      lookups.start();
+    },
+    async drain() {
+      await walkUsers(context);
+      await lookUpDue();
+    },
+    async stop() {
+      ended.abort();
+      await Promise.all([walk.stop(), lookups.stop()]);
+    },
+  };
+}

@@ -1,0 +1,187 @@
+// Statements on lookups of feeds, on who follows them, and on how far users' feeds are known to them.
+import { sql } from "kysely";
+import type { FeedLookupTable, Owner } from "../db/schema.ts";
+import { bulkStatement, statement, type Tx } from "../db/statement.ts";
+
+type Feed = { feed: string };
+
+/** Users in the order of their ids, with their clocks. */
+export const listClocks = statement((db, p: { after: string; limit: number }) =>
+  db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
+);
+
+export const listWalks = statement((db, p: { after: string; last: string }) =>
+  db.selectFrom("feed_walks").selectAll().where("user_id", ">", p.after).where("user_id", "<=", p.last),
+);
+
+export const saveWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: string; clock: number }[]) =>
+  db
+    .insertInto("feed_walks")
+    .values(rows.map(({ user_id, clock }) => ({ user_id, clock })))
+    .onConflict((conflict) => conflict.column("user_id").doUpdateSet((row) => ({ clock: row.ref("excluded.clock") }))),
+);
+
+/** A user's subscriptions in the order of their changes after `since`. */
+export const listChangedFeeds = statement((db, p: Owner & { since: number; limit: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .select(["id", "feed_url", "guid", "title", "is_subscribed", "deleted", "changed_at"])
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">", p.since)
+    .orderBy("changed_at")
+    .limit(p.limit),
+);
+
+export const findLookups = bulkStatement((db, _: Record<never, never>, rows: Feed[]) =>
+  db
+    .selectFrom("feed_lookups")
+    .selectAll()
+    .where(
+      "feed",
+      "in",
+      rows.map((row) => row.feed),
+    ),
+);
+
+/** Inserts feeds that were never looked up; those that exist stay. */
+export const insertLookups = bulkStatement(
+  (db, _: Record<never, never>, rows: { feed: string; feed_url: string; next_at: number }[]) =>
+    db
+      .insertInto("feed_lookups")
+      .values(
+        rows.map(({ feed, feed_url, next_at }) => ({
+          feed,
+          feed_url,
+          next_at,
+          checked_at: null,
+          etag: null,
+          last_modified: null,
+          title: null,
+          guid: null,
+          moved_to: null,
+          moved_since: null,
+          moved_seen: 0,
+          failures: 0,
+          failing_since: null,
+          reason: null,
+        })),
+      )
+      .onConflict((conflict) => conflict.column("feed").doNothing()),
+);
+
+export const insertFollowers = bulkStatement((db, p: Owner, rows: Feed[]) =>
+  db
+    .insertInto("feed_followers")
+    .values(rows.map(({ feed }) => ({ feed, user_id: p.user_id })))
+    .onConflict((conflict) => conflict.columns(["feed", "user_id"]).doNothing()),
+);
+
+/** Users who are, or were, subscribed to a feed, in the order of their ids. */
+export const listFollowers = statement((db, p: { feed: string; after: string; limit: number }) =>
+  db
+    .selectFrom("feed_followers")
+    .select("user_id")
+    .where("feed", "=", p.feed)
+    .where("user_id", ">", p.after)
+    .orderBy("user_id")
+    .limit(p.limit),
+);
+
+/** The subscriptions of these users that have, or had, a feed and are subscribed. */
+export const findSubscribers = bulkStatement((db, p: { feed: string }, rows: { user_id: string }[]) =>
+  db
+    .selectFrom("feeds")
+    .innerJoin("subscriptions", (join) =>
+      join.onRef("subscriptions.user_id", "=", "feeds.user_id").onRef("subscriptions.id", "=", "feeds.subscription"),
+    )
+    .select(["subscriptions.user_id", "subscriptions.id", "feed_url", "guid", "title"])
+    .where(
+      "feeds.user_id",
+      "in",
+      rows.map((row) => row.user_id),
+    )
+    // With `=` beside a join, SQLite prepares the statement at each execution.
+    .where("feeds.feed", "in", [p.feed])
+    .where("deleted", "is", null)
+    .where("is_subscribed", "=", sql.lit(1)),
+);
+
+/** Feeds that are due, the longest first. */
+export const listDue = statement((db, p: { now: number; limit: number }) =>
+  db.selectFrom("feed_lookups").selectAll().where("next_at", "<=", p.now).orderBy("next_at").limit(p.limit),
+);
+
+/** Feeds whose time is farther ahead than any pause, because the clock was wrong. */
+export const listFar = statement((db, p: { horizon: number; limit: number }) =>
+  db.selectFrom("feed_lookups").selectAll().where("next_at", ">", p.horizon).orderBy("next_at").limit(p.limit),
+);
+
+/** Moves a feed's next time. Returns the feed only to the first caller that moves it from `from`. */
+export const postponeLookup = statement((db, p: { feed: string; from: number; next_at: number }) =>
+  db
+    .updateTable("feed_lookups")
+    .set({ next_at: p.next_at })
+    .where("feed", "=", p.feed)
+    .where("next_at", "=", p.from)
+    .returning("feed"),
+);
+
+export const saveLookup = statement((db, p: { [Column in keyof FeedLookupTable]: FeedLookupTable[Column] }) =>
+  db
+    .updateTable("feed_lookups")
+    .set({
+      feed_url: p.feed_url,
+      next_at: p.next_at,
+      checked_at: p.checked_at,
+      etag: p.etag,
+      last_modified: p.last_modified,
+      title: p.title,
+      guid: p.guid,
+      moved_to: p.moved_to,
+      moved_since: p.moved_since,
+      moved_seen: p.moved_seen,
+      failures: p.failures,
+      failing_since: p.failing_since,
+      reason: p.reason,
+    })
+    .where("feed", "=", p.feed),
+);
+
+const deleteLookup = statement((db, p: Feed) => db.deleteFrom("feed_lookups").where("feed", "=", p.feed));
+const deleteFollowers = statement((db, p: Feed) => db.deleteFrom("feed_followers").where("feed", "=", p.feed));
+
+/** Deletes what is known of a feed. */
+export async function forgetFeed(tx: Tx, feed: Feed): Promise<void> {
+  await deleteLookup(tx, feed);
+  await deleteFollowers(tx, feed);
+}
+
+/** Deletes feeds that only this user follows: a feed URL can hold a secret. */
+export const deleteOwnLookups = statement((db, p: Owner) => {
+  const own = db.selectFrom("feed_followers").select("feed").where("user_id", "=", p.user_id);
+  const others = db.selectFrom("feed_followers").select("feed").where("user_id", "<>", p.user_id);
+  return db
+    .deleteFrom("feed_lookups")
+    .where("feed", "in", own)
+    .where("feed", "not in", others.where("feed", "in", own));
+});
+
+/** How many feeds wait for their first lookup, were read, and fail. */
+export const countLookups = statement((db) =>
+  db
+    .selectFrom("feed_lookups")
+    .select((row) => [
+      row.fn.countAll<number>().as("all"),
+      row.fn.count<number>("failing_since").as("failing"),
+      row.fn.count<number>("checked_at").as("checked"),
+    ]),
+);
+
+/** Feeds that have failed since before a time, the longest first. */
+export const listFailing = statement((db, p: { before: number }) =>
+  db
+    .selectFrom("feed_lookups")
+    .select(["feed_url", "failing_since", "reason"])
+    .where("failing_since", "<", p.before)
+    .orderBy("failing_since"),
+);
