@@ -36,7 +36,7 @@ const wantsGuid = ({ guid }: LookedUp, found: string | null) => found !== null &
 const isVersion5 = (guid: string) => guid.charAt(14) === "5";
 
 /** Whether a guid was computed from one of these feed URLs, so that no app and no feed has named another. */
-export function isComputed(guid: string, feed_urls: string[]): boolean {
+function isComputed(guid: string, feed_urls: string[]): boolean {
   return feed_urls.map(readFeedUrl).some((feed) => "hash" in feed && feed.computed_guid === guid);
 }
 

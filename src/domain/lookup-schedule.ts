@@ -9,7 +9,7 @@ const WEEK = 7 * DAY;
 /** Between the first lookups of feeds that a user adds together, in milliseconds. */
 export const FIRST_LOOKUPS_APART = 2 * SECOND;
 /** Between a busy or broken host's failure and the next lookup of any of its feeds, if it names no other time. */
-export const HOST_PAUSE = 10 * 60 * SECOND;
+const HOST_PAUSE = 10 * 60 * SECOND;
 const FIRST_PAUSE = HOUR;
 /** The longest that a server may ask to wait. */
 const LONGEST_WAIT = 4 * WEEK;

@@ -31,7 +31,7 @@ export interface FetchOptions {
 export type FetchResult = FetchRead | FetchUnchanged | FetchFailed;
 
 /** @property moved_to where permanent redirects lead; null if there are none */
-export interface FetchRead {
+interface FetchRead {
   kind: "read";
   head: FeedHead;
   etag: string | null;

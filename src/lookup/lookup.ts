@@ -19,7 +19,7 @@ import type { FetchFailed, FetchResult } from "./fetch.ts";
 import { firstSubscribers, giveFinding, type Subscriber, walkSubscribers } from "./subscribers.ts";
 
 /** Fetches a feed's head. */
-export type Fetch = (
+type Fetch = (
   feed_url: string,
   validators: { etag: string | null; last_modified: string | null },
 ) => Promise<FetchResult>;

@@ -12,13 +12,13 @@ export const rss = (title: string, more = "") =>
 export const guidTag = (guid: string) => `<podcast:guid>${guid}</podcast:guid>`;
 export const newUrlTag = (url: string) => `<itunes:new-feed-url>${url}</itunes:new-feed-url>`;
 
-export interface Fetched {
+interface Fetched {
   host: string;
   path: string;
   headers: Headers;
 }
 
-export type Respond = (request: Fetched) => Response | Promise<Response>;
+type Respond = (request: Fetched) => Response | Promise<Response>;
 
 export interface Feeds {
   podkeep: TestApp;

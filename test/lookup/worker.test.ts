@@ -1,5 +1,7 @@
 // What lookups change, when they happen, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { actAsWorker } from "../../src/services/actor.ts";
+import { listHistory } from "../../src/services/history.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf } from "../support/app.ts";
 import { DAY, type Feeds, guidTag, newUrlTag, openFeeds, rss } from "./feeds.ts";
@@ -138,6 +140,20 @@ describe("a feed that moved", () => {
     expect(Object.keys(await feeds.rows())).toEqual(["new"]);
     expect(await feeds.ann.changes()).toMatchObject([{ feed_url: feeds.url("new"), guid: computed }]);
     expect(await feeds.add("old")).toMatchObject({ guid: computed });
+  });
+
+  test("is in the history as moved by the lookup", async () => {
+    feeds.serve("old", movedTo("new"));
+    feeds.serve("new", rss("New"));
+    await feeds.add("old");
+    await lookUpTimes(3);
+    const [latest] = await listHistory(feeds.podkeep.app, actAsWorker(feeds.ann.id), { limit: 1 });
+    expect(latest).toMatchObject({
+      what: "moved",
+      before: feeds.url("old"),
+      feed_url: feeds.url("new"),
+      by: { kind: "worker", label: "feed lookup" },
+    });
   });
 
   test("by itunes:new-feed-url, too", async () => {

@@ -34,6 +34,7 @@ beforeEach(async () => {
     answered: ignore,
     unauthorized: ignore,
     committed: ignore,
+    lookedUp: ignore,
     massRemoval: () => {
       massRemovals++;
     },
