@@ -16,6 +16,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { DomainError, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
+import { describeOwner } from "./directory-owner.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
 import { codeOf } from "./retry-busy.ts";
 
@@ -55,13 +56,22 @@ export function copyDatabase(file: string, to: string): Contents {
       if (attempt === ATTEMPTS) throw new Error("its rows differ from the database");
     }
   } catch (error) {
-    for (const rest of [partial, `${partial}-journal`]) rmSync(rest, { force: true });
+    for (const rest of [partial, `${partial}-journal`]) removeIfPossible(rest);
     if (error instanceof DomainError && error.code === "config") throw error;
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
       throw damaged(file, reasonOf(error), error);
     }
-    throw new DomainError("unavailable", `${to} can't be written: ${reasonOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `${to} can't be written${describeOwner()}: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
+}
+
+// If it can't be removed, it was not written either, and the first error is the one to report.
+function removeIfPossible(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {}
 }
 
 // VACUUM INTO takes its own snapshot, so the rows are counted on one taken just before.

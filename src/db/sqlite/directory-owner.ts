@@ -21,3 +21,9 @@ export function becomeOwnerOf(directory: string): () => void {
     setgroups(before.groups);
   };
 }
+
+/** Who this process works as, for errors about files that root could use; empty if it is nobody else. */
+export function describeOwner(): string {
+  const uid = process.geteuid?.();
+  return uid === process.getuid?.() ? "" : ` by uid ${uid}, the owner of the data directory`;
+}

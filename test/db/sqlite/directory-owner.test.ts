@@ -42,6 +42,11 @@ test.skipIf(!isRoot)("leave no file of root's there, and read and write root's o
     chmodSync(copy, 0o600);
     await run("backup", "restore", copy);
     expect(await run("user", "list")).toContain("ann");
+    const refused = await podkeep.run(["backup", "create", join(mine, "backup.db")]);
+    // Not what failed while it cleaned up.
+    expect(refused.stderr).toContain(
+      `can't be written by uid ${OWNER}, the owner of the data directory: permission denied`,
+    );
     expect(ownersIn(podkeep.data)).toEqual([OWNER]);
     expect(ownersIn(mine)).toEqual([0]);
   } finally {
