@@ -47,7 +47,7 @@ const systemNetwork: Network = {
 type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" | "metrics">;
 
 /** What lookups need, with the settings. @param signal ends fetches */
-export function createLookupContext(
+function createLookupContext(
   { database, clock, removals, config, log, metrics }: WorkerApp,
   signal: AbortSignal,
   { resolve }: Network = systemNetwork,
@@ -75,7 +75,7 @@ export function createLookupContext(
 }
 
 /** Claims a feed: the first process to move its next time looks it up. Returns false if another one has it. */
-export async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
+async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
   const until = clock.now() + CLAIM;
   return (await database.write((tx) => postponeLookup(tx, { feed, from: next_at, next_at: until }))).length > 0;
 }

@@ -165,23 +165,3 @@ export const deleteOwnLookups = statement((db, p: Owner) => {
     .where("feed", "in", own)
     .where("feed", "not in", others.where("feed", "in", own));
 });
-
-/** How many feeds wait for their first lookup, were read, and fail. */
-export const countLookups = statement((db) =>
-  db
-    .selectFrom("feed_lookups")
-    .select((row) => [
-      row.fn.countAll<number>().as("all"),
-      row.fn.count<number>("failing_since").as("failing"),
-      row.fn.count<number>("checked_at").as("checked"),
-    ]),
-);
-
-/** Feeds that have failed since before a time, the longest first. */
-export const listFailing = statement((db, p: { before: number }) =>
-  db
-    .selectFrom("feed_lookups")
-    .select(["feed_url", "failing_since", "reason"])
-    .where("failing_since", "<", p.before)
-    .orderBy("failing_since"),
-);
