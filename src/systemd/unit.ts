@@ -99,7 +99,7 @@ TimeoutStartSec=15min
 TimeoutStopSec=60
 # The server reads its database before each sign of life.
 WatchdogSec=60
-# The runtime reports SIGABRT, the default, as a bug of its own.
+# The runtime reports SIGABRT, the default, as a bug in itself.
 WatchdogSignal=SIGKILL
 ${user ? "" : `${SYSTEM}\n`}${HARDENING}
 

@@ -1,4 +1,4 @@
-// Podman with storage of its own, and stand-ins for the images that the Dockerfile starts from.
+// Podman with private storage, and stand-ins for the images that the Dockerfile starts from.
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { copyDebian, done, must, type Ran, run, scratchPath } from "./debian.ts";

@@ -39,7 +39,7 @@ export function reasonToSkip(what: string, programs: string[]): string | null {
       : missing.length > 0
         ? `install ${missing.join(", ")}`
         : run(["unshare", "--mount", "--pid", "--fork", "true"]).code !== 0
-          ? "this machine lets nobody create namespaces"
+          ? "this machine does not allow namespaces"
           : null;
   if (reason) console.log(`${what}: skipped, ${reason}`);
   return reason;

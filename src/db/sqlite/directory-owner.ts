@@ -22,7 +22,7 @@ export function becomeOwnerOf(directory: string): () => void {
   };
 }
 
-/** Who this process works as, for errors about files that root could use; empty if it is nobody else. */
+/** Who this process works as, for errors about files that root could use; empty for its real user. */
 export function describeOwner(): string {
   const uid = process.geteuid?.();
   return uid === process.getuid?.() ? "" : ` by uid ${uid}, the owner of the data directory`;
