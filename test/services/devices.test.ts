@@ -1,5 +1,7 @@
 // Devices of apps, by the ids that the apps choose.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { identifyClient } from "../../src/services/clients.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
 import {
   type DeviceType,
   forgetDevice,
@@ -59,6 +61,18 @@ test("each user has devices of any id, which end with the user", async () => {
   await expect(forgetDevice(podkeep.app, actorOf(bob.id), "phone")).rejects.toMatchObject({ code: "not_found" });
   await deleteUser(podkeep.app, "ann");
   expect(await podkeep.sql("select id from devices")).toEqual([]);
+});
+
+test("a forgotten device starts from the beginning", async () => {
+  const { app } = podkeep;
+  const actor = { ...actorOf(ann.id), kind: "session" as const, device: "phone" };
+  await ann.add("https://a.example/");
+  const client = identifyClient(actor, "AntennaPod");
+  const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
+  const since = async () => (await readFeedChanges(app, actor, client, { since: timestamp })).add;
+  expect([await since(), (await list()).map(({ id }) => id)]).toEqual([[], ["phone"]]);
+  await forgetDevice(app, actorOf(ann.id), "phone");
+  expect(await since()).toEqual(["https://a.example/"]);
 });
 
 test("a token that may only read changes none", async () => {
