@@ -1,5 +1,6 @@
 // The user, the device and the client that a request names.
 import type { Context, MiddlewareHandler } from "hono";
+import { foldName } from "../../domain/user-name.ts";
 import { DomainError } from "../../errors.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { isDeviceId } from "../../services/devices.ts";
@@ -10,8 +11,7 @@ import { productOf } from "../user-agent.ts";
 /** Makes a path of another user 400; names compare without case. */
 export const requireUserInPath: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const named = (c.req.param("user") ?? "").replace(/\.(json|opml|txt)$/, "");
-  const fold = (name: string) => name.normalize("NFC").toLowerCase();
-  if (fold(named) !== fold(c.get("userName"))) {
+  if (foldName(named) !== foldName(c.get("userName"))) {
     throw new DomainError("invalid", "The path names another user", { details: ["path: another user"] });
   }
   await next();
