@@ -170,6 +170,9 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(journal()).toMatch(
       /"reason":"\/mnt\/backup\S+ can't be written: (the file system is read-only|permission denied)"/,
     );
+    const diagnosis = machine.admin("sudo", "podkeep", "doctor");
+    expect(diagnosis.code).toBe(1);
+    expect(diagnosis.out).toContain(`problem backups: can't write to ${directory}: permission denied`);
     done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", directory));
     done(restart());
     await until("a backup there", () => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
