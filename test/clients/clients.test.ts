@@ -1,0 +1,145 @@
+// Real apps on a real server: gPodder's own sync engine and mygpoclient, beside an Open Podcast API client.
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { openProgram } from "../support/program.ts";
+
+setDefaultTimeout(120_000);
+
+const PYTHON = "/usr/bin/python3";
+const CAN_RUN =
+  Bun.spawnSync([PYTHON, "-c", "import gpodder, mygpoclient"], { stdout: "ignore", stderr: "ignore" }).exitCode === 0;
+if (!CAN_RUN) console.warn("SKIPPED: tests of real apps need gPodder (apt-get install gpodder python3-mygpoclient)");
+
+const PASSWORD = "correct horse battery";
+const [A, B, C] = ["https://a.example/feed.xml", "https://b.example/feed.xml", "https://c.example/feed.xml"];
+
+describe.skipIf(!CAN_RUN)("real apps", () => {
+  let program: ReturnType<typeof openProgram>;
+  let server: string;
+  let token: string;
+
+  beforeEach(async () => {
+    program = openProgram();
+    server = (await program.serve()).address;
+    await program.run(["user", "create", "ann", "--password-stdin"], `${PASSWORD}\n`);
+    token = (await program.run(["token", "issue", "ann", "--json"])).json.token;
+  });
+  afterEach(() => program.close());
+
+  async function python(script: string, ...args: string[]) {
+    const command = [PYTHON, join(import.meta.dir, script), ...args];
+    const child = Bun.spawn(command, {
+      stdout: "pipe",
+      stderr: "pipe",
+      env: { PATH: "/usr/bin:/bin", HOME: program.folder },
+    });
+    const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    try {
+      return JSON.parse(out.trim().split("\n").at(-1) ?? "");
+    } catch {
+      throw new Error(`${script} failed: ${out}${err}`);
+    }
+  }
+  /** gPodder on a device: does the steps, and syncs twice, as it does when it accepts what it received. */
+  const gpodder = (device: string, steps: unknown[] = [], password = PASSWORD) =>
+    python("gpodder_engine.py", join(program.folder, device), server, "ann", password, device, JSON.stringify(steps));
+  const mygpo = (calls: unknown[], password = PASSWORD) =>
+    python("mygpo_calls.py", server, "ann", password, JSON.stringify(calls));
+  async function api(method: string, path: string, body?: object) {
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const response = await fetch(server + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
+    return (await response.json()) as any;
+  }
+  async function subscribed(): Promise<string[]> {
+    const { subscriptions } = await api("GET", "/subscriptions?per_page=100");
+    return subscriptions
+      .filter((item: { is_subscribed: boolean }) => item.is_subscribed)
+      .map((item: { feed_url: string }) => item.feed_url)
+      .sort();
+  }
+
+  test("two gPodder devices and an Open Podcast API app end with the same list", async () => {
+    await gpodder("desk", [
+      ["subscribe", A],
+      ["subscribe", B],
+    ]);
+    expect(await subscribed()).toEqual([A, B]);
+    const first = await gpodder("laptop");
+    expect(first.received.toSorted()).toEqual([
+      [true, A],
+      [true, B],
+    ]);
+    await api("POST", "/subscriptions", { subscriptions: [{ feed_url: C }] });
+    await gpodder("laptop", [["unsubscribe", A]]);
+    expect((await gpodder("desk")).received.toSorted()).toEqual([
+      [false, A],
+      [true, C],
+    ]);
+    expect(await subscribed()).toEqual([B, C]);
+    // What was accepted and posted back changes nothing more.
+    for (const device of ["desk", "laptop", "desk"]) await gpodder(device);
+    expect(await subscribed()).toEqual([B, C]);
+  });
+
+  test("a subscription that moved reaches gPodder as its new URL, and the old one's removal unsubscribes nobody", async () => {
+    await gpodder("desk", [["subscribe", A]]);
+    const [{ guid }] = (await api("GET", "/subscriptions")).subscriptions;
+    await api("PATCH", `/subscriptions/${guid}`, { new_feed_url: B });
+    expect((await gpodder("desk")).received.toSorted()).toEqual([
+      [false, A],
+      [true, B],
+    ]);
+    await gpodder("desk");
+    expect(await subscribed()).toEqual([B]);
+  });
+
+  test("gPodder gets a play position of another device", async () => {
+    await gpodder("desk", [
+      ["subscribe", A],
+      ["play", A, `${A}/1.mp3`, 42, 600],
+    ]);
+    expect((await gpodder("laptop")).plays).toEqual([[A, `${A}/1.mp3`, 42, 600]]);
+  });
+
+  test("a wrong password makes gPodder stop; a token as the password works until it is revoked", async () => {
+    expect((await gpodder("desk", [["subscribe", A]], "wrong")).enabled).toBe(false);
+    expect(await subscribed()).toEqual([]);
+    expect((await gpodder("laptop", [["subscribe", A]], token)).enabled).toBe(true);
+    expect(await subscribed()).toEqual([A]);
+    await program.run(["token", "revoke", token.split("_")[1] ?? "", "--yes"]);
+    expect((await gpodder("laptop", [["subscribe", B]], token)).enabled).toBe(false);
+  });
+
+  test("mygpoclient: devices, lists, changes and play positions", async () => {
+    const results = await mygpo([
+      ["update_device_settings", "desk", "My desk", "desktop"],
+      ["get_devices"],
+      ["put_subscriptions", "desk", [A, B]],
+      ["get_subscriptions", "desk"],
+      ["update_subscriptions", "desk", [C], [A]],
+      ["pull_subscriptions", "phone"],
+      [
+        "upload_episode_actions",
+        [{ podcast: B, episode: `${B}/1`, action: "play", started: 0, position: 10, total: 100 }],
+      ],
+      ["download_episode_actions"],
+    ]);
+    const [updated, devices, put, list, changed, pulled, uploaded, actions] = results;
+    expect([updated, put]).toEqual([true, true]);
+    expect(devices).toMatchObject([{ device_id: "desk", caption: "My desk", type: "desktop" }]);
+    expect(list.toSorted()).toEqual([A, B]);
+    expect(changed).not.toHaveProperty("error");
+    expect(pulled.add.toSorted()).toEqual([B, C]);
+    expect(pulled.remove).toEqual([]);
+    for (const one of [uploaded, actions]) expect(one).not.toHaveProperty("error");
+    expect(await subscribed()).toEqual([B, C]);
+    expect((await gpodder("laptop")).plays).toEqual([[B, `${B}/1`, 10, 100]]);
+  });
+
+  test("mygpoclient with a wrong password changes nothing", async () => {
+    const [result] = await mygpo([["put_subscriptions", "desk", [A]]], "wrong");
+    expect(result).toMatchObject({ error: expect.any(String) });
+    expect(await subscribed()).toEqual([]);
+  });
+});
