@@ -11,6 +11,7 @@ const CAN_RUN =
 if (!CAN_RUN) console.warn("SKIPPED: tests of real apps need gPodder (apt-get install gpodder python3-mygpoclient)");
 
 const PASSWORD = "correct horse battery";
+const OPML = join(import.meta.dir, "../domain/opml/subscriptions.opml");
 const [A, B, C] = ["https://a.example/feed.xml", "https://b.example/feed.xml", "https://c.example/feed.xml"];
 
 describe.skipIf(!CAN_RUN)("real apps", () => {
@@ -109,6 +110,42 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
     expect(await subscribed()).toEqual([A]);
     await program.run(["token", "revoke", token.split("_")[1] ?? "", "--yes"]);
     expect((await gpodder("laptop", [["subscribe", B]], token)).enabled).toBe(false);
+  });
+
+  test("a list of 72 that one gPodder removed comes back to another one, and to the Open Podcast API, with one click", async () => {
+    await program.run(["opml", "import", "ann", OPML]);
+    const all = await subscribed();
+    expect(all).toHaveLength(72);
+    for (const device of ["desk", "laptop"]) expect((await gpodder(device)).received).toHaveLength(72);
+    await gpodder(
+      "desk",
+      all.map((url) => ["unsubscribe", url]),
+    );
+    expect(await subscribed()).toEqual([]);
+    const removed = await gpodder("laptop");
+    expect(removed.received.every(([added]: [boolean]) => !added)).toBe(true);
+    expect(removed.received).toHaveLength(72);
+
+    const form = (path: string, fields: Record<string, string>, cookie = "") =>
+      fetch(server + path, {
+        method: "POST",
+        body: new URLSearchParams(fields),
+        headers: { Cookie: cookie, "Sec-Fetch-Site": "same-origin" },
+        redirect: "manual",
+      });
+    const signedIn = await form("/sign-in", { name: "ann", password: PASSWORD });
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    const page = await (await fetch(`${server}/podcasts`, { headers: { Cookie: cookie } })).text();
+    expect(page).toContain("removed 72 of 72 podcasts");
+    const fields = /action="\/history\/put-back"([\s\S]*?)<\/form>/
+      .exec(page)?.[1]
+      ?.matchAll(/name="(\w+)" value="([^"]*)"/g);
+    const values = [...(fields ?? [])].map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]);
+    await form("/history/put-back", Object.fromEntries(values), cookie);
+
+    expect(await subscribed()).toEqual(all);
+    const restored = await gpodder("laptop");
+    expect(restored.received.map(([added, url]: [boolean, string]) => added && url).toSorted()).toEqual(all);
   });
 
   test("mygpoclient: devices, lists, changes and play positions", async () => {
