@@ -1,6 +1,8 @@
 // `podkeep backup`: create, list, verify, restore, prune.
+import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../src/clock.ts";
+import { describeLocation } from "../../src/config/location.ts";
 import { positive } from "../../src/config/values.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -32,8 +34,9 @@ export function addBackupCommands(program: Command): void {
   const restore = backup
     .command("restore <file>")
     .description("Replace the data with a backup; stop the server first. The old data is kept")
+    .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep backup restore /mnt/usb/podkeep.db")
-    .action((file: string) => restoreOne(restore, file));
+    .action((file: string, { yes }: { yes?: boolean }) => restoreOne(restore, file, yes));
 
   const prune = backup
     .command("prune")
@@ -92,9 +95,13 @@ function describe({
   return `${users} users, ${subscriptions} subscriptions, schema ${schema}${size}`;
 }
 
-async function restoreOne(command: Command, file: string): Promise<void> {
+async function restoreOne(command: Command, file: string, yes?: boolean): Promise<void> {
   const { restoreBackup } = await import("../../src/backups/restore.ts");
-  const restored = await restoreBackup(settingsOf(command).config, systemClock, file);
+  const { config } = settingsOf(command);
+  if ("file" in config.location && existsSync(config.location.file)) {
+    await confirm(`Replace the data in ${describeLocation(config.location)} with ${file}?`, yes);
+  }
+  const restored = await restoreBackup(config, systemClock, file);
   const lines = [`Restored ${restored.file}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
   if (restored.unread)

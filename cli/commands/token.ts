@@ -1,13 +1,14 @@
 // `podkeep token`: issues, lists and revokes tokens.
 import { type Command, Option } from "commander";
 import type { App } from "../../src/app.ts";
-import { localUrl } from "../../src/config/local-url.ts";
+import { appUrl, isLocal } from "../../src/config/app-url.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
+import { layQr } from "../terminal/qr.ts";
 import { readFuture, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -15,6 +16,7 @@ interface IssueOptions {
   label?: string;
   scope: Scope;
   expires?: TypedTime;
+  qr?: true;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -25,6 +27,7 @@ export function addTokenCommands(program: Command): void {
     .option("--label <text>", "what the token is for, such as the name of the app")
     .addOption(new Option("--scope <scope>", "write includes read").choices(["read", "write"]).default("write"))
     .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readFuture)
+    .option("--qr", "also show the server's URL, the user and the token as a QR code")
     .addHelpText("after", "\nExample: podkeep token issue alice --label AntennaPod --expires 90d")
     .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
   addSettings(issuing, ADDRESS_SETTINGS);
@@ -41,33 +44,52 @@ export function addTokenCommands(program: Command): void {
     .action((id: string, { yes }: { yes?: boolean }, command: Command) => revoke(id, yes, command));
 }
 
-async function issue(user: string, { label = "", scope, expires }: IssueOptions, command: Command): Promise<void> {
+async function issue(user: string, { label = "", scope, expires, qr }: IssueOptions, command: Command): Promise<void> {
   const issued = await withApp(command, (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
     return issueFor(app, user, { label, scope, expires_at });
   });
-  await printResult(command, issued, () => layToken(issued));
+  await printResult(command, issued, () =>
+    qr ? `${layToken(issued)}\n\n${layQr(forPhone(issued))}` : layToken(issued),
+  );
 }
 
 type Issued = Awaited<ReturnType<typeof issueFor>>;
 
 /** Issues a token, with everything that its user has to know. */
 export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2]) {
-  const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
   const { label, scope, expires_at } = options;
-  const address = app.config.public_url ?? localUrl(app.config);
+  const others = await findLabelled(app, user, label);
+  const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
+  const address = appUrl(app.config);
+  const remarks = ["This token is not shown again."];
+  if (isLocal(address)) {
+    remarks.push("Only apps on this machine reach this URL: set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL.");
+  }
+  if (others.length > 0) {
+    const revoke = others.map((other) => `podkeep token revoke ${other}`).join(" && ");
+    remarks.push(`${user} has another token labelled ${label}. If this one replaces it: ${revoke}`);
+  }
   const header = `Authorization: Bearer ${token}`;
-  return { id, user, token, label, scope, expires: formatTime(expires_at), address, header };
+  return { id, user, token, label, scope, expires: formatTime(expires_at), address, header, remarks };
 }
 
-export function layToken({ token, address, header, scope, expires }: Issued): string {
+/** The ids of the user's valid tokens with this label. */
+async function findLabelled(app: App, user: string, label: string): Promise<string[]> {
+  const tokens = label ? await listTokens(app, user) : [];
+  return tokens.filter((one) => one.label === label && stateOf(one, app.clock.now()) === "active").map(({ id }) => id);
+}
+
+const forPhone = ({ address, user, token }: Issued) => `Server URL: ${address}\nUser: ${user}\nToken: ${token}`;
+
+export function layToken({ token, address, header, scope, expires, remarks }: Issued): string {
   return layPairs([
     ["Token", token],
     ["Server URL", address],
     ["Header", header],
     ["Scope", scope],
     ["Expires", expires ?? "never"],
-    ["", "This token is not shown again."],
+    ...remarks.map((remark): [string, string] => ["", remark]),
   ]);
 }
 

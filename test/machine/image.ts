@@ -80,7 +80,7 @@ describe.skipIf(skip !== null)("the Docker image", () => {
     const { file } = JSON.parse(podkeep("backup", "create", "--json"));
     podkeep("user", "create", "late");
     done(podman("stop", NAME));
-    done(podman("run", "--rm", "--network=none", `--volume=${VOLUME}:/data`, NAME, "backup", "restore", file));
+    done(podman("run", "--rm", "--network=none", `--volume=${VOLUME}:/data`, NAME, "backup", "restore", file, "--yes"));
     done(podman("start", NAME));
     await ready();
     expect((await list()).status).toBe(200);

@@ -143,7 +143,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     const { file } = JSON.parse(podkeep("backup", "create", "--json"));
     podkeep("user", "create", "late");
     systemctl("stop", "podkeep");
-    podkeep("backup", "restore", file);
+    podkeep("backup", "restore", file, "--yes");
     expect(strangers()).toBe("");
     done(restart());
     await ready();

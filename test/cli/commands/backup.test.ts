@@ -1,6 +1,6 @@
 // `podkeep backup`: beside a running server, on a full disk, with wrong files.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
@@ -55,13 +55,26 @@ test("a restore needs the server stopped", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);
   const server = await podkeep.serve();
-  const refused = await backup("restore", file);
+  const refused = await backup("restore", file, "--yes");
   expect(refused).toMatchObject({ code: 1, out: "" });
   expect(refused.err).toMatch(/^error: A podkeep server .* uses .*: stop it first\n$/);
   await server.stop();
-  const { code, json } = await backup("restore", file, "--json");
+  const { code, json } = await backup("restore", file, "--yes", "--json");
   expect(code).toBe(0);
   expect(json.tables.subscriptions).toBe(count);
+});
+
+test("a restore asks before it replaces data, and not where there is none", async () => {
+  const file = join(folder, "copy.db");
+  await backup("create", file);
+  const before = statSync(join(folder, "podkeep.db")).ino;
+  expect(await backup("restore", file)).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
+  const asked = podkeep.spawnOnTerminal(["backup", "restore", file, "--data-dir", folder]);
+  await asked.screen(/Replace the data in .* with .*copy\.db\? \[y\/N\]/);
+  asked.type("n\n");
+  expect((await asked.ended()).code).toBe(1);
+  expect(statSync(join(folder, "podkeep.db")).ino).toBe(before);
+  expect((await podkeep.run(["backup", "restore", file, "--data-dir", join(folder, "elsewhere")])).code).toBe(0);
 });
 
 test("a killed server does not prevent a restore", async () => {
@@ -70,7 +83,7 @@ test("a killed server does not prevent a restore", async () => {
   const server = await podkeep.serve();
   server.child.kill("SIGKILL");
   await server.child.exited;
-  expect((await backup("restore", file)).code).toBe(0);
+  expect((await backup("restore", file, "--yes")).code).toBe(0);
 });
 
 test("a second server on the same data directory is refused", async () => {
@@ -142,7 +155,7 @@ test("a restore on a full disk leaves the data unchanged", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);
   const before = await Bun.file(join(folder, "podkeep.db")).bytes();
-  const { code, err } = await onFullDisk("backup", "restore", file);
+  const { code, err } = await onFullDisk("backup", "restore", file, "--yes");
   expect(code).toBe(1);
   expect(err).toMatch(/^error: .*\n$/);
   expect(await Bun.file(join(folder, "podkeep.db")).bytes()).toEqual(before);
@@ -153,7 +166,7 @@ test("the exit code distinguishes wrong, existing and missing files", async () =
   const file = join(folder, "copy.db");
   writeFileSync(file, "rubbish");
   expect((await backup("verify", file)).code).toBe(2);
-  expect((await backup("restore", file)).code).toBe(2);
+  expect((await backup("restore", file, "--yes")).code).toBe(2);
   expect((await backup("create", file)).code).toBe(1);
   expect((await backup("verify", join(folder, "none.db"))).code).toBe(4);
   expect((await backup("prune", "--keep", "some")).code).toBe(2);

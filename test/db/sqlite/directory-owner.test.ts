@@ -40,7 +40,7 @@ test.skipIf(!isRoot)("leave no file of root's there, and read and write root's o
     const copy = join(mine, "copy.db");
     await Bun.write(copy, Bun.file(file));
     chmodSync(copy, 0o600);
-    await run("backup", "restore", copy);
+    await run("backup", "restore", copy, "--yes");
     expect(await run("user", "list")).toContain("ann");
     const refused = await podkeep.run(["backup", "create", join(mine, "backup.db")]);
     // Not what failed while it cleaned up.

@@ -1,0 +1,41 @@
+// The URL by which apps reach the server.
+import { existsSync } from "node:fs";
+import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
+import { localUrl } from "./local-url.ts";
+import type { Config } from "./settings.ts";
+
+/** Network interfaces of containers, virtual machines and tunnels, which other devices at home don't reach. */
+const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|lxc|cni|podman|tun|tap|wg|tailscale|utun|zt)/;
+const LOOPBACK = /^(localhost|127\..*|\[::1\])$/;
+
+type Interfaces = Record<string, NetworkInterfaceInfo[] | undefined>;
+
+/** The public URL; else that of this machine in its network, if the server listens there; else the one on this machine. */
+export function appUrl(
+  config: Pick<Config, "public_url" | "host" | "port">,
+  interfaces: () => Interfaces = readInterfaces,
+): string {
+  const { public_url, host, port } = config;
+  if (public_url !== undefined) return public_url;
+  const address = ["0.0.0.0", "::"].includes(host) ? networkAddress(interfaces()) : null;
+  return address ? `http://${address}:${port}` : localUrl({ host, port });
+}
+
+/** Whether only apps on this machine can use a URL. */
+export const isLocal = (url: string) => LOOPBACK.test(new URL(url).hostname);
+
+/** The first IPv4 address of a physical interface; null if there is none. */
+function networkAddress(interfaces: Interfaces): string | null {
+  const physical = Object.entries(interfaces).filter(([name]) => !VIRTUAL.test(name));
+  const addresses = physical.flatMap(([, found]) => found ?? []);
+  const reached = addresses.find(
+    ({ family, internal, address }) => family === "IPv4" && !internal && !address.startsWith("169.254."),
+  );
+  return reached?.address ?? null;
+}
+
+// In a container they are those of its own network.
+function readInterfaces(): Interfaces {
+  const isContainer = existsSync("/.dockerenv") || existsSync("/run/.containerenv");
+  return isContainer ? {} : networkInterfaces();
+}

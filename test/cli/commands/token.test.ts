@@ -1,0 +1,70 @@
+// `podkeep token issue`: the server's URL, remarks, and the QR code.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { encode } from "uqr";
+import { openProgram } from "../../support/program.ts";
+
+// Many processes start.
+setDefaultTimeout(30_000);
+
+let podkeep: ReturnType<typeof openProgram>;
+beforeEach(async () => {
+  podkeep = openProgram();
+  await podkeep.run(["user", "create", "ann"]);
+});
+afterEach(() => podkeep.close());
+
+const issue = async (...args: string[]) => (await podkeep.run(["token", "issue", "ann", "--json", ...args])).json;
+
+test("the server's URL is the public one; one that only this machine reaches gets a remark", async () => {
+  const reached = await issue("--public-url", "https://pods.example");
+  expect(reached).toMatchObject({ address: "https://pods.example", remarks: ["This token is not shown again."] });
+  expect(await issue()).toMatchObject({
+    address: "http://127.0.0.1:8042",
+    remarks: [expect.anything(), expect.stringContaining("set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL")],
+  });
+  expect((await podkeep.run(["token", "issue", "ann"])).out).toContain("Only apps on this machine reach this URL");
+});
+
+test("a second token with the same label gets a remark with the command that revokes the first", async () => {
+  const first = await issue("--label", "phone");
+  expect(first.remarks.join()).not.toContain("another");
+  const remark = `ann has another token labelled phone. If this one replaces it: podkeep token revoke ${first.id}`;
+  expect((await issue("--label", "phone")).remarks).toContain(remark);
+  expect((await issue("--label", "tablet")).remarks.join()).not.toContain("another");
+  expect((await issue()).remarks.join()).not.toContain("another");
+  for (const { id } of (await podkeep.run(["token", "list", "--json"])).json) {
+    await podkeep.run(["token", "revoke", id, "--yes"]);
+  }
+  expect((await issue("--label", "phone")).remarks.join()).not.toContain("another");
+});
+
+/** The modules of a QR code that was printed, true for dark; each character is two of them. */
+function readQr(lines: string[]): boolean[][] {
+  const halves: Record<string, [boolean, boolean]> = {
+    " ": [true, true],
+    "▀": [false, true],
+    "▄": [true, false],
+    "█": [false, false],
+  };
+  return lines.flatMap((line) => {
+    const pairs = [...line].map((character): [boolean, boolean] => halves[character] ?? [false, false]);
+    return [pairs.map(([upper]) => upper), pairs.map(([, lower]) => lower)];
+  });
+}
+
+test("--qr shows the server's URL, the user and the token as a QR code, white on black", async () => {
+  const { shown } = await podkeep
+    .spawnOnTerminal(["token", "issue", "ann", "--qr", "--public-url", "https://pods.example"])
+    .ended();
+  const painted = shown.split(/\r?\n/).filter((line) => /[▀▄█]/.test(line));
+  for (const line of painted) expect(line).toStartWith("\x1b[40m\x1b[97m");
+  const lines = painted.map((line) => Bun.stripANSI(line));
+  const token = /Token +(\S+)/.exec(Bun.stripANSI(shown))?.[1];
+  const { data, size } = encode(`Server URL: https://pods.example\nUser: ann\nToken: ${token}`, { border: 2 });
+  expect(readQr(lines).slice(0, size)).toEqual(data);
+});
+
+test("a name that differs only in case is refused", async () => {
+  const { code, err } = await podkeep.run(["user", "create", "ANN"]);
+  expect([code, err]).toEqual([1, "error: There is a user ann already\n"]);
+});

@@ -1,0 +1,39 @@
+// The URL by which apps reach the server.
+import { expect, test } from "bun:test";
+import type { NetworkInterfaceInfo } from "node:os";
+import { appUrl, isLocal } from "../../src/config/app-url.ts";
+
+const at = (address: string, family: "IPv4" | "IPv6" = "IPv4", internal = false) =>
+  ({ address, family, internal, netmask: "", mac: "", cidr: null, scopeid: 0 }) as NetworkInterfaceInfo;
+const home = () => ({
+  lo: [at("127.0.0.1", "IPv4", true), at("::1", "IPv6", true)],
+  docker0: [at("172.17.0.1")],
+  wlan0: [at("fe80::1", "IPv6"), at("169.254.1.1"), at("192.168.1.20")],
+});
+
+test.each([
+  [{ host: "0.0.0.0" }, "http://192.168.1.20:8042"],
+  [{ host: "::" }, "http://192.168.1.20:8042"],
+  [{ host: "0.0.0.0", public_url: "https://pods.example" }, "https://pods.example"],
+  [{ host: "127.0.0.1" }, "http://127.0.0.1:8042"],
+  [{ host: "192.168.1.9" }, "http://192.168.1.9:8042"],
+  [{ host: "::1" }, "http://[::1]:8042"],
+])("with the settings %j it is %s", (settings, url) => {
+  expect(appUrl({ port: 8042, public_url: undefined, ...settings }, home)).toBe(url);
+});
+
+test("without a network it is the URL on this machine", () => {
+  const lo = () => ({ lo: [at("127.0.0.1", "IPv4", true)], docker0: [at("172.17.0.1")] });
+  expect(appUrl({ host: "0.0.0.0", port: 1, public_url: undefined }, lo)).toBe("http://127.0.0.1:1");
+});
+
+test("only loopback URLs are for this machine alone", () => {
+  const urls = [
+    "http://127.0.0.1:1",
+    "http://localhost:1",
+    "http://[::1]:1",
+    "http://192.168.1.20:1",
+    "https://a.example",
+  ];
+  expect(urls.map(isLocal)).toEqual([true, true, true, false, false]);
+});
