@@ -209,6 +209,8 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("sudo loginctl enable-linger admin");
     expect(podkeepAsUser("status").code).toBe(0);
+    expect(done(machine.admin("podkeep", "user", "create", "bob"))).toContain("/home/admin/.local/share/podkeep");
+    expect(done(machine.admin("podkeep", "token", "issue", "bob"))).toContain("http://127.0.0.1:8043");
     expect(podkeepAsUser("uninstall").code).toBe(0);
     done(machine.root("loginctl", "disable-linger", "admin"));
   });
