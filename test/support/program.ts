@@ -33,8 +33,9 @@ export function openProgram(program: string[] = SOURCE, more: Record<string, str
   /** Starts the program on a terminal; `screen` waits for a pattern. */
   function spawnOnTerminal(args: string[], extra: Record<string, string> = {}, cols = 200, rows = 50) {
     let text = "";
+    const decoder = new TextDecoder();
     const data = (_: unknown, bytes: Uint8Array) => {
-      text += new TextDecoder().decode(bytes);
+      text += decoder.decode(bytes, { stream: true });
     };
     const terminal = { cols, rows, data };
     const child = note(
