@@ -46,7 +46,9 @@ const addSubscription = db.query<null, [string, number, string, string, number, 
 const addGuid = db.query<null, [string, string, number]>(
   "insert into guids (user_id, guid, subscription) values (?, ?, ?)",
 );
-const addFeed = db.query<null, [string, string, number]>("insert into feeds values (?, ?, ?)");
+const addFeed = db.query<null, [string, string, number]>(
+  "insert into feeds (user_id, feed, subscription) values (?, ?, ?)",
+);
 
 function describe({ feed_url, guid, is_subscribed, subscription_changed }: Row) {
   return {

@@ -8,7 +8,7 @@ import { restoreSubscriptions } from "../../src/services/history.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -75,7 +75,7 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
     formatTime(changed_at) ?? "",
   ]);
   const head = ["TITLE", "FEED URL", "GUID", ...(all ? ["STATUS"] : []), "CHANGED"];
-  await printResult(command, json, () => layTable(head, cells, "No subscriptions"));
+  await printResult(command, json, () => layTable(head, cells, "No subscriptions", toDay));
 }
 
 function readFeed(text: string) {

@@ -1,0 +1,87 @@
+// An app empties a list or merges podcasts; what apps of each protocol get when that is undone.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { decodeOpml, readOpml } from "../../src/domain/opml.ts";
+import { listMassRemovals, putBack, restoreSubscriptions } from "../../src/services/history.ts";
+import { importFeeds } from "../../src/services/imports.ts";
+import { issueToken } from "../../src/services/tokens.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+let server: TestApp;
+let ann: TestUser;
+beforeEach(async () => {
+  server = await openTestApp();
+  ann = await server.user("ann");
+});
+afterEach(() => server.close());
+
+const me = () => actorOf(ann.id);
+
+/** A gPodder client with its own token and device. `sync` answers what it is told, and keeps the timestamp. */
+async function gpodder(device: string) {
+  const { token } = await issueToken(server.app, me(), { label: device, scope: "write", expires_at: null });
+  const authorization = `Basic ${Buffer.from(`ann:${token}`).toString("base64")}`;
+  const path = `/api/2/subscriptions/ann/${device}.json`;
+  const headers = { Authorization: authorization, "User-Agent": "AntennaPod/3.5.0" };
+  let since = 0;
+  return {
+    async sync(): Promise<{ add: string[]; remove: string[] }> {
+      const { timestamp, ...told } = (await server.send("GET", `${path}?since=${since}`, { headers })).body;
+      since = timestamp;
+      server.clock.advance(5000);
+      return told;
+    },
+    async post(add: string[], remove: string[]): Promise<void> {
+      const { status } = await server.send("POST", path, { headers, body: JSON.stringify({ add, remove }) });
+      expect(status).toBe(200);
+      server.clock.advance(5000);
+    },
+  };
+}
+
+/** The feed URLs that an app on the Open Podcast API has after it applied what changed. */
+async function subscribed(): Promise<string[]> {
+  const items = (await ann.changes("", 500)).filter((item) => item.is_subscribed);
+  return [...new Set(items.map((item) => item.feed_url))].sort();
+}
+
+test("after one gPodder client removed all 72 podcasts, one put back brings them to all apps", async () => {
+  const file = await Bun.file(new URL("../domain/opml/subscriptions.opml", import.meta.url)).bytes();
+  const feeds = readOpml(decodeOpml(file));
+  await importFeeds(server.app, me(), feeds, { dry_run: false, progress: () => {} });
+  const urls = feeds.map(({ feed_url }) => feed_url).sort();
+  const [phone, tablet] = [await gpodder("phone"), await gpodder("tablet")];
+  expect((await phone.sync()).add).toHaveLength(72);
+  expect((await tablet.sync()).add).toHaveLength(72);
+
+  await phone.post([], urls);
+  expect((await tablet.sync()).remove.toSorted()).toEqual(urls);
+  expect(await subscribed()).toEqual([]);
+
+  const [removal] = await listMassRemovals(server.app, me(), START);
+  expect(removal).toMatchObject({ by: { kind: "token", label: "phone", device: "phone" }, removed: 72, of: 72 });
+  expect(await putBack(server.app, me(), removal!)).toHaveLength(72);
+
+  expect((await tablet.sync()).add.toSorted()).toEqual(urls);
+  expect((await phone.sync()).add.toSorted()).toEqual(urls);
+  expect(await subscribed()).toEqual(urls);
+  expect(await listMassRemovals(server.app, me(), START)).toEqual([]);
+});
+
+test("a podcast that was merged away and split off again comes back to gPodder clients, and the other one stays", async () => {
+  const [A, B] = ["https://a.example/feed", "https://b.example/feed"];
+  await ann.add(A, guidOf(1));
+  await ann.add(B, guidOf(2));
+  const phone = await gpodder("phone");
+  await phone.sync();
+  const before = server.clock.now();
+  server.clock.advance(5000);
+  await ann.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: B });
+  expect(await phone.sync()).toMatchObject({ remove: [A] });
+
+  await restoreSubscriptions(server.app, me(), { as_of: before }, { exact: false, dry_run: false });
+  expect(await phone.sync()).toEqual({ add: expect.arrayContaining([A, B]), remove: [] });
+  expect(await subscribed()).toEqual([A, B]);
+  const tablet = await gpodder("tablet");
+  expect((await tablet.sync()).add.toSorted()).toEqual([A, B]);
+});
