@@ -7,6 +7,7 @@ import { describeMachine } from "./machine.ts";
 import { measureDeletions } from "./measures/deletions.ts";
 import { measureExecutable } from "./measures/executable.ts";
 import { measureGrowth } from "./measures/growth.ts";
+import { measureLookups } from "./measures/lookups.ts";
 import { measureReads } from "./measures/reads.ts";
 import { measureWrites } from "./measures/writes.ts";
 import { build } from "./programs.ts";
@@ -18,6 +19,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   writes: measureWrites,
   growth: measureGrowth,
   deletions: measureDeletions,
+  lookups: measureLookups,
   executable: measureExecutable,
 };
 

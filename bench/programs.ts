@@ -53,6 +53,8 @@ interface Options {
   slow?: boolean;
   /** Maximum writes that the bare server puts into one commit. */
   group?: number;
+  /** Environment variables, such as settings. */
+  env?: Record<string, string>;
 }
 
 /** Starts a server and waits for its first response. */
@@ -60,7 +62,7 @@ export async function start(
   programs: Programs,
   side: Side,
   { folder, file, tokens }: Data,
-  { slow = false, group = 256 }: Options = {},
+  { slow = false, group = 256, env = {} }: Options = {},
 ): Promise<Server> {
   const port = freePort();
   const command =
@@ -72,7 +74,7 @@ export async function start(
   const child = Bun.spawn(command, {
     stdout: log,
     stderr: log,
-    env: { ...process.env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
+    env: { ...process.env, ...env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
   });
   const url = `http://127.0.0.1:${port}`;
   await firstResponse(url, tokens[0] ?? "", begin, () => child.exitCode !== null);
