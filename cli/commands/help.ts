@@ -30,6 +30,11 @@ const TOPICS: Record<string, Guide> = {
     about: "history, and how to bring back lost podcasts",
     read: async () => (await import("../../docs/operators/history.md", { with: { type: "text" } })).default,
   },
+  feeds: {
+    document: "feed-lookup.md",
+    about: "titles, guids and new URLs from the feeds themselves",
+    read: async () => (await import("../../docs/operators/feed-lookup.md", { with: { type: "text" } })).default,
+  },
   install: {
     document: "install.md",
     about: "install, systemd, Docker, TLS",

@@ -35,6 +35,7 @@ select create_distributed_table('episode_actions', 'user_id', colocate_with => '
 -- A token is looked up by its hash, before its user is known.
 select create_distributed_table('tokens', 'hash', colocate_with => 'none');
 -- Login flows are few and short: the table login_flows stays on the coordinator.
+-- So do feed_lookups, feed_followers and feed_walks, whose keys begin with the feed or which few processes read.
 
 alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
 alter table guids add constraint guids_subscription
