@@ -8,6 +8,7 @@ import { addCopyCommand } from "./commands/copy.ts";
 import { addDeletionCommands } from "./commands/deletion.ts";
 import { addDeviceCommands } from "./commands/device.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
+import { addFeedCommands } from "./commands/feed.ts";
 import { addHealthcheckCommand } from "./commands/healthcheck.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addHistoryCommand } from "./commands/history.ts";
@@ -37,6 +38,7 @@ export function createProgram(json: boolean, output: OutputConfiguration): Comma
   addSubscriptionCommands(program);
   addHistoryCommand(program);
   addDeletionCommands(program);
+  addFeedCommands(program);
   addOpmlCommands(program);
   addHealthcheckCommand(program);
   addBackupCommands(program);

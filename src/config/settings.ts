@@ -61,6 +61,7 @@ export const Settings = z.object({
   feed_lookup: choice("on", "off")
     .default("off")
     .describe("Whether to read titles and guids from the feeds themselves"),
+  feed_lookup_poll: duration.prefault("30s").describe("How often to look for feeds that are due, and for new ones"),
   feed_lookup_allow: ranges
     .prefault("")
     .describe("IP addresses or CIDR ranges that are not public and may hold feeds, such as those of your network"),

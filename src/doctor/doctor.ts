@@ -13,6 +13,7 @@ import { checkDataDirectory, findDenial } from "./data-directory.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDeletions } from "./deletions.ts";
 import { checkDiskSpace } from "./disk-space.ts";
+import { checkFeeds } from "./feeds.ts";
 import { type Finding, problem } from "./finding.ts";
 import { checkPort } from "./port.ts";
 import { checkPublicUrl } from "./public-url.ts";
@@ -50,6 +51,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
       ...(await attempt("write-ahead log", async () => (app ? [await checkWriteAheadLog(app)] : []))),
       ...(await attempt("clock", async () => checkClock(Date.now(), app && (await latestTimestamp(app))))),
       ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
+      ...(await attempt("feeds", async () => (app ? checkFeeds(app) : []))),
       ...(await attempt("address", () => checkOutside(outside, withToken))),
       ...(await attempt("port", () => withToken((token) => checkPort(config, token)))),
     );

@@ -60,6 +60,7 @@ function createHooks(registry: Registry): Metrics {
     buckets: FETCHES,
     registers,
   });
+  for (const result of ["read", "unchanged", "failed"]) lookups.zero({ result });
   const commits = new Histogram({
     name: "podkeep_commit_duration_seconds",
     help: "Commits of write transactions and how long they took",
@@ -121,6 +122,7 @@ function createDatabaseGauges(): (app: App) => Promise<string> {
   const subscriptions = gauge("podkeep_subscriptions", "Subscriptions that are neither deleted nor unsubscribed");
   const deletions = gauge("podkeep_deletions", "Deletions by status", ["status"]);
   const oldest = gauge("podkeep_deletion_oldest_pending_seconds", "Age of the oldest pending deletion; 0 without one");
+  const feeds = gauge("podkeep_feeds", "Feeds by what their last lookup found", ["state"]);
   return async (app) => {
     try {
       await checkReady(app);
@@ -131,6 +133,7 @@ function createDatabaseGauges(): (app: App) => Promise<string> {
       users.set(status.users);
       subscriptions.set(status.subscriptions);
       for (const [name, count] of Object.entries(status.deletions)) deletions.set({ status: name }, count);
+      for (const [state, count] of Object.entries(status.feeds)) feeds.set({ state }, count);
       oldest.set(status.oldest_pending / 1000);
     } catch (error) {
       app.log.error({ reason: messageOf(error) }, "metrics can't be read from the database");

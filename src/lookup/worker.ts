@@ -14,10 +14,6 @@ import { walkUsers } from "./walk.ts";
 const MOST_RUNNING = 4;
 /** Milliseconds between the starts of two lookups: they are never more than a small part of the work. */
 const PACE = 500;
-/** Milliseconds after the start before anything is fetched. */
-const START_DELAY = 60_000;
-/** Milliseconds between two looks for work. */
-const POLL = 30_000;
 /** Milliseconds for one fetch. */
 const TIMEOUT = 30_000;
 const MAX_BYTES = 1_000_000;
@@ -27,7 +23,7 @@ const CLAIM = 10 * 60_000;
 const CANDIDATES = 100;
 
 export interface LookupWorker {
-  /** Looks up what is due, after a minute, and later what becomes due. */
+  /** Looks up what is due, after feed_lookup_poll, and later what becomes due. */
   start(): void;
   /** Finds new feeds and looks up all that is due. @throws DomainError "unavailable" */
   drain(): Promise<void>;
@@ -47,7 +43,7 @@ const systemNetwork: Network = {
 type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" | "metrics">;
 
 /** What lookups need, with the settings. @param signal ends fetches */
-function createLookupContext(
+export function createLookupContext(
   { database, clock, removals, config, log, metrics }: WorkerApp,
   signal: AbortSignal,
   { resolve }: Network = systemNetwork,
@@ -75,7 +71,7 @@ function createLookupContext(
 }
 
 /** Claims a feed: the first process to move its next time looks it up. Returns false if another one has it. */
-async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
+export async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
   const until = clock.now() + CLAIM;
   return (await database.write((tx) => postponeLookup(tx, { feed, from: next_at, next_at: until }))).length > 0;
 }
@@ -85,6 +81,7 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
   const ended = new AbortController();
   const context = createLookupContext(app, ended.signal, network);
   const { database, clock, log } = context;
+  const { config } = app;
   /** Hosts that are asked at this moment. */
   const busy = new Set<string>();
   /** Hosts that are down or asked to wait, and until when. */
@@ -156,12 +153,12 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
       running = work()
         .catch((error) => log.error({ reason: messageOf(error) }, "feed lookups are delayed"))
         .then(() => {
-          if (!ended.signal.aborted) timer = setTimeout(run, POLL);
+          if (!ended.signal.aborted) timer = setTimeout(run, config.feed_lookup_poll);
         });
     };
     return {
       start() {
-        timer = setTimeout(run, START_DELAY);
+        timer = setTimeout(run, config.feed_lookup_poll);
       },
       stop() {
         clearTimeout(timer);

@@ -165,3 +165,23 @@ export const deleteOwnLookups = statement((db, p: Owner) => {
     .where("feed", "in", own)
     .where("feed", "not in", others.where("feed", "in", own));
 });
+
+/** How many feeds are known, how many of them were looked at, and how many fail. */
+export const countLookups = statement((db) =>
+  db
+    .selectFrom("feed_lookups")
+    .select((row) => [
+      row.fn.countAll<number>().as("known"),
+      row.fn.count<number>("checked_at").as("checked"),
+      row.fn.count<number>("failing_since").as("failing"),
+    ]),
+);
+
+/** Feeds that have failed since before a time, the longest first. */
+export const listFailing = statement((db, p: { before: number }) =>
+  db
+    .selectFrom("feed_lookups")
+    .select(["feed_url", "failing_since", "reason"])
+    .where("failing_since", "<", p.before)
+    .orderBy("failing_since"),
+);

@@ -83,6 +83,23 @@ test("what is kept, and what waits to be deleted, is counted when somebody asks"
   });
 });
 
+test("feeds are counted by what their lookups found", async () => {
+  const add = (feed: string, checked_at: string, failing_since: string) =>
+    server.sql(`insert into feed_lookups (feed, feed_url, next_at, checked_at, moved_seen, failures, failing_since)
+      values ('${feed}', 'https://a.example/', 0, ${checked_at}, 0, 0, ${failing_since})`);
+  for (const feed of ["a", "b", "c"]) await add(feed, "null", "null");
+  for (const feed of ["d", "e"]) await add(feed, "1", "null");
+  await add("f", "1", "1");
+  metrics.metrics.lookedUp("failed", 2);
+  expect(await samples()).toMatchObject({
+    'podkeep_feeds{state="waiting"}': 3,
+    'podkeep_feeds{state="read"}': 2,
+    'podkeep_feeds{state="failing"}': 1,
+    'podkeep_feed_lookup_duration_seconds_count{result="failed"}': 1,
+    'podkeep_feed_lookup_duration_seconds_count{result="read"}': 0,
+  });
+});
+
 test("commits are counted, and the writes in them", async () => {
   // The first request also records the use of the token.
   await user.add("https://first.example/");

@@ -132,3 +132,18 @@ test("a clock before the day of the build, or far behind the latest change, is r
   expect(checkClock(built, built + 3 * day, built).state).toBe("warning");
   expect(checkClock(built, built + day, built).state).toBe("ok");
 });
+
+test("feeds that have failed for a month are named, without secrets", async () => {
+  const add = (feed: string, url: string, failing_since: number) =>
+    change(`insert into feed_lookups (feed, feed_url, next_at, moved_seen, failures, failing_since, reason)
+      values ('${feed}', '${url}', 0, 0, 9, ${failing_since}, 'HTTP status 404')`);
+  const ago = (days: number) => Date.now() - days * 24 * 60 * 60 * 1000;
+  const on = ["--feed-lookup", "on"];
+  add("1", "https://new.example/rss", ago(29));
+  expect(await ask("feeds", ...on)).toMatchObject({ state: "ok" });
+  add("2", "https://old.example/rss?key=s3cret", ago(31));
+  const { state, detail } = await ask("feeds", ...on);
+  expect(state).toBe("warning");
+  expect(detail).toBe("1 failing for a month: https://old.example/rss?key=… (HTTP status 404)");
+  expect((await ask("feeds")).state).toBeUndefined();
+});

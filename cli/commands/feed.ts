@@ -1,0 +1,71 @@
+// `podkeep feed`: what lookups know of a user's feeds, and a lookup now.
+import type { Command } from "commander";
+import { maskFeedUrl } from "../../src/domain/feed-url.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { type Feed, listFeeds } from "../../src/services/feeds.ts";
+import { nameOf } from "../terminal/changes.ts";
+import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
+import { withApp } from "../with-app.ts";
+
+export function addFeedCommands(program: Command): void {
+  const feed = program.command("feed").description("Show what the feeds of a user say of themselves");
+  feed
+    .command("list <user>")
+    .description("List a user's feeds: when they were looked up, and what went wrong")
+    .option("--failing", "only feeds whose last lookup failed")
+    .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
+    .addHelpText("after", "\nExample: podkeep feed list alice --failing")
+    .action((user: string, { failing = false }: { failing?: boolean }, command: Command) =>
+      list(user, failing, command),
+    );
+  feed
+    .command("lookup <user> <url>")
+    .description("Look a feed up now; also if PODKEEP_FEED_LOOKUP is off")
+    .addHelpText("after", "\nExample: podkeep feed lookup alice https://example.org/feed.xml")
+    .action((user: string, url: string, _options: unknown, command: Command) => lookUp(user, url, command));
+}
+
+const withTimes = (feed: Feed) => ({
+  ...feed,
+  checked_at: formatTime(feed.checked_at),
+  next_at: formatTime(feed.next_at),
+  failing_since: formatTime(feed.failing_since),
+  moved_since: formatTime(feed.moved_since),
+});
+
+const reasonOf = ({ reason, moved_to }: Feed) => reason ?? (moved_to === null ? "" : `to ${maskFeedUrl(moved_to)}`);
+
+async function list(user: string, failing: boolean, command: Command): Promise<void> {
+  const feeds = (
+    await withApp(command, async (app) => listFeeds(app, await actAsAdmin(app, user, "feed list")))
+  ).filter(({ state }) => !failing || state === "failing");
+  await printResult(command, feeds.map(withTimes), () =>
+    layTable(
+      ["PODCAST", "STATE", "CHECKED", "NEXT", "REASON"],
+      feeds.map((feed) => [
+        nameOf(feed),
+        feed.state,
+        formatTime(feed.checked_at) ?? "-",
+        formatTime(feed.next_at) ?? "-",
+        reasonOf(feed),
+      ]),
+      "No feeds",
+      toDay,
+    ),
+  );
+}
+
+async function lookUp(user: string, url: string, command: Command): Promise<void> {
+  const { lookUpNow } = await import("../../src/lookup/once.ts");
+  const feed = await withApp(command, async (app) => lookUpNow(app, await actAsAdmin(app, user, "feed lookup"), url));
+  const masked = { feed_url: maskFeedUrl(feed.feed_url), moved_to: feed.moved_to && maskFeedUrl(feed.moved_to) };
+  await printResult(command, withTimes(feed), () =>
+    layPairs(
+      Object.entries({ ...withTimes(feed), ...masked }).map(([name, value]) => [
+        name.replaceAll("_", " "),
+        value ?? "-",
+      ]),
+    ),
+  );
+  if (feed.state === "failing") process.exitCode = 1;
+}
