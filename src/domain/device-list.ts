@@ -1,5 +1,5 @@
 // The feed list of one device: what it is told of the user's subscriptions, and what its uploads mean.
-import { includesOwn, type SyncPosition } from "./sync-window.ts";
+import { endOf, includesOwn, type SyncPosition } from "./sync-window.ts";
 
 /** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
 export interface Listing {
@@ -33,6 +33,8 @@ export interface Statement {
   feed: string;
   feed_url: string;
   subscribed: boolean;
+  /** True if a whole list says so by not having the feed. */
+  implied?: boolean;
 }
 
 /** By feed. */
@@ -60,12 +62,17 @@ export function changesFor(
     const own = quiet && !includesOwn(start) && claim?.decided === listing.changed;
     if (!again && (own || listing.changed <= start)) continue;
     const feed_url = claim?.feed_url ?? listing.feed_url;
-    if (isListed(listing)) add.push(feed_url);
-    // A device that starts from nothing has nothing to remove but what it brings along.
-    else if (since !== 0 || claim?.subscribed) remove.push(feed_url);
-    if (!again || claim.replaced === null) continue;
-    // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
-    if (quiet || withoutScheme(claim.replaced) !== withoutScheme(claim.feed_url)) remove.push(claim.replaced);
+    const replaced = claim?.replaced ?? null;
+    if (isListed(listing)) {
+      add.push(feed_url);
+      // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
+      const skips = !quiet && replaced !== null && withoutScheme(replaced) === withoutScheme(feed_url);
+      if (again && replaced !== null && !skips) remove.push(replaced);
+    } else if (since !== 0 || claim?.subscribed) {
+      // A device that starts from nothing has nothing to remove but what it brings along.
+      remove.push(feed_url);
+      if (replaced !== null) remove.push(replaced);
+    }
   }
   return { add, remove };
 }
@@ -108,13 +115,16 @@ export function judge(statements: readonly Statement[], known: Known): Judged[] 
   });
 }
 
-function judgeOne({ feed, feed_url, subscribed }: Statement, { listings, claims, last }: Known): Verdict {
+function judgeOne({ feed, feed_url, subscribed, implied }: Statement, { listings, claims, last }: Known): Verdict {
   const listing = listings.get(feed);
   const claim = claims.get(feed);
   if (!subscribed) {
     // gPodder posts back the removals that it was told of, those of URLs that a subscription left too.
     if (!listing || listing.state === "left") return "ignore";
     if (claim?.replaced === feed_url) return "ignore";
+    // Its device may lack what somebody else has added since the client's last GET.
+    const knows = claim?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
+    if (implied && !knows) return "ignore";
   }
   if (isListed(listing) === subscribed) return "agree";
   const reversed = listing !== undefined && claim?.subscribed === subscribed;
@@ -158,6 +168,6 @@ export function statementsOf(list: readonly Omit<Statement, "subscribed">[], cla
   const dropped = [...claims.values()].filter((claim) => claim.subscribed && !present.has(claim.feed));
   return [
     ...list.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: true })),
-    ...dropped.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: false })),
+    ...dropped.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: false, implied: true })),
   ];
 }

@@ -104,6 +104,21 @@ class Decisions {
     for (const one of urls) this.count(this.groupOf(feedOf(one)));
   }
 
+  /** Another app of the user, which knows everything, changes a feed on the server. */
+  settle(one: string, on: boolean): void {
+    const feed = feedOf(one);
+    const group = this.groupOf(feed);
+    this.count(group);
+    const unsent = [...this.unsent.values()].some((feeds) => feeds.some((other) => this.groupOf(other) === group));
+    if (!unsent) this.last.set(group, { feed, on });
+  }
+
+  /** A user changes a feed on a device, and others may change it until that is sent. */
+  begin(device: Device, one: string): void {
+    this.unsent.set(device, [...(this.unsent.get(device) ?? []), feedOf(one)]);
+    this.disturb([one]);
+  }
+
   decide(device: Device, one: string, on: boolean): void {
     const feed = feedOf(one);
     const group = this.groupOf(feed);
@@ -111,8 +126,7 @@ class Decisions {
       ([other, feeds]) => other !== device && feeds.some((one) => this.groupOf(one) === group),
     );
     const knew = !elsewhere && (this.heard.get(device)?.get(group) ?? 0) === (this.counts.get(group) ?? 0);
-    this.unsent.set(device, [...(this.unsent.get(device) ?? []), feed]);
-    this.count(group);
+    this.begin(device, one);
     if (!knew) return;
     this.last.set(group, { feed, on });
     this.hears(device, group, this.counts.get(group) ?? 0);
@@ -172,6 +186,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer)
     }
     if (!("device" in one)) {
       if ("to" in one) decisions.join(url(one.feed, 0), url(one.to, 0));
+      else if (one.do === "write") decisions.settle(url(one.feed, 0), one.on);
       else decisions.disturb([url(one.feed, 0)]);
       if (one.do === "write") await server.write(url(one.feed, one.spelling), one.on);
       else if (one.do === "move") await server.move(url(one.feed, 1), url(one.to, one.spelling));
@@ -185,8 +200,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer)
     if (!on || on === busy) return;
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
-      // To remove a URL that the subscription has left is not to unsubscribe.
-      if (held && (await server.hasLeft(feedOf(held)))) decisions.disturb([held]);
+      // A URL that the subscription has left means it, but decides nothing against its present one.
+      if (await server.hasLeft(feedOf(url(one.feed, 0)))) decisions.begin(on, url(one.feed, 0));
       else decisions.decide(on, url(one.feed, 0), held === undefined);
       if (held) on.unsubscribe(held);
       else on.subscribe(url(one.feed, one.spelling));
