@@ -13,7 +13,7 @@ export function isClientGone(error: unknown, c: Context<HttpEnv>): boolean {
   return error instanceof DOMException && error.name === "AbortError" && c.req.raw.signal.aborted;
 }
 
-/** Makes a DomainError of whatever was thrown, and logs what the operator has to fix. */
+/** Makes a DomainError of anything that was thrown, and logs what the operator has to fix. */
 export function toDomainError(log: Logger, error: unknown, c: Context<HttpEnv>): DomainError {
   const known = readKnown(error);
   const [request_id, reason] = [c.get("requestId"), messageOf(error)];

@@ -1,11 +1,11 @@
-// Where a request came from and which address its client used, seen through trusted proxies.
+// Client addresses and base URLs, also behind trusted proxies.
 import { isIP, isIPv6 } from "node:net";
 import { networkList } from "../domain/networks.ts";
 
 export interface Forwarded {
   /** The client's own address. */
   addressOf(request: Request, peer: string | undefined): string;
-  /** The scheme, host and port that links bear. The peer's address is asked for only where there are trusted proxies. */
+  /** Scheme, host and port of links. Reads the peer's address only if proxies are trusted, because that is slow. */
   baseUrlOf(request: Request, peer: { readonly address?: string | undefined }): string;
 }
 

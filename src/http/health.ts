@@ -1,4 +1,4 @@
-// Whether the process lives and whether it can serve, for those who watch over it; without a token.
+// Liveness and readiness endpoints; without a token.
 import type { Hono } from "hono";
 import type { App } from "../app.ts";
 import { checkReady } from "../services/health.ts";

@@ -1,4 +1,4 @@
-// Figures for Prometheus, served on an address of their own.
+// Metrics for Prometheus, on a separate address.
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
@@ -14,11 +14,11 @@ const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export interface MetricsEndpoint {
   metrics: Metrics;
-  /** Answers a request to the address of the metrics. */
+  /** Responds to a request to the metrics endpoint. */
   fetch(app: App, request: Request): Promise<Response>;
 }
 
-/** Makes the figures; they count from here on what the metrics is told, and read the rest at each request. */
+/** Creates the metrics: those of events count from now on, the others are read at each request. */
 export function createMetricsEndpoint(): MetricsEndpoint {
   const counted = new Registry();
   const readProcess = createProcessGauges();
@@ -37,7 +37,7 @@ function createHooks(registry: Registry): Metrics {
   const registers = [registry];
   const requests = new Histogram({
     name: "podkeep_http_request_duration_seconds",
-    help: "Requests and how long they took, by route pattern; empty where the path is none of ours",
+    help: "Requests and how long they took, by route pattern; empty for unknown paths",
     labelNames: ["method", "route", "status"],
     buckets: DURATIONS,
     registers,
@@ -93,12 +93,12 @@ function gaugesOf(registry: Registry) {
 function createProcessGauges(): () => Promise<string> {
   const registry = new Registry();
   const gauge = gaugesOf(registry);
-  gauge("podkeep_build_info", "Always 1; bears the version", ["version"]).set({ version: VERSION }, 1);
-  gauge("process_start_time_seconds", "When the process began, in Unix seconds").set(performance.timeOrigin / 1000);
-  const memory = gauge("process_resident_memory_bytes", "Memory that the process holds");
+  gauge("podkeep_build_info", "Always 1, with the version as a label", ["version"]).set({ version: VERSION }, 1);
+  gauge("process_start_time_seconds", "Start of the process in Unix seconds").set(performance.timeOrigin / 1000);
+  const memory = gauge("process_resident_memory_bytes", "Resident memory");
   const cpu = new Counter({
     name: "process_cpu_seconds_total",
-    help: "Processor time that the process has used",
+    help: "Processor time",
     registers: [registry],
   });
   return () => {
@@ -110,10 +110,13 @@ function createProcessGauges(): () => Promise<string> {
   };
 }
 
-// Where the database can't be read, all but podkeep_database_up is absent, so that nobody takes old figures for new.
+// If the database can't be read, only podkeep_database_up is served: old values would look new.
 function createDatabaseGauges(): (app: App) => Promise<string> {
   const [availability, registry] = [new Registry(), new Registry()];
-  const up = gaugesOf(availability)("podkeep_database_up", "1 where the database can be read and is the one on disk");
+  const up = gaugesOf(availability)(
+    "podkeep_database_up",
+    "1 if the database can be read and is the file on disk, else 0",
+  );
   const gauge = gaugesOf(registry);
   const waiting = gauge("podkeep_write_queue_length", "Write transactions that wait for their turn");
   const bytes = gauge("podkeep_database_size_bytes", "Size of the database");

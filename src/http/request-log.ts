@@ -50,7 +50,7 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
   });
 }
 
-// Errors of the server are logged where they are caught. The texts of others hold nothing that was sent.
+// Errors of the server are logged in toDomainError. Other messages have nothing that was sent.
 function refusalOf({ error, res }: Context): string | undefined {
   if (res.status >= 500) return;
   if (error instanceof DomainError) return error.extras.details?.[0] ?? error.message;

@@ -1,4 +1,4 @@
-// Credentials: who gets in, what the others are told, and that nobody sees anybody else's.
+// Bearer tokens: which are accepted, what the others get, and that users are isolated.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
@@ -36,7 +36,7 @@ describe("every route refuses", () => {
     ["two tokens", (token) => `Bearer ${token}, Bearer ${token}`, 'error="invalid_request"'],
     ["a mistyped token", (token) => `Bearer ${mistyped(token)}`, 'error_description="The token is mistyped"'],
     ["a token in capitals", (token) => `Bearer ${token.toUpperCase()}`, 'error="invalid_token"'],
-    ["what is no token at all", () => "Bearer hello", 'error="invalid_token"'],
+    ["a text that is not a token", () => "Bearer hello", 'error="invalid_token"'],
   ];
   for (const [name, header, challenge] of credentials) {
     test(name, async () => {
@@ -51,7 +51,7 @@ describe("every route refuses", () => {
     });
   }
 
-  test("a revoked, an expired and a deleted user's token, from the next request on", async () => {
+  test("a revoked, an expired and a deleted user's token immediately", async () => {
     const revoked = await tokenOf("ann", "write");
     const expiring = await tokenOf("ann", "write", server.clock.now() + 1000);
     const bob = await server.user("bob");
@@ -69,12 +69,12 @@ describe("every route refuses", () => {
   });
 });
 
-test("the scheme's name may be written in any letter case", async () => {
+test("the scheme's name is read in any case", async () => {
   const headers = { Authorization: `bEaReR ${user.token}` };
   expect((await server.send("GET", "/subscriptions", { headers })).status).toBe(200);
 });
 
-test("credentials are looked at before the input is", async () => {
+test("credentials are checked before the input", async () => {
   for (const [method, path] of [
     ["GET", "/subscriptions?page=0"],
     ["GET", "/subscriptions/nothing"],
@@ -88,7 +88,7 @@ test("credentials are looked at before the input is", async () => {
   expect((await server.send("POST", "/subscriptions", { body: "{", headers })).status).toBe(401);
 });
 
-test("a token of read scope reads everything and writes nothing", async () => {
+test("a token with read scope reads everything and writes nothing", async () => {
   await user.add("https://a.example/", guidOf(1));
   await user.remove(guidOf(1));
   const reader = server.as(user, (await tokenOf("ann", "read")).token);
@@ -102,7 +102,7 @@ test("a token of read scope reads everything and writes nothing", async () => {
   }
 });
 
-test("what is another user's is 404, byte for byte like what never was", async () => {
+test("another user's subscription is 404, byte for byte like one that doesn't exist", async () => {
   await user.add("https://a.example/", guidOf(1));
   await user.remove(guidOf(1));
   const bob = await server.user("bob");
@@ -122,7 +122,7 @@ test("what is another user's is 404, byte for byte like what never was", async (
   }
 });
 
-test("the same feeds, guids and ids of two users stay apart", async () => {
+test("the same feeds, guids and ids of two users don't affect each other", async () => {
   const bob = await server.user("bob");
   for (const one of [user, bob]) {
     await one.add("https://a.example/", guidOf(1));

@@ -1,4 +1,4 @@
-// Request bodies on a real socket: too long ones, those nobody reads, and apps that go away while they send.
+// Request bodies on a real socket: too long ones, unread ones, and apps that disconnect while they send.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Server } from "bun";
 import { pino } from "pino";
@@ -80,7 +80,7 @@ describe("a refused body is read", () => {
   });
 });
 
-describe("an app that goes away while it sends", () => {
+describe("an app that disconnects while it sends", () => {
   const head = () => `POST /subscriptions HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: Bearer ${user.token}\r\n`;
   const JSON_TYPE = "Content-Type: application/json\r\n";
 
@@ -101,7 +101,7 @@ describe("an app that goes away while it sends", () => {
     });
   }
 
-  test("doesn't hide an error of the server: that is a 500 with the reason in the log", async () => {
+  test("an AbortError of the server's own is a 500 with the reason in the log", async () => {
     const aborted = new DOMException("The connection was closed.", "AbortError");
     server.clock.now = () => {
       throw aborted;

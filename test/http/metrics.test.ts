@@ -1,4 +1,4 @@
-// What Prometheus is told, and that dashboard and documentation tell of the same.
+// Metrics for Prometheus, and that dashboard and documentation have the same ones.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
@@ -62,7 +62,7 @@ test("refused credentials are counted by reason", async () => {
   });
 });
 
-test("what is kept, and what waits to be deleted, is counted when somebody asks", async () => {
+test("users, subscriptions and deletions are counted at each request", async () => {
   await server.user();
   for (const count of [1, 2, 3, 4]) await user.add(`https://${count}.example/`, guidOf(count));
   await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
@@ -100,7 +100,7 @@ test("feeds are counted by what their lookups found", async () => {
   });
 });
 
-test("commits are counted, and the writes in them", async () => {
+test("commits and the writes in them are counted", async () => {
   // The first request also records the use of the token.
   await user.add("https://first.example/");
   const before = await samples();
@@ -114,7 +114,7 @@ test("commits are counted, and the writes in them", async () => {
   expect(after["process_resident_memory_bytes"]).toBeGreaterThan(1e6);
 });
 
-test("the address of the metrics has nothing else", async () => {
+test("the metrics endpoint serves nothing else", async () => {
   expect((await metrics.fetch(server.app, new Request("http://127.0.0.1:9042/subscriptions"))).status).toBe(404);
   expect((await user.request("GET", "/metrics")).status).toBe(404);
 });
@@ -127,7 +127,7 @@ async function names(): Promise<Set<string>> {
   return new Set(Object.keys(await samples()).map((sample) => sample.replace(/\{.*/, "")));
 }
 
-test("every query of the dashboard and every alert of the documentation asks for metrics that there are", async () => {
+test("every query of the dashboard and every alert of the documentation is about existing metrics", async () => {
   const known = await names();
   const panels = dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr));
   const lists = dashboard.templating.list.map(({ query }) => query).filter((query) => query.startsWith("label_values"));
@@ -141,7 +141,7 @@ test("every query of the dashboard and every alert of the documentation asks for
   }
 });
 
-test("the documentation names every metric, and none that there is not", async () => {
+test("the documentation names every metric and no others", async () => {
   const documented = new Set((await documentation()).match(/(?<=^\| `)\w+/gm));
   const known = new Set([...(await names())].map((name) => name.replace(/_(bucket|sum|count)$/, "")));
   expect(documented).toEqual(known);

@@ -119,7 +119,7 @@ test("fail2ban's filter finds the addresses of wrong credentials and no others",
   expect(found.filter((address) => address !== undefined)).toEqual(["192.0.2.2", "2001:db8::1"]);
 });
 
-test("what nobody foresaw is a 500 whose request id is in the log with the reason", async () => {
+test("a bug is a 500 whose request id is in the log with the reason", async () => {
   await user.add("https://a.example/", guidOf(1));
   // Reads of one event-loop turn share a snapshot, which would still have the table.
   await new Promise((resolve) => setImmediate(resolve));
@@ -142,7 +142,7 @@ test("what nobody foresaw is a 500 whose request id is in the log with the reaso
   }
 });
 
-test("no token, query string or feed address is ever in it", async () => {
+test("no token, query string or feed URL is ever in it", async () => {
   const secrets = [SECRET, user.token, user.token.slice(19), "private.example"];
   const feed_url = `https://me:${SECRET}@private.example/?key=${SECRET}`;
   const cause = async () => {

@@ -1,4 +1,4 @@
-// Headers of every response: no browser or proxy may keep one without asking again, or show it to another user.
+// Headers of every response: no browser or proxy may reuse one without revalidation, or for another user.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
@@ -21,7 +21,7 @@ function expectHeaders(status: number, response: Answer): void {
   expect(headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
 }
 
-test("every response must be asked for again, and is for its user alone", async () => {
+test("every response must be revalidated and is for its user only", async () => {
   const { headers } = await user.request("GET", "/subscriptions");
   const known = { "If-None-Match": headers.get("etag") ?? "" };
   const responses: [number, () => Promise<Answer>][] = [
@@ -50,7 +50,7 @@ test("every response must be asked for again, and is for its user alone", async 
   }
 });
 
-test("an error that nobody expects has them too", async () => {
+test("a 500 has them too", async () => {
   await server.sql("alter table guids rename to gone");
   expectHeaders(500, await user.request("GET", ONE));
 });

@@ -1,4 +1,4 @@
-// Failed logins are limited per client address; nobody with a good token is kept out.
+// Failed logins are limited per client address; valid tokens never are.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
@@ -18,7 +18,7 @@ async function statuses(times: number, address: string, headers = {}) {
   return answers;
 }
 
-test("after too many an address gets 429 with Retry-After, and after that time it may try again", async () => {
+test("after too many an address gets 429 with Retry-After, and can try again after that time", async () => {
   expect(await statuses(4, "192.0.2.1")).toEqual([401, 401, 401, 429]);
   server.clock.advance(45_500);
   const { headers, body } = await fail("192.0.2.1");
@@ -28,7 +28,7 @@ test("after too many an address gets 429 with Retry-After, and after that time i
   expect(await statuses(1, "192.0.2.1")).toEqual([401]);
 });
 
-test("others are not held up, nor is a good token from the same address", async () => {
+test("other addresses are not limited, nor is a valid token from the same address", async () => {
   const user = await server.user();
   expect(await statuses(5, "192.0.2.1")).toContain(429);
   expect(await statuses(1, "192.0.2.2")).toEqual([401]);
@@ -42,7 +42,7 @@ test("loopback is exempt", async () => {
   }
 });
 
-test("clients behind a trusted proxy are told apart, and a forged header helps nobody", async () => {
+test("clients behind a trusted proxy are counted separately; a forged header changes nothing", async () => {
   const from = (client: string) => ({ "X-Forwarded-For": client });
   expect(await statuses(4, "10.0.0.1", from("198.51.100.1"))).toContain(429);
   expect(await statuses(1, "10.0.0.1", from("198.51.100.2"))).toEqual([401]);
@@ -50,7 +50,7 @@ test("clients behind a trusted proxy are told apart, and a forged header helps n
   expect(await statuses(1, "192.0.2.1", from("198.51.100.77"))).toEqual([429]);
 });
 
-test("a clock that goes back locks nobody out", async () => {
+test("a clock that goes back locks no address out", async () => {
   expect(await statuses(4, "192.0.2.1")).toContain(429);
   server.clock.advance(-3_600_000);
   expect(await statuses(1, "192.0.2.1")).toEqual([401]);

@@ -13,8 +13,8 @@ const PREFLIGHT = {
 };
 
 /**
- * Lets scripts of any origin use a route; they need a token, and there are no cookies to ride on. (hono/cors sets its
- * headers so that Hono builds each answer three times: a seventh of what a small read costs.)
+ * Lets scripts of any origin use a route; they need a token, and there are no cookies. Not hono/cors, which makes Hono
+ * build each response three times.
  */
 export const allowAnyOrigin: MiddlewareHandler<HttpEnv> = async (c, next) => {
   for (const [name, value] of ALWAYS) c.header(name, value);

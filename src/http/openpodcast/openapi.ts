@@ -57,7 +57,7 @@ const ETag = header("Names this state of the response; send it back as If-None-M
 });
 const RetryAfter = header("Seconds after which to send the request again", { type: "integer", minimum: 1 });
 
-/** A response to GET; sent again with its ETag, the request is answered 304 if nothing has changed. */
+/** A response to GET; sent again with its ETag, the response is 304 if nothing has changed. */
 export function conditionalBody<Schema extends ZodType>(description: string, schema: Schema) {
   return { ...jsonBody(description, schema), headers: { ETag } };
 }

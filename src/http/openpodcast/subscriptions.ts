@@ -49,7 +49,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
   });
   const token = requireToken(app, shared, false);
   const read = [token, conditional(app, forwarded)];
-  // A client that has the page goes on after it, however long ago it came.
+  // After a 304 the app has the page, from any time ago.
   const readPage = conditional(app, forwarded, (c, mark) => {
     const query = SubscriptionQuery.safeParse(c.req.query());
     const end = readCursor(mark);

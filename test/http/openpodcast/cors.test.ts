@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-test("a preflight is answered without credentials", async () => {
+test("a preflight needs no credentials", async () => {
   for (const path of PATHS) {
     const answer = await server.send("OPTIONS", path, {
       headers: {
@@ -28,7 +28,7 @@ test("a preflight is answered without credentials", async () => {
   }
 });
 
-test("scripts can read answers and errors of every kind, with their headers", async () => {
+test("scripts can read every response and error, with their headers", async () => {
   const user = await server.user();
   const answers = [
     await user.request("GET", "/subscriptions"),

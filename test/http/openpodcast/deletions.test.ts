@@ -1,4 +1,4 @@
-// The endpoint of deletions: statuses and the published texts.
+// GET /deletions/{id}: statuses and the published texts.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-test("tells that a deletion is pending and then that it is done", async () => {
+test("a deletion is PENDING, then SUCCESS", async () => {
   const deletion_id = await user.remove(guidOf(1));
   expect(await user.request("GET", `/deletions/${deletion_id}`)).toMatchObject({
     status: 200,
@@ -26,7 +26,7 @@ test("tells that a deletion is pending and then that it is done", async () => {
   });
 });
 
-test("tells that a deletion was called off and why", async () => {
+test("a cancelled deletion is FAILURE with the reason", async () => {
   const deletion_id = await user.remove(guidOf(1));
   await user.add("https://a.example/");
   const { body } = await user.request("GET", `/deletions/${deletion_id}`);
@@ -38,25 +38,25 @@ test("tells that a deletion was called off and why", async () => {
   });
 });
 
-test("asked again while pending, a deletion keeps its id; each later one has an id of its own", async () => {
+test("while a deletion is pending, DELETE returns its id; a later deletion has another id", async () => {
   expect([await user.remove(guidOf(1)), await user.remove(guidOf(1))]).toEqual([1, 1]);
   await server.drain();
   await user.add("https://a.example/");
   expect(await user.remove(guidOf(1))).toBe(2);
 });
 
-test("two requests at once for the same deletion share one record", async () => {
+test("concurrent requests for one deletion get the same id", async () => {
   const ids = await Promise.all(Array.from({ length: 8 }, () => user.remove(guidOf(1))));
   expect(new Set(ids)).toEqual(new Set([1]));
 });
 
-test("is 404 for an id that was never given out, however large", async () => {
+test("an unknown id is 404, however large", async () => {
   for (const id of ["2", "999999999999999", "9007199254740993", "99999999999999999999999999"]) {
     expect(await user.request("GET", `/deletions/${id}`)).toMatchObject({ status: 404, body: { code: "404" } });
   }
 });
 
-test("is 405 for an id that is no positive integer", async () => {
+test("an id that is not a positive integer is 405", async () => {
   for (const id of ["0", "-1", "1.5", "1e3", "abc", "0x1", "01", "%201", "١"]) {
     expect(await user.request("GET", `/deletions/${id}`)).toMatchObject({
       status: 405,

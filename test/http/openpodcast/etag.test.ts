@@ -1,4 +1,4 @@
-// Conditional requests: a poll that finds nothing new is a 304, and no change is ever hidden behind one.
+// Conditional requests: a poll without changes is 304, and a change never is.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { retryDeletion } from "../../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -20,7 +20,7 @@ const etagOf = async (path: string) => (await user.request("GET", path)).headers
 const ask = (path: string, etag: string) => user.request("GET", path, undefined, { "If-None-Match": etag });
 
 for (const path of PATHS) {
-  test(`${path} bears an ETag, and with it is 304 without a body`, async () => {
+  test(`${path} has an ETag, and with it is 304 without a body`, async () => {
     const etag = await etagOf(path);
     expect(etag).toMatch(/^"[^"]+"$/);
     for (const header of [etag, `W/${etag}`, `"another", ${etag}`, "*"]) {
@@ -45,13 +45,13 @@ test("another query, prefix, host or user has another ETag", async () => {
   expect(new Set(etags).size).toBe(etags.length);
 });
 
-describe("is new after", () => {
+describe("changes after", () => {
   const changes: [string, () => Promise<unknown>][] = [
     ["a new subscription", () => user.add("https://b.example/")],
     ["a PATCH", () => user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false })],
     ["a change of guid", () => user.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(2) })],
-    ["a deletion that was done", () => server.drain()],
-    ["a deletion that was called off", () => user.add("https://a.example/")],
+    ["a deletion", () => server.drain()],
+    ["a cancelled deletion", () => user.add("https://a.example/")],
   ];
   for (const [name, change] of changes) {
     test(name, async () => {
@@ -61,7 +61,7 @@ describe("is new after", () => {
     });
   }
 
-  test("a deletion that failed for good, and one that an admin has tried again", async () => {
+  test("a deletion that failed, and one that an admin retried", async () => {
     await server.close();
     server = await openTestApp({ deletion_attempts: "1" });
     user = await server.user("ann");
@@ -77,7 +77,7 @@ describe("is new after", () => {
   });
 });
 
-test("stays the same over what changes nothing", async () => {
+test("stays the same if nothing changes", async () => {
   await user.add("https://b.example/", guidOf(2));
   const etags = await Promise.all(PATHS.map(etagOf));
   server.clock.advance(60_000);
@@ -86,7 +86,7 @@ test("stays the same over what changes nothing", async () => {
   expect(await Promise.all(PATHS.map(etagOf))).toEqual(etags);
 });
 
-test("what is gone is 410 even to those who have its ETag", async () => {
+test("a deleted subscription is 410 also with its ETag", async () => {
   const path = `/subscriptions/${guidOf(1)}`;
   const etag = await etagOf(path);
   await server.drain();

@@ -1,4 +1,4 @@
-// Bad input on every route: the right error, its reason, and nothing half applied.
+// Invalid input on every route: the right error, its reason, and nothing changed.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
@@ -37,19 +37,23 @@ describe("a body is refused that is", () => {
     ["an array", "[]", "body: expected object, received array"],
     ["text", '"subscriptions"', "body: expected object, received string"],
     ["without subscriptions", "{}", "subscriptions: required"],
-    ["null where an array should be", '{"subscriptions":null}', "subscriptions: expected array, received null"],
-    ["an object where an array should be", '{"subscriptions":{}}', "subscriptions: expected array, received object"],
-    ["hiding its field in a prototype", '{"__proto__":{"subscriptions":[]}}', "subscriptions: required"],
-    ["holding an item that is null", '{"subscriptions":[null]}', "subscriptions.0: expected object, received null"],
-    ["holding an item that is text", '{"subscriptions":["a"]}', "subscriptions.0: expected object, received string"],
-    ["holding an item without an address", '{"subscriptions":[{}]}', "subscriptions.0.feed_url: required"],
+    ["null instead of an array", '{"subscriptions":null}', "subscriptions: expected array, received null"],
+    ["an object instead of an array", '{"subscriptions":{}}', "subscriptions: expected array, received object"],
     [
-      "holding one good item and one whose address is null",
+      "without subscriptions but with a prototype that has them",
+      '{"__proto__":{"subscriptions":[]}}',
+      "subscriptions: required",
+    ],
+    ["with an item that is null", '{"subscriptions":[null]}', "subscriptions.0: expected object, received null"],
+    ["with an item that is text", '{"subscriptions":["a"]}', "subscriptions.0: expected object, received string"],
+    ["with an item without a feed URL", '{"subscriptions":[{}]}', "subscriptions.0.feed_url: required"],
+    [
+      "with one valid item and one whose feed URL is null",
       '{"subscriptions":[{"feed_url":"https://b.example/"},{"feed_url":null}]}',
       "subscriptions.1.feed_url: expected string, received null",
     ],
     [
-      "holding an item whose address is a number",
+      "with an item whose feed URL is a number",
       '{"subscriptions":[{"feed_url":1}]}',
       "subscriptions.0.feed_url: expected string, received number",
     ],
@@ -67,7 +71,7 @@ describe("a body is refused that is", () => {
     ["wrong in is_subscribed", '{"is_subscribed":"false"}', "is_subscribed: expected boolean, received string"],
     ["null in is_subscribed", '{"is_subscribed":null}', "is_subscribed: expected boolean, received null"],
     ["0 in is_subscribed", '{"is_subscribed":0}', "is_subscribed: expected boolean, received number"],
-    ["no UUID in new_guid", '{"new_guid":"x"}', "new_guid: Invalid GUID"],
+    ["another text than a UUID in new_guid", '{"new_guid":"x"}', "new_guid: Invalid GUID"],
     ["null in new_guid", '{"new_guid":null}', "new_guid: expected string, received null"],
     ["the nil UUID in new_guid", `{"new_guid":"${NIL}"}`, "new_guid: Invalid GUID"],
     ["the max UUID in new_guid", `{"new_guid":"${MAX}"}`, "new_guid: Invalid GUID"],
@@ -75,7 +79,7 @@ describe("a body is refused that is", () => {
     ["null in new_feed_url", '{"new_feed_url":null}', "new_feed_url: expected string, received null"],
     ["empty in new_feed_url", '{"new_feed_url":""}', "new_feed_url: No protocol present"],
     [
-      "a foreign protocol in new_feed_url",
+      "another scheme in new_feed_url",
       '{"new_feed_url":"file:///etc/passwd"}',
       "new_feed_url: Only http and https are supported",
     ],
@@ -86,7 +90,7 @@ describe("a body is refused that is", () => {
     });
   }
 
-  test("wrong in several places: all are told, up to twenty", async () => {
+  test("wrong in several places: details has all, up to twenty", async () => {
     const both = await user.request("PATCH", ONE, { is_subscribed: 1, new_guid: 2 });
     expect(both.body.details).toHaveLength(2);
     const many = await user.request("POST", "/subscriptions", { subscriptions: Array(100).fill(1) });
@@ -94,7 +98,7 @@ describe("a body is refused that is", () => {
   });
 });
 
-describe("of the body's form", () => {
+describe("type, encoding and size of a body:", () => {
   const WRITES: [string, string, string][] = [
     ["POST", "/subscriptions", '{"subscriptions":[]}'],
     ["PATCH", ONE, "{}"],
@@ -105,7 +109,7 @@ describe("of the body's form", () => {
       headers: { Authorization: `Bearer ${user.token}`, ...(type === null ? {} : { "Content-Type": type }) },
     });
 
-  test("only application/json in UTF-8 is taken", async () => {
+  test("only application/json in UTF-8 is accepted", async () => {
     const refused = ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/ld+json", ""];
     for (const [method, path, body] of WRITES) {
       for (const type of [...refused, "application/json; charset=latin1", "application/json, text/plain"]) {
@@ -119,14 +123,14 @@ describe("of the body's form", () => {
     }
   });
 
-  test("bytes that are no UTF-8 are refused", async () => {
+  test("bytes that are not UTF-8 are refused", async () => {
     for (const [method, path] of WRITES) {
       const body = Buffer.from('{"subscriptions":[{"feed_url":"https://b.example/\xe9"}]}', "latin1");
       expect(await send(method, path, body, "application/json")).toMatchObject(invalid("body: must be UTF-8"));
     }
   });
 
-  test("more bytes than the limit are 413, announced or not", async () => {
+  test("more bytes than the limit are 413, with or without Content-Length", async () => {
     for (const [method, path] of WRITES) {
       const body = JSON.stringify({ subscriptions: [{ feed_url: `https://b.example/${"x".repeat(20_000)}` }] });
       const whole = await send(method, path, body, "application/json");
@@ -142,7 +146,7 @@ describe("of the body's form", () => {
   });
 });
 
-describe("an item fails by itself for", () => {
+describe("only the item fails that has", () => {
   const long = (bytes: number) => `https://b.example/${"x".repeat(bytes - "https://b.example/".length)}`;
   const addresses: [string, string][] = [
     ["podnews.net/rss", "No protocol present"],
@@ -172,7 +176,7 @@ describe("an item fails by itself for", () => {
     [long(8192).replace("x", "é"), "Too long"],
   ];
   for (const [feed_url, message] of addresses) {
-    test(`the address ${JSON.stringify(feed_url.slice(0, 30))}: ${message}`, async () => {
+    test(`the feed URL ${JSON.stringify(feed_url.slice(0, 30))}: ${message}`, async () => {
       expect(await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url }] })).toMatchObject({
         status: 200,
         body: { success: [], failure: [{ feed_url, message }] },
@@ -195,7 +199,7 @@ describe("an item fails by itself for", () => {
 describe("a path is refused", () => {
   const guids = ["x", "%00", "%zz", "%ff", guidOf(1).slice(1), `${guidOf(1)}0`, NIL, MAX, "null", "%F0%9F%8E%A7"];
   for (const guid of guids) {
-    test(`whose guid is ${guid}, whatever the method`, async () => {
+    test(`whose guid is ${guid}, with every method`, async () => {
       for (const [method, body] of [["GET"], ["PATCH", {}], ["DELETE"], ["HEAD"]] as const) {
         const { status, body: answer } = await user.request(method, `/subscriptions/${guid}`, body);
         expect(status).toBe(405);
@@ -206,7 +210,7 @@ describe("a path is refused", () => {
 
   const unknown = ["/v1", "/v1/", "/v2/subscriptions", "/v1/v1/subscriptions", "/SUBSCRIPTIONS"];
   for (const path of [...unknown, "/subscriptions/a/b", "/deletions"]) {
-    test(`that nobody knows: ${path}`, async () => {
+    test(`that is unknown: ${path}`, async () => {
       for (const method of ["GET", "POST", "OPTIONS", "PURGE"]) {
         const { status, body } = await user.request(method, path);
         expect(status).toBe(404);
@@ -297,7 +301,7 @@ describe("a query is refused", () => {
     });
   }
 
-  test("but never for a parameter that nobody knows", async () => {
+  test("but not for an unknown parameter", async () => {
     expect((await user.request("GET", "/subscriptions?pages=0&x=%00")).status).toBe(200);
   });
 });

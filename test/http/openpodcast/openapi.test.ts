@@ -1,4 +1,4 @@
-// The description at /openapi.json: complete, stable, and true of real answers.
+// /openapi.json: complete, reviewed, and true of real responses.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
@@ -54,7 +54,7 @@ const operations = () =>
 function validator() {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
-  // Feed addresses may hold spaces and names in any script, which the RFC's grammar does not know.
+  // Feed URLs can have spaces and names in any script, which the RFC's grammar lacks.
   ajv.addFormat("url", { type: "string", validate: (text: string) => URL.canParse(text) });
   ajv.addSchema(document, "document");
   return ajv;
@@ -69,7 +69,7 @@ function expectValid(pointer: string, value: unknown) {
 const escaped = (key: string) =>
   key.replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("{", "%7B").replaceAll("}", "%7D");
 
-/** The answer has a status that the operation declares, and a body as that is described. */
+/** The response has a status that the operation declares, with its headers and a body of its schema. */
 function expectDescribed(path: string, method: string, answer: Answer) {
   const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
   expect(Object.keys(responses)).toContain(String(answer.status));
@@ -81,7 +81,7 @@ function expectDescribed(path: string, method: string, answer: Answer) {
   expectValid(pointer, answer.body);
 }
 
-test("is the one that was reviewed", () => {
+test("the document is the reviewed one", () => {
   const { info: _, ...rest } = served;
   expect(rest).toMatchSnapshot();
 });
@@ -91,7 +91,7 @@ test("is served at both prefixes, without credentials", async () => {
   expect(document.openapi).toBe("3.1.0");
 });
 
-test("names each operation once, and every error that it may answer with", () => {
+test("names each operation once, and all its errors", () => {
   const errors = Object.fromEntries(
     operations().map(({ operation }) => [
       operation.operationId,
@@ -145,7 +145,7 @@ test("has an example for every body, and each example is valid", () => {
   }
 });
 
-describe("is true of real answers:", () => {
+describe("is true of real responses", () => {
   const FEED = "https://bücher.example/a b?key=1";
   const one = (n: number) => `/subscriptions/${guidOf(n)}`;
 
@@ -194,7 +194,7 @@ describe("is true of real answers:", () => {
     expectDescribed(list, "GET", unchanged);
   });
 
-  test("of every operation without credentials, with too many failures, and where the database is broken", async () => {
+  test("of every operation without credentials, after too many failures, and with a broken database", async () => {
     await server.sql("alter table guids rename to gone");
     await server.sql("alter table deletions rename to lost");
     await server.sql("alter table subscriptions rename to missing");

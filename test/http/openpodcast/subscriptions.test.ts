@@ -1,4 +1,4 @@
-// Each endpoint of subscriptions: fields, statuses and the published texts.
+// The routes of subscriptions: fields, statuses and the published texts.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
@@ -18,7 +18,7 @@ afterEach(() => server.close());
 describe("POST /subscriptions", () => {
   const add = (...subscriptions: unknown[]) => user.request("POST", "/subscriptions", { subscriptions });
 
-  test("adds a feed under the guid that Podcasting 2.0 computes from its address", async () => {
+  test("adds a feed under the guid that the podcast namespace computes from its URL", async () => {
     const { status, body } = await add({ feed_url: FEED });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -32,12 +32,12 @@ describe("POST /subscriptions", () => {
     expect(body.success[0].guid).toBe("aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee");
   });
 
-  test("takes guids that podcasts publish though no RFC knows their version", async () => {
+  test("accepts guids that podcasts publish though no RFC defines their version", async () => {
     const { body } = await add({ feed_url: FEED, guid: "917393e3-1b1e-0cef-0ace-edaa54e1f810" });
     expect(body.failure).toEqual([]);
   });
 
-  test("decides item by item and answers in the order of the request", async () => {
+  test("decides item by item and responds in the order of the request", async () => {
     const { status, body } = await add(
       { feed_url: "https://a.example/feed" },
       { feed_url: "podnews.net/rss" },
@@ -55,30 +55,30 @@ describe("POST /subscriptions", () => {
     ]);
   });
 
-  test("answers an empty request with two empty arrays", async () => {
+  test("responds to an empty request with two empty arrays", async () => {
     expect((await add()).body).toEqual({ success: [], failure: [] });
   });
 
-  test("gives each new subscription a stamp of its own, in the order of the request", async () => {
+  test("gives each new subscription another timestamp, in the order of the request", async () => {
     const { body } = await add({ feed_url: "https://a.example/" }, { feed_url: "https://b.example/" });
     const stamps = body.success.map((item: { subscription_changed: string }) => item.subscription_changed);
     expect(stamps).toEqual([START, "2026-01-01T00:00:00.001Z"]);
   });
 
-  test("a feed named twice in one request is one subscription, told of twice", async () => {
+  test("a feed that is twice in one request is one subscription, twice in the response", async () => {
     const { body } = await add({ feed_url: FEED }, { feed_url: "http://PODNEWS.net:80/rss/" });
     expect(body.success).toHaveLength(2);
     expect(body.success[1]).toEqual(body.success[0]);
     expect((await user.request("GET", "/subscriptions")).body.total).toBe(1);
   });
 
-  test("keeps the secrets of a private feed to the letter", async () => {
+  test("returns the secrets of a private feed exactly as sent", async () => {
     const feed_url = "https://me:p%40ss@Feeds.Example/Show?token=AbC/%2f+x&y";
     const { guid } = await user.add(feed_url);
     expect((await user.request("GET", `/subscriptions/${guid}`)).body.feed_url).toBe(feed_url);
   });
 
-  test("takes a thousand feeds at once and more than a page of them comes back complete", async () => {
+  test("adds a thousand feeds at once, and several pages return all of them", async () => {
     const feeds = Array.from({ length: 1000 }, (_, n) => ({ feed_url: `https://many.example/${n}` }));
     const { body } = await add(...feeds);
     expect(body.success).toHaveLength(1000);
@@ -88,20 +88,20 @@ describe("POST /subscriptions", () => {
 });
 
 describe("GET /subscriptions/{guid}", () => {
-  test("answers with the subscription", async () => {
+  test("returns the subscription", async () => {
     await user.add(FEED);
     const { status, body } = await user.request("GET", `/subscriptions/${COMPUTED}`);
     expect(status).toBe(200);
     expect(body).toEqual({ feed_url: FEED, guid: COMPUTED, is_subscribed: true, subscription_changed: START });
   });
 
-  test("finds it by a guid in capitals", async () => {
+  test("finds it by a guid in upper case", async () => {
     await user.add(FEED);
     const { body } = await user.request("GET", `/subscriptions/${COMPUTED.toUpperCase()}`);
     expect(body.guid).toBe(COMPUTED);
   });
 
-  test("is 404 where there is none and 410 where it was deleted", async () => {
+  test("is 404 if it doesn't exist and 410 if it was deleted", async () => {
     expect(await user.request("GET", `/subscriptions/${COMPUTED}`)).toMatchObject({
       status: 404,
       body: { code: "404", message: "Resource not found" },
@@ -125,7 +125,7 @@ describe("PATCH /subscriptions/{guid}", () => {
     server.clock.advance(1000);
   });
 
-  test("answers with what was asked for and the stamps that stand", async () => {
+  test("returns the fields of the request and their timestamps", async () => {
     expect(await patch({ is_subscribed: false })).toMatchObject({ status: 200 });
     expect((await patch({ is_subscribed: false })).body).toEqual({ is_subscribed: false, subscription_changed: NEXT });
     expect((await patch({ new_feed_url: "https://b.example/" })).body).toEqual({
@@ -150,19 +150,19 @@ describe("PATCH /subscriptions/{guid}", () => {
     });
   });
 
-  test("an empty one is 200 with nothing in it, and nothing changes", async () => {
+  test("without fields is 200 without fields and changes nothing", async () => {
     const { headers } = await user.request("GET", "/subscriptions");
     expect(await patch({})).toMatchObject({ status: 200, body: {} });
     expect((await user.request("GET", "/subscriptions")).headers.get("etag")).toBe(headers.get("etag"));
   });
 
-  test("by an old guid it always tells the new one", async () => {
+  test("by a retired guid it always returns the current one", async () => {
     await patch({ new_guid: guidOf(1) });
     const { body } = await patch({ is_subscribed: false });
     expect(body).toMatchObject({ is_subscribed: false, new_guid: guidOf(1), guid_changed: NEXT });
   });
 
-  test("is 404 where there is none, where it was deleted, and for a bad address nothing at all changes", async () => {
+  test("is 404 if it doesn't exist or was deleted, and an invalid feed URL changes nothing at all", async () => {
     expect((await patch({ is_subscribed: false }, guidOf(9))).status).toBe(404);
     const bad = await patch({ is_subscribed: false, new_guid: guidOf(1), new_feed_url: "ftp://b.example" });
     expect(bad).toMatchObject({ status: 405, body: { details: ["new_feed_url: Only http and https are supported"] } });
@@ -174,7 +174,7 @@ describe("PATCH /subscriptions/{guid}", () => {
 });
 
 describe("DELETE /subscriptions/{guid}", () => {
-  test("is received with an id and the published text, and is not done yet", async () => {
+  test("returns an id and the published text, and is not done yet", async () => {
     await user.add(FEED);
     const { status, body } = await user.request("DELETE", `/subscriptions/${COMPUTED}`);
     expect(status).toBe(202);
@@ -182,7 +182,7 @@ describe("DELETE /subscriptions/{guid}", () => {
     expect((await user.request("GET", `/subscriptions/${COMPUTED}`)).status).toBe(200);
   });
 
-  test("is 404 where there is none and where it was deleted", async () => {
+  test("is 404 if it doesn't exist or was deleted", async () => {
     expect((await user.request("DELETE", `/subscriptions/${COMPUTED}`)).status).toBe(404);
     await user.add(FEED);
     await user.remove(COMPUTED);
@@ -198,7 +198,7 @@ describe("GET /subscriptions", () => {
     expect(body).toEqual({ total: 0, page: 1, per_page: 50, subscriptions: [] });
   });
 
-  test("shows every field of each subscription, oldest change first", async () => {
+  test("has every field of each subscription, oldest change first", async () => {
     await user.add("https://a.example/", guidOf(1));
     await user.add("https://b.example/", guidOf(2));
     await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(3) });
@@ -223,12 +223,12 @@ describe("GET /subscriptions", () => {
     ]);
   });
 
-  test("cuts a large per_page to the limit and says so", async () => {
+  test("reduces a large per_page to the limit and returns the value used", async () => {
     expect((await user.request("GET", "/subscriptions?per_page=501")).body.per_page).toBe(500);
     expect((await user.request("GET", "/subscriptions?per_page=99999999999999999999")).body.per_page).toBe(500);
   });
 
-  test("links keep the prefix, the query and the host that were asked", async () => {
+  test("links keep the prefix, query and host of the request", async () => {
     for (const n of [1, 2, 3]) await user.add(`https://${n}.example/`);
     const since = "2025-12-31T22:00:00-01:00";
     const first = (await user.request("GET", `/v1/subscriptions?since=${since}&per_page=2`)).body;
@@ -245,7 +245,7 @@ describe("GET /subscriptions", () => {
 });
 
 describe("parameters as generated clients write them", () => {
-  test("whole numbers may have a fraction of zeros", async () => {
+  test("whole numbers can have a fraction of zeros", async () => {
     for (const n of [1, 2, 3]) await user.add(`https://${n}.example/`, guidOf(n));
     const { body } = await user.request("GET", "/subscriptions?page=2.0&per_page=2.00");
     expect(body).toMatchObject({ page: 2, per_page: 2, subscriptions: [{ guid: guidOf(3) }] });
@@ -261,7 +261,7 @@ describe("parameters as generated clients write them", () => {
     }
   });
 
-  test("since may lack seconds, and without an offset it is in UTC", async () => {
+  test("since can lack seconds, and without an offset it is UTC", async () => {
     await user.add("https://a.example/");
     server.clock.advance(60_000);
     await user.add("https://b.example/");
@@ -278,7 +278,7 @@ test("the routes answer at / and at /v1", async () => {
   }
 });
 
-test("HEAD answers like GET, without a body but with its length", async () => {
+test("HEAD responds like GET, without a body but with its length", async () => {
   await user.add("https://bücher.example/");
   for (const path of ["/subscriptions", `/subscriptions/${guidOf(1)}`]) {
     const get = await user.request("GET", path);
@@ -292,7 +292,7 @@ test("HEAD answers like GET, without a body but with its length", async () => {
   expect([unchanged.status, unchanged.headers.get("content-length")]).toEqual([304, null]);
 });
 
-test("the answer to a repeated write is the answer to the first", async () => {
+test("a repeated write has the same response", async () => {
   await user.add("https://other.example/", guidOf(7));
   const writes: [string, string, unknown][] = [
     ["POST", "/subscriptions", { subscriptions: [{ feed_url: FEED }, { feed_url: FEED, guid: guidOf(1) }] }],
