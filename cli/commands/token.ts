@@ -64,7 +64,8 @@ export async function issueFor(app: App, user: string, options: Parameters<typeo
   const address = appUrl(app.config);
   const remarks = ["This token is not shown again."];
   if (isLocal(address)) {
-    remarks.push("Only apps on this machine reach this URL: set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL.");
+    const host = app.config.host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or ";
+    remarks.push(`Only apps on this machine reach this URL: set ${host}PODKEEP_PUBLIC_URL.`);
   }
   if (others.length > 0) {
     const revoke = others.map((other) => `podkeep token revoke ${other}`).join(" && ");

@@ -63,7 +63,7 @@ export const size = (least: number, most: number) =>
 /** A host name or IP address; the system decides whether it is one of its own. */
 export const host = z
   .string()
-  .min(1, "is empty")
+  .min(1, { error: "is empty", abort: true })
   .regex(/^[\w.:%-]+$/, "is not a host name or an IP address");
 
 /** Reads host:port or [address]:port. @throws Error if the text is neither */

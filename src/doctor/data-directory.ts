@@ -18,7 +18,11 @@ export function findDenial(location: Location): Finding | null {
     return null;
   } catch (error) {
     const detail = `${directory} can't be used by this account: ${reasonOf(error)}. Database and backups were not checked`;
-    return problem(ABOUT, detail, "Run this with sudo, or as the account of the server");
+    const isRefused = error instanceof Error && "code" in error && ["EACCES", "EPERM"].includes(String(error.code));
+    const advice = isRefused
+      ? "Run this with sudo, or as the account of the server"
+      : "Name the right one with --data-dir";
+    return problem(ABOUT, detail, advice);
   }
 }
 

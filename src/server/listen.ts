@@ -1,4 +1,6 @@
 // HTTP listeners.
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
 import type { Server } from "bun";
 import { DomainError } from "../errors.ts";
 
@@ -13,10 +15,11 @@ interface Address {
 }
 
 /** @throws DomainError "unavailable" if the address may be free or there later, else "config" */
-export function listen(
+export async function listen(
   { host, port, flag }: Address,
   fetch: (request: Request, server: Server<undefined>) => Response | Promise<Response>,
-): Server<undefined> {
+): Promise<Server<undefined>> {
+  await requireAddress(host);
   try {
     return Bun.serve({
       hostname: host,
@@ -33,6 +36,20 @@ export function listen(
   }
 }
 
+// For a name without an address, Bun.serve() reports whatever failed before.
+async function requireAddress(host: string): Promise<void> {
+  try {
+    if (isIP(host) === 0) await lookup(host);
+  } catch (error) {
+    throw missing(host, error);
+  }
+}
+
+const missing = (host: string, cause: unknown) =>
+  new DomainError("unavailable", `Can't listen on ${host}: this machine doesn't have that address, or not yet`, {
+    cause,
+  });
+
 // systemd starts the server again after "unavailable", and not after "config".
 function refusal(error: unknown, { host, port, flag }: Address): DomainError {
   const code = error instanceof Error && "code" in error ? error.code : "";
@@ -46,9 +63,5 @@ function refusal(error: unknown, { host, port, flag }: Address): DomainError {
   if (code === "EACCES") {
     return refuse("config", `Port ${port} needs root: choose a port from 1024 with ${flag}, behind a reverse proxy`);
   }
-  // For a name without an address, Bun's code is that of any earlier failure.
-  return refuse(
-    "unavailable",
-    `Can't listen on ${host}, port ${port}: this machine doesn't have that address, or not yet`,
-  );
+  return missing(host, error);
 }

@@ -49,9 +49,9 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
   const servers: Server<undefined>[] = [];
   try {
     // Ports before files: if a port is taken, nothing is created. Early requests wait.
-    const server = listenForApps(config, opened.promise);
+    const server = await listenForApps(config, opened.promise);
     servers.push(server);
-    if (metrics) servers.push(listenForMetrics(config, metrics, opened.promise));
+    if (metrics) servers.push(await listenForMetrics(config, metrics, opened.promise));
     const app = await openApp(config, { log, use: "server", metrics: metrics?.metrics });
     const systemd = connectSystemd();
     const signal = receiveSignal(log);
@@ -83,7 +83,7 @@ interface Opened {
   http: Http;
 }
 
-function listenForApps({ host, port }: Config, opened: Promise<Opened>): Server<undefined> {
+function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
   let http: Http | undefined;
   opened.then((one) => {
     http = one.http;
@@ -103,7 +103,7 @@ function listenForMetrics(
   { metrics_listen = "" }: Config,
   metrics: MetricsEndpoint,
   opened: Promise<Opened>,
-): Server<undefined> {
+): Promise<Server<undefined>> {
   const address = parseListen(metrics_listen);
   return listen({ ...address, flag: "--metrics-listen" }, async (request) =>
     metrics.fetch((await opened).app, request),

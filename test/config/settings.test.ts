@@ -103,7 +103,7 @@ describe("a wrong setting is refused with its name, its value and an example:", 
   }
   test("a flag", () => {
     expect(() => readConfig({ max_per_page: "0" }, {})).toThrow('--max-per-page="0" is not between 1 and 5000');
-    expect(() => readConfig({ host: "" }, {})).toThrow('--host="" is empty');
+    expect(() => readConfig({ host: "" }, {})).toThrow(/^--host="" is empty \(example: 127\.0\.0\.1\)$/);
   });
   test("a secret, without its value", () => {
     const read = () => readConfig({}, { PODKEEP_DATABASE_URL: "mysql://ann:s3cr3t@db.example/" });

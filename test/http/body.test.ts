@@ -20,7 +20,7 @@ beforeEach(async () => {
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
   server = await openTestApp({}, { log });
   user = await server.user();
-  web = listen({ host: "127.0.0.1", port: 0, flag: "--port" }, (request) => server.http.fetch(request, {}));
+  web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, (request) => server.http.fetch(request, {}));
 });
 afterEach(async () => {
   await web.stop(true);

@@ -31,7 +31,7 @@ export function prepareFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
-    throw new DomainError("unavailable", `The data directory can't be used: ${reasonOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `${file} can't be opened: ${reasonOf(error)}`, { cause: error });
   }
 }
 
