@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
+import { createProgram } from "../cli/program.ts";
 import { openTestApp } from "./support/app.ts";
 
 const root = new URL("..", import.meta.url).pathname;
@@ -67,6 +68,46 @@ test("every link between the documents leads to a file and a heading", async () 
     }
   }
   expect(broken).toEqual([]);
+});
+
+/** What is wrong with a command line; null if podkeep would take it. */
+function misuse(words: string[]): string | null {
+  let command = createProgram(false, {});
+  let given = 0;
+  for (const [index, word] of words.entries()) {
+    const helper = command.createHelp();
+    const options = [...helper.visibleOptions(command), ...helper.visibleGlobalOptions(command)];
+    const inner = command.commands.find((one) => one.name() === word);
+    if (inner) command = inner;
+    else if (word.startsWith("-")) {
+      const option = options.find(({ long, short }) => word === long || word === short);
+      if (!option) return `${command.name()} has no ${word}`;
+      if (option.required) words.splice(index + 1, 1);
+    } else given++;
+  }
+  const { registeredArguments: takes, commands } = command;
+  if (commands.length > 0 && given > 0) return `${command.name()} has no such command`;
+  if (given < takes.filter(({ required }) => required).length) return `${command.name()} needs more arguments`;
+  return given > takes.length && !takes.some(({ variadic }) => variadic) ? `${command.name()} takes fewer` : null;
+}
+
+test("every podkeep command in the documents is one that the program takes", async () => {
+  const wrong: string[] = [];
+  let count = 0;
+  for (const file of ["README.md", ...new Glob("docs/**/*.md").scanSync(root)]) {
+    for (const [, block = ""] of (await read(file)).matchAll(/^ *```(?:sh|console)\n([\s\S]*?)\n *```$/gm)) {
+      const text = block.replaceAll("\\\n", " ");
+      for (const [, line = ""] of text.matchAll(
+        /^ *(?:\$ )?(?:sudo (?:--\S+ )*|docker .*|npm run -s )?podkeep (?:-- )?([a-z][^#|<>\n]+)/gm,
+      )) {
+        const reason = misuse(line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []);
+        if (reason) wrong.push(`${file}: podkeep ${line}: ${reason}`);
+        count++;
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(count).toBeGreaterThan(40);
 });
 
 test("every source file that the documents name exists", async () => {
