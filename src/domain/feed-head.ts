@@ -22,6 +22,8 @@ const ITUNES = ["http://www.itunes.com/dtds/podcast-1.0.dtd"];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Characters of one element's text. */
 const LONGEST_TEXT = 4096;
+/** Elements within each other; the parser's time grows with the square of it. */
+const DEEPEST = 100;
 
 type Field = keyof FeedHead;
 
@@ -69,6 +71,7 @@ export class FeedHeadReader {
     if (!this.#isFeed) requireFeed(local);
     this.#isFeed = true;
     this.#path.push(local);
+    if (this.#path.length > DEEPEST) throw new FeedHeadError("its elements are nested too deeply");
     if (/^(item|entry)$/.test(local) && this.#path.length <= 3 && this.head.title !== null) this.done = true;
     const field = this.#isChannel() ? fieldOf(local) : null;
     if (field && this.head[field] === null) {

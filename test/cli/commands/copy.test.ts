@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
+import { createLookupWorker } from "../../../src/lookup/worker.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
@@ -12,6 +13,7 @@ import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
+import { listDue } from "../../../src/store/feed-lookups.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -133,6 +135,21 @@ test("source and copy give the same next timestamps, guids and deletion ids", as
     await app.drain();
   }
   expect(await answers(copied, users)).toEqual(await answers(source, users));
+});
+
+test("what feed lookups know is left out, and found again in the copy", async () => {
+  const source = await open({});
+  const ann = await source.user("ann");
+  await ann.add("https://a.example/", guidOf(1));
+  await createLookupWorker(source.app).drain();
+  const file = newFile();
+  const { counts } = await move(locationOf(source), file);
+  expect(Object.keys(counts).filter((table) => table.startsWith("feed_"))).toEqual([]);
+  const copied = await open(settingsOf(file));
+  const known = () => copied.app.database.read((tx) => listDue(tx, { now: Number.MAX_SAFE_INTEGER, limit: 9 }));
+  expect(await known()).toEqual([]);
+  await createLookupWorker(copied.app).drain();
+  expect(await known()).toMatchObject([{ feed_url: "https://a.example/" }]);
 });
 
 test("an interrupted copy can be continued, a complete one repeated", async () => {
