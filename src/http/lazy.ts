@@ -1,5 +1,5 @@
 // Protocols whose code is loaded at their first request, which keeps idle memory small.
-import { Hono } from "hono";
+import { type Handler, Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
 import { pathOf } from "./path.ts";
@@ -8,21 +8,21 @@ import type { Shared } from "./shared.ts";
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
 export type Serve = (http: Hono<HttpEnv>, app: App, shared: Shared) => void;
 
-/** Serves `paths` (patterns of Hono) by routes that `load` brings. */
+/** Serves `paths` (patterns of Hono) by routes that `load` brings. @returns a handler for other paths of these routes */
 export function mountLazily(
   http: Hono<HttpEnv>,
   paths: string[],
   app: App,
   shared: Shared,
   load: () => Promise<Serve>,
-): void {
+): Handler<HttpEnv> {
   let routes: Promise<Hono<HttpEnv>> | undefined;
-  for (const path of paths) {
-    http.all(path, async (c) => {
-      routes ??= load().then((serve) => createRoutes(serve, app, shared));
-      return (await routes).fetch(c.req.raw, Object.assign(Object.create(c.env), { outer: c }));
-    });
-  }
+  const handle: Handler<HttpEnv> = async (c) => {
+    routes ??= load().then((serve) => createRoutes(serve, app, shared));
+    return (await routes).fetch(c.req.raw, Object.assign(Object.create(c.env), { outer: c }));
+  };
+  for (const path of paths) http.all(path, handle);
+  return handle;
 }
 
 // The request log reads the actor, the request's id and the error from the outer context.
