@@ -1,5 +1,5 @@
 // `npm run bench:engines -- [seconds] [rounds]`: one server on a file, one and three servers on PostgreSQL.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config/settings.ts";
@@ -8,6 +8,7 @@ import { type Process, startProcess } from "../test/support/cluster.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { type Data, fill } from "./data.ts";
 import { describeMachine } from "./machine.ts";
+import { processorTimeOf, statOf } from "./processor-time.ts";
 import { median } from "./rounds.ts";
 import { runLoad } from "./wrk.ts";
 
@@ -94,7 +95,8 @@ interface Result {
 
 /** Distributes the connections evenly, like a load balancer. */
 async function loadAll(processes: Process[], path: string, send: Send, { tokenFile: tokens }: Data): Promise<Result> {
-  const usage = () => [cpuOf(processes.map(({ pid }) => pid)), cpuOf(childrenOf(postgres.pid()))] as const;
+  const usage = () =>
+    [processorTimeOf(processes.map(({ pid }) => pid)), processorTimeOf(childrenOf(postgres.pid()))] as const;
   const before = usage();
   const results = await Promise.all(
     processes.map(({ address }, index) =>
@@ -111,16 +113,6 @@ async function loadAll(processes: Process[], path: string, send: Send, { tokenFi
   const rate = results.reduce((sum, one) => sum + one.rate, 0);
   const perRequest = (which: 0 | 1) => ((after[which] - before[which]) / (rate * seconds)) * 1e6;
   return { rate, p99: Math.max(...results.map(({ p99 }) => p99)), servers: perRequest(0), postgres: perRequest(1) };
-}
-
-function statOf(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-}
-
-/** Processor time of these processes in seconds; Linux counts in hundredths. */
-function cpuOf(pids: number[]): number {
-  return pids.map(statOf).reduce((sum, stat) => sum + (Number(stat[11]) + Number(stat[12])) / 100, 0);
 }
 
 function childrenOf(parent: number): number[] {

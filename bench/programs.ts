@@ -2,6 +2,7 @@
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Data } from "./data.ts";
+import { processorTimeOf } from "./processor-time.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -43,6 +44,8 @@ export interface Server {
   started: number;
   /** Resident memory in MB. */
   memory(): number;
+  /** Processor time so far in seconds, user and system, of all threads. */
+  processorTime(): number;
   stop(): Promise<void>;
 }
 
@@ -82,6 +85,7 @@ export async function start(
     url,
     started: performance.now() - begin,
     memory: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    processorTime: () => processorTimeOf([child.pid]),
     async stop() {
       child.kill();
       await child.exited;

@@ -9,6 +9,8 @@ export interface Line {
   /** Unit of both medians. */
   unit: "requests/s" | "ms" | "s" | "MB";
   goal: { least: number } | { most: number };
+  /** Processor time of a request in microseconds, of podkeep and of the baseline. */
+  processor?: { podkeep: number; baseline: number };
 }
 
 /** The figure that is compared with the goal: the ratio to the baseline, or podkeep's median. */
@@ -18,11 +20,11 @@ export function isMet(line: Line): boolean {
   return "least" in line.goal ? figureOf(line) >= line.goal.least : figureOf(line) <= line.goal.most;
 }
 
-/** The lines as a Markdown table. */
+/** The lines as a Markdown table; µs is the processor time of a request. */
 export function formatTable(lines: Line[]): string {
-  const head = ["what", "podkeep", "baseline", "ratio", "goal", "met"];
+  const head = ["what", "podkeep", "baseline", "ratio", "goal", "met", "podkeep µs", "baseline µs"];
   const rows = lines.map((line) => {
-    const { what, podkeep, baseline, unit, goal } = line;
+    const { what, podkeep, baseline, unit, goal, processor } = line;
     const limit = "least" in goal ? `at least ${goal.least}` : `at most ${goal.most}`;
     return [
       what,
@@ -31,6 +33,8 @@ export function formatTable(lines: Line[]): string {
       baseline === null ? "" : round(figureOf(line)),
       baseline === null ? `${limit} ${unit}` : limit,
       isMet(line) ? "yes" : "**no**",
+      processor ? round(processor.podkeep) : "",
+      processor ? round(processor.baseline) : "",
     ];
   });
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));

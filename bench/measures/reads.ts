@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readPage, send } from "../client.ts";
 import { fill, settle } from "../data.ts";
 import { type Server, start } from "../programs.ts";
-import { type Bench, inTurn } from "../rounds.ts";
+import { type Bench, inTurn, median, withProcessorTime } from "../rounds.ts";
 import type { Line } from "../table.ts";
 import { runLoad } from "../wrk.ts";
 
@@ -29,16 +29,19 @@ export async function measureReads(bench: Bench): Promise<Line[]> {
   return lines;
 
   async function compare(what: string, path: string, least: number, conditional = false): Promise<Line> {
-    const rate = async (server: Server) => {
+    const times = { podkeep: [] as number[], bare: [] as number[] };
+    const rate = async (server: Server, side: number[]) => {
       const url = server.url + path;
       const known = conditional ? ((await send(server, data, path)).headers.get("ETag") ?? "") : "";
       const load = { url, connections: CONNECTIONS, seconds: bench.seconds, tokens: data.tokenFile };
-      return (await runLoad({ ...load, send: { get: known } })).rate;
+      const run = async () => (await runLoad({ ...load, send: { get: known } })).rate;
+      return withProcessorTime(server, bench.seconds, side, run);
     };
     const { podkeep, bare } = await inTurn(bench.rounds, {
-      podkeep: () => rate(servers.podkeep),
-      bare: () => rate(servers.bare),
+      podkeep: () => rate(servers.podkeep, times.podkeep),
+      bare: () => rate(servers.bare, times.bare),
     });
-    return { what, podkeep, baseline: bare, unit: "requests/s", goal: { least } };
+    const processor = { podkeep: median(times.podkeep), baseline: median(times.bare) };
+    return { what, podkeep, baseline: bare, unit: "requests/s", goal: { least }, processor };
   }
 }
