@@ -8,7 +8,6 @@ import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.t
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
-import { layQr } from "../terminal/qr.ts";
 import { readFuture, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -45,6 +44,7 @@ export function addTokenCommands(program: Command): void {
 }
 
 async function issue(user: string, { label = "", scope, expires, qr }: IssueOptions, command: Command): Promise<void> {
+  const { layQr } = await import("../terminal/qr.ts");
   const issued = await withApp(command, (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
     return issueFor(app, user, { label, scope, expires_at });
@@ -68,8 +68,8 @@ export async function issueFor(app: App, user: string, options: Parameters<typeo
     remarks.push(`Only apps on this machine reach this URL: set ${host}PODKEEP_PUBLIC_URL.`);
   }
   if (others.length > 0) {
-    const revoke = others.map((other) => `podkeep token revoke ${other}`).join(" && ");
-    remarks.push(`${user} has another token labelled ${label}. If this one replaces it: ${revoke}`);
+    const count = others.length === 1 ? "another token" : `${others.length} more tokens`;
+    remarks.push(`${user} has ${count} labelled ${label}. To revoke: podkeep token revoke ${others.join(" or ")}`);
   }
   const header = `Authorization: Bearer ${token}`;
   return { id, user, token, label, scope, expires: formatTime(expires_at), address, header, remarks };

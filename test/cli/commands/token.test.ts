@@ -28,8 +28,9 @@ test("the server's URL is the public one; one that only this machine reaches get
 test("a second token with the same label gets a remark with the command that revokes the first", async () => {
   const first = await issue("--label", "phone");
   expect(first.remarks.join()).not.toContain("another");
-  const remark = `ann has another token labelled phone. If this one replaces it: podkeep token revoke ${first.id}`;
+  const remark = `ann has another token labelled phone. To revoke: podkeep token revoke ${first.id}`;
   expect((await issue("--label", "phone")).remarks).toContain(remark);
+  expect((await issue("--label", "phone")).remarks.join()).toContain("ann has 2 more tokens labelled phone");
   expect((await issue("--label", "tablet")).remarks.join()).not.toContain("another");
   expect((await issue()).remarks.join()).not.toContain("another");
   for (const { id } of (await podkeep.run(["token", "list", "--json"])).json) {
