@@ -48,8 +48,8 @@ interface Opened {
 }
 
 /**
- * Reads what changed for a client, and closes the second that it is told: no later change falls into it.
- * @param client null if nothing identifies it: it is told all changes since `since`
+ * Reads what changed for a client, and closes the second of the response: no later change falls into it.
+ * @param client null if nothing identifies it: it gets all changes since `since`
  * @param since in seconds; 0 for everything
  * @param peek true to leave the client's position as it is
  */

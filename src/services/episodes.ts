@@ -55,7 +55,7 @@ interface Opened {
 
 /**
  * Reads what others did with episodes, and closes the second that the client is told: no later action arrives in it.
- * @param client null if nothing identifies it: it is told what arrived since two minutes before `since`
+ * @param client null if nothing identifies it: it gets what arrived since two minutes before `since`
  */
 export async function readActions(
   context: Context,

@@ -83,7 +83,7 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
     expect(await subscribed()).toEqual([B, C]);
   });
 
-  test("a subscription that moved reaches gPodder as its new URL, and the old one's removal unsubscribes nobody", async () => {
+  test("a subscription that moved reaches gPodder as its new URL, and the old one's removal unsubscribes no device", async () => {
     await gpodder("desk", [["subscribe", A]]);
     const [{ guid }] = (await api("GET", "/subscriptions")).subscriptions;
     await api("PATCH", `/subscriptions/${guid}`, { new_feed_url: B });

@@ -372,7 +372,7 @@ describe("a feed is looked up", () => {
     expect(await feeds.lookup("a")).toMatchObject({ title: "A", failures: 0 });
   });
 
-  test("no more once nobody is subscribed to it, and again after that", async () => {
+  test("no more once no user is subscribed to it, and again after that", async () => {
     feeds.serve("a", rss("A"));
     const { guid: computed } = await feeds.add("a");
     await feeds.after(MINUTE);
