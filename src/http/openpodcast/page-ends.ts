@@ -2,12 +2,12 @@
 // between two requests moved out of the pages before it (P2).
 import type { Clock } from "../../clock.ts";
 import type { Actor } from "../../services/actor.ts";
-import type { Position } from "../../services/change-feed.ts";
 
 /** How long an end is remembered, in milliseconds. */
 const KEPT = 10 * 60_000;
 /** Ends in memory, each about 300 bytes. */
 const MOST_ENDS = 10_000;
+const LONGEST_CURSOR = 100;
 
 /** A page of a walk through the change feed by one credential. */
 interface PageNumber {
@@ -19,18 +19,19 @@ interface PageNumber {
 }
 
 export interface PageEnds {
-  /** Remembers where a page ended that is handed out now. */
-  set(page: PageNumber, end: Position): void;
-  /** Where the page before ended; null if it was not handed out in the last ten minutes, by this process. */
-  before(page: PageNumber): Position | null;
+  /** Remembers where a page ended that is handed out now. @param end a cursor */
+  set(page: PageNumber, end: string): void;
+  /** The cursor of the page before; null if it was not handed out in the last ten minutes, by this process. */
+  before(page: PageNumber): string | null;
 }
 
 export function createPageEnds(clock: Clock): PageEnds {
-  const ends = new Map<string, { end: Position; at: number }>();
+  const ends = new Map<string, { end: string; at: number }>();
   const keyOf = ({ actor, since, per_page }: PageNumber, page: number) =>
     `${actor.id ?? actor.user_id} ${since} ${per_page} ${page}`;
   return {
     set(page, end) {
+      if (end.length > LONGEST_CURSOR) return;
       const key = keyOf(page, page.page);
       ends.delete(key);
       if (ends.size >= MOST_ENDS) ends.delete(ends.keys().next().value ?? "");

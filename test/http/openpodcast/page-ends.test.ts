@@ -69,6 +69,7 @@ test("two contents of one page have two ETags", async () => {
   const etag = own.headers.get("etag") ?? "";
   expect(others.headers.get("etag")).not.toBe(etag);
   expect(await numbered(2, query, etag)).toMatchObject({ status: 304 });
+  expect(await namesOf(3, query)).toEqual([]);
 });
 
 test("each token, since and per_page has its own pages, for ten minutes, and page 1 is always the first", async () => {
@@ -89,6 +90,8 @@ test("each token, since and per_page has its own pages, for ten minutes, and pag
 test("page ends take a bounded amount of memory: the oldest are forgotten", () => {
   const ends = createPageEnds({ ...server.clock, sleep: async () => {} });
   const pageOf = (page: number) => ({ actor: actorOf(user.id), since: null, per_page: 1, page });
-  for (let n = 1; n <= 10_001; n++) ends.set(pageOf(n), { changed_at: n, guid: guidOf(n) });
-  expect([ends.before(pageOf(2)), ends.before(pageOf(3))]).toEqual([null, { changed_at: 2, guid: guidOf(2) }]);
+  for (let n = 1; n <= 10_001; n++) ends.set(pageOf(n), String(n));
+  expect([ends.before(pageOf(2)), ends.before(pageOf(3))]).toEqual([null, "2"]);
+  ends.set(pageOf(2), "x".repeat(101));
+  expect(ends.before(pageOf(3))).toBe("2");
 });
