@@ -39,7 +39,7 @@ export const Settings = z.object({
   max_body: size(1024, 1_000_000_000).prefault("5MB").describe("Maximum request body, in bytes, KB or MB"),
   failed_logins: whole(1, 1_000_000)
     .prefault("100")
-    .describe("Maximum failed logins per minute from one IP address; loopback is exempt"),
+    .describe("Maximum failed logins per minute from one IP address (IPv6: one /64 network); loopback is exempt"),
   busy_timeout: duration
     .prefault("5s")
     .describe("How long a write waits for another process that writes; then requests get 503"),

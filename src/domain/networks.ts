@@ -19,3 +19,24 @@ function addRange(list: BlockList, range: string): void {
     throw new Error(`contains ${range}, which is not an IP address or a CIDR range`);
   }
 }
+
+/**
+ * What limits count as one client: an IPv4 address, or the /64 of an IPv6 address, because one machine has all of
+ * its addresses. Other texts stay as they are.
+ */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const plain = address.replace(/%.*$/, "");
+  // URL parsers write every spelling in one way (RFC 5952).
+  const [head = "", tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split("::");
+  const before = head.split(":").filter(Boolean);
+  const after = (tail ?? "").split(":").filter(Boolean);
+  const groups = [...before, ...Array(8 - before.length - after.length).fill("0"), ...after];
+  const isMapped = groups.slice(0, 5).every((group) => group === "0") && groups[5] === "ffff";
+  if (!isMapped) return `${groups.slice(0, 4).join(":")}::/64`;
+  return groups
+    .slice(6)
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255])
+    .join(".");
+}

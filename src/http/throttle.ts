@@ -1,5 +1,6 @@
-// Limits of failed logins: counted in windows of time, for a bounded number of addresses and user names.
+// Limits of failed logins: counted in windows of time, for a bounded number of networks and user names.
 import type { Clock } from "../clock.ts";
+import { networkOf } from "../domain/networks.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import type { Attempts } from "../services/password-checker.ts";
@@ -17,7 +18,7 @@ const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 2000;
 
 export interface Throttle {
-  /** Counts a failure of an address. Returns 0, or the seconds until the address may fail again. */
+  /** Counts a failure of an address, or of the /64 of an IPv6 address. Returns 0, or the seconds until the address may fail again. */
   fail(address: string): number;
   /** Limits the passwords that an address tries. */
   attemptsFrom(address: string): Attempts;
@@ -29,7 +30,7 @@ export function createThrottle(clock: Clock, limit: number): Throttle {
   const users = createWindows(clock, USER_WINDOW);
   const fail = (address: string) => {
     if (isLoopback(address)) return 0;
-    const window = addresses.find(address);
+    const window = addresses.find(networkOf(address));
     window.count++;
     return window.count > limit ? addresses.secondsLeft(window) : 0;
   };
@@ -45,7 +46,7 @@ export function createThrottle(clock: Clock, limit: number): Throttle {
         if (ofUser.count >= USER_LIMIT) throw tooMany(users.secondsLeft(ofUser));
         const counted = [ofUser];
         if (!isLoopback(address)) {
-          const ofAddress = addresses.find(address);
+          const ofAddress = addresses.find(networkOf(address));
           if (ofAddress.count >= limit) throw tooMany(addresses.secondsLeft(ofAddress));
           counted.push(ofAddress);
         }

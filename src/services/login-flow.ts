@@ -1,4 +1,5 @@
 // The login flow: an app opens a page in a browser, its user signs in there, and the app fetches a token.
+import { networkOf } from "../domain/networks.ts";
 import { DomainError } from "../errors.ts";
 import {
   approveFlow,
@@ -32,12 +33,13 @@ const isSecret = (text: string) => /^[a-z2-7]{52}$/.test(text);
  * Starts a flow, and returns the secrets in the page's URL and for the app to poll with.
  * @param label what the app calls itself, printable and up to 100 characters
  * @param address the app's IP address
- * @throws DomainError "too_many" if too many flows are open
+ * @throws DomainError "too_many" if too many flows are open, at all or of this address (the /64 of an IPv6 address)
  */
 export async function startLoginFlow(
   { database, clock, ids }: Context,
-  { label, address }: { label: string; address: string },
+  { label, address: client }: { label: string; address: string },
 ): Promise<{ page: string; poll: string }> {
+  const address = networkOf(client);
   const [page, poll] = [ids.random(SECRET_LENGTH), ids.random(SECRET_LENGTH)];
   const now = clock.now();
   await database.write(async (tx) => {

@@ -55,3 +55,18 @@ test("a clock that goes back locks no address out", async () => {
   server.clock.advance(-3_600_000);
   expect(await statuses(1, "192.0.2.1")).toEqual([401]);
 });
+
+test("the addresses of one IPv6 network (/64), which one machine may have all of, are counted together", async () => {
+  const answers = [];
+  for (const address of ["2001:db8:0:1::1", "2001:DB8::1:0:0:0:2", "2001:db8:0:1:ffff::%eth0", "2001:db8:0:1::4"]) {
+    answers.push(...(await statuses(1, address)));
+  }
+  expect(answers).toEqual([401, 401, 401, 429]);
+  expect(await statuses(1, "2001:db8:0:2::1")).toEqual([401]);
+});
+
+test("IPv4 addresses are counted separately in every spelling", async () => {
+  expect(await statuses(4, "::ffff:c000:0207")).toContain(429);
+  expect(await statuses(1, "192.0.2.7")).toEqual([429]);
+  expect(await statuses(1, "::ffff:c000:0208")).toEqual([401]);
+});

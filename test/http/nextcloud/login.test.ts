@@ -166,6 +166,12 @@ test("an address may have 20 open flows, others more", async () => {
   await start();
 });
 
+test("the addresses of an IPv6 network (/64) may have 20 open flows together", async () => {
+  const startFrom = async (address: string) => (await post("/index.php/login/v2", "", {}, address)).status;
+  for (let n = 0; n < 20; n++) expect(await startFrom(`2001:db8::${n}`)).toBe(200);
+  expect([await startFrom("2001:db8::20"), await startFrom("2001:db8:0:1::20")]).toEqual([429, 200]);
+});
+
 test("a user who was deleted since gets no token", async () => {
   const flow = await start();
   await allow(flow);
