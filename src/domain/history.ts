@@ -31,6 +31,19 @@ export interface Change {
   title: string | null;
 }
 
+/** Who made a change, as they were called then. */
+export interface ChangedBy {
+  kind: "token" | "session" | "admin" | "worker";
+  /** The token's id; null for others. */
+  id: string | null;
+  label: string | null;
+  device: string | null;
+}
+
+/** Names the app that made a change: its token, under any device and label; without a token its label and device. */
+export const appOf = ({ kind, id, label, device }: ChangedBy) =>
+  JSON.stringify(id === null ? [kind, label, device] : [kind, id]);
+
 export function statusOf({ is_subscribed, deleted }: Pick<SubscriptionState, "is_subscribed" | "deleted">): Status {
   if (deleted !== null) return "deleted";
   return is_subscribed ? "subscribed" : "unsubscribed";

@@ -7,7 +7,7 @@ export const MASS_REMOVAL_WINDOW = 60 * 60 * 1000;
 const SMALLEST_LIST = 10;
 
 /** Whether that is more than half of a list of ten or more. */
-export const isMassRemoval = (removed: number, before: number) => before >= SMALLEST_LIST && removed * 2 > before;
+const isMassRemoval = (removed: number, before: number) => before >= SMALLEST_LIST && removed * 2 > before;
 
 /** A change, and who made it when. */
 export interface AttributedChange extends Pick<Change, "changed_at" | "subscription" | "what" | "before"> {

@@ -1,14 +1,12 @@
 // A user's history: what changed, by whom; bringing back what was lost (P10).
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import type { Change, PastSubscription } from "../domain/history.ts";
-import { isRemoval, statusOf, undoChanges } from "../domain/history.ts";
-import { type AttributedChange, findMassRemovals } from "../domain/mass-removals.ts";
+import type { Change, ChangedBy, PastSubscription } from "../domain/history.ts";
+import { appOf, isRemoval, statusOf, undoChanges } from "../domain/history.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain } from "../domain/subscription-rules.ts";
 import { DomainError } from "../errors.ts";
 import {
-  firstChangeAfter,
   lastToPrune,
   listChangesFrom,
   listHistoryBy,
@@ -17,10 +15,11 @@ import {
   readHistoryStart,
   saveHistoryStart,
 } from "../store/history.ts";
-import { countSubscribed, listSubscriptions } from "../store/subscriptions.ts";
+import { listSubscriptions } from "../store/subscriptions.ts";
 import { listUsersAfter } from "../store/transfer.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { actorOf, findTimestamp, readMassRemovals } from "./mass-removals.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** A place in the history: only earlier changes come after it. */
@@ -29,21 +28,13 @@ export interface HistoryPosition {
   seq: number;
 }
 
-/** Who made a change, as they were called then. */
-export type ChangedBy = Pick<Actor, "kind" | "id" | "label" | "device">;
+export type { ChangedBy };
 
 /** A change; `at` is the wall time in Unix milliseconds, `title` what the podcast is called now. */
 export interface HistoryEntry extends Change {
   at: number;
   by: ChangedBy;
 }
-
-const byOf = (row: HistoryTable): ChangedBy => ({
-  kind: row.actor_kind,
-  id: row.actor_id,
-  label: row.actor_label,
-  device: row.actor_device,
-});
 
 const END: HistoryPosition = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
 
@@ -59,12 +50,12 @@ export function listHistory(
   { after = END, by, since, limit }: { after?: HistoryPosition; by?: string; since?: number; limit: number },
 ): Promise<HistoryEntry[]> {
   return database.read(async (tx) => {
-    const from = since === undefined ? 0 : await positionOf(tx, user_id, since);
+    const from = since === undefined ? 0 : await findTimestamp(tx, user_id, since);
     const page = { user_id, changed_at: after.changed_at, seq: after.seq, limit };
     const rows = await (by === undefined ? listRows(tx, page) : listHistoryBy(tx, { ...page, by }));
     return rows
       .filter((row) => row.changed_at >= from)
-      .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: byOf(row) }));
+      .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: actorOf(row) }));
   });
 }
 
@@ -79,12 +70,6 @@ const changeOf = (row: HistoryTable): Change => ({
   merged_into: row.merged_into,
   title: row.title,
 });
-
-/** The timestamp of the first change that was made later than a wall time. */
-async function positionOf(tx: Tx, user_id: string, at: number): Promise<number> {
-  const [first] = await firstChangeAfter(tx, { user_id, at });
-  return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
-}
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
 export async function readHistorySince({ database }: Context, { user_id }: Actor): Promise<number> {
@@ -175,7 +160,7 @@ async function findMoment(tx: Tx, user_id: string, moment: Moment): Promise<numb
   if ("as_of" in moment ? moment.as_of < since : moment.before <= deleted_to) {
     throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);
   }
-  return "as_of" in moment ? positionOf(tx, user_id, moment.as_of) : moment.before;
+  return "as_of" in moment ? findTimestamp(tx, user_id, moment.as_of) : moment.before;
 }
 
 const formatTime = (at: number) => new Date(at).toISOString();
@@ -198,23 +183,10 @@ export interface MassRemoval extends Removals {
   missing: number;
 }
 
-const keyOf = ({ kind, id, label, device }: ChangedBy) => JSON.stringify([kind, id, label, device]);
-const isApp = ({ actor_kind }: HistoryTable) => actor_kind === "token" || actor_kind === "session";
-
 /** The mass removals since a wall time of which something is still missing, newest first. */
 export function listMassRemovals({ database }: Context, { user_id }: Actor, since: number): Promise<MassRemoval[]> {
   return database.read(async (tx) => {
-    const rows = (await listChangesFrom(tx, { user_id, from: await positionOf(tx, user_id, since) })).toReversed();
-    if (!rows.some((row) => isApp(row) && isRemoval(row))) return [];
-    const [{ count } = { count: 0 }] = await countSubscribed(tx, { user_id });
-    const changes = rows.map(
-      (row): AttributedChange => ({
-        ...changeOf(row),
-        at: row.at,
-        actor: isApp(row) ? keyOf(byOf(row)) : "",
-      }),
-    );
-    const found = findMassRemovals(changes, Number(count)).filter(({ actor }) => actor !== "");
+    const { rows, found } = await readMassRemovals(tx, user_id, since);
     if (found.length === 0) return [];
     const present = await listSubscriptions(tx, { user_id });
     const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
@@ -222,11 +194,11 @@ export function listMassRemovals({ database }: Context, { user_id }: Actor, sinc
     const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
     return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
       const missing = [...removed].filter((id) => !isLive(id)).length;
-      const last = rows.find((row) => row.changed_at === to.changed_at && keyOf(byOf(row)) === actor);
+      const last = rows.find((row) => row.changed_at === to.changed_at && appOf(actorOf(row)) === actor);
       if (missing === 0 || !last) return [];
       const times = { started_at: from.at, ended_at: to.at };
       return [
-        { by: byOf(last), from: from.changed_at, to: to.changed_at, ...times, removed: removed.size, of, missing },
+        { by: actorOf(last), from: from.changed_at, to: to.changed_at, ...times, removed: removed.size, of, missing },
       ];
     });
   });
@@ -248,7 +220,7 @@ export function putBack(
     dry_run,
     async (user) => {
       const rows = await listChangesFrom(user.tx, { user_id: user.user_id, from });
-      const removed = rows.filter((row) => row.changed_at <= to && isRemoval(row) && keyOf(byOf(row)) === keyOf(by));
+      const removed = rows.filter((row) => row.changed_at <= to && isRemoval(row) && appOf(actorOf(row)) === appOf(by));
       const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
       return { set: await loadWorkingSet(user, { guids }), more: guids };
     },

@@ -1,20 +1,15 @@
 // Warnings while an app removes most of a list.
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
-import { isMassRemoval, MASS_REMOVAL_WINDOW } from "../domain/mass-removals.ts";
+import { appOf, type ChangedBy } from "../domain/history.ts";
+import { MASS_REMOVAL_WINDOW } from "../domain/mass-removals.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
+import { isApp, readMassRemovals } from "./mass-removals.ts";
 
-/** Who removes: the part of an actor that says which app it is. */
-interface Remover {
-  user_id: string;
-  kind: "token" | "session" | "admin" | "worker";
-  id: string | null;
-  label: string | null;
-  device: string | null;
-}
+type Remover = ChangedBy & { user_id: string };
 
 export interface RemovalWatch {
   /** Notes that an app has removed subscriptions, durably. @param ids their ids */
@@ -25,12 +20,13 @@ export interface RemovalWatch {
 interface Count {
   /** Wall times of the removals, by the subscription's id. */
   removed: Map<number, number>;
-  /** The list is counted if at least so many were removed. */
+  /** The history is read if at least so many were removed. */
   check: number;
 }
 
 /** The least that can be more than half of a list of ten. */
 const FIRST_CHECK = 6;
+const MESSAGE = "an app removed most of a list";
 /** Apps that are counted at a time. */
 const MOST = 10_000;
 
@@ -42,18 +38,22 @@ export function createRemovalWatch(
 ): RemovalWatch {
   const counts = new Map<string, Count>();
 
+  // Requests that came after the noted ones may have removed more: the history has one view of all.
   async function check(by: Remover, removed: number, count: Count): Promise<void> {
     const { user_id, id, label, device } = by;
-    const [row] = await database.read((tx) => countSubscribed(tx, { user_id }));
-    const of = Number(row?.count ?? 0) + removed;
+    const { last, subscribed } = await database.read(async (tx) => {
+      const { found } = await readMassRemovals(tx, user_id, clock.now() - MASS_REMOVAL_WINDOW - 1);
+      const [row] = await countSubscribed(tx, { user_id });
+      return { last: found.findLast(({ actor }) => actor === appOf(by)), subscribed: Number(row?.count ?? 0) };
+    });
     if (count.check > removed) return;
-    if (!isMassRemoval(removed, of)) {
-      count.check = Math.max(FIRST_CHECK, Math.floor(of / 2) + 1);
+    if (!last) {
+      count.check = Math.max(FIRST_CHECK, Math.floor((subscribed + removed) / 2) + 1);
       return;
     }
     count.check = Number.POSITIVE_INFINITY;
     metrics?.massRemoval();
-    log.warn({ user_id, token: id, label, device, removed, of }, "an app removed most of a list");
+    log.warn({ user_id, token: id, label, device, removed: last.removed.size, of: last.of }, MESSAGE);
   }
 
   function countOf(key: string, now: number): Count {
@@ -72,10 +72,9 @@ export function createRemovalWatch(
 
   return {
     note(by, ids) {
-      // Admins and the worker remove on purpose.
-      if (by.kind !== "token" && by.kind !== "session") return;
+      if (!isApp(by)) return;
       const now = clock.now();
-      const key = JSON.stringify([by.user_id, by.kind, by.id, by.label, by.device]);
+      const key = JSON.stringify([by.user_id, appOf(by)]);
       const count = countOf(key, now);
       for (const id of ids) {
         // The oldest come first.
