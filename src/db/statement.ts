@@ -52,13 +52,13 @@ function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): Que
   return { sql: plan.sql, parameters };
 }
 
-async function run<R>(tx: Tx, plans: Plans, build: () => Buildable<R>, values: Values, rows: readonly Values[]) {
+function run<R>(tx: Tx, plans: Plans, build: () => Buildable<R>, values: Values, rows: readonly Values[]) {
   let plan = plans.get(tx.kysely);
   if (!plan) {
     plan = build().compile(tx.kysely);
     plans.set(tx.kysely, plan);
   }
-  return (await tx.execute(bind(plan, values, rows))) as R[];
+  return tx.execute(bind(plan, values, rows)) as Promise<R[]>;
 }
 
 /** Makes a function that runs one query. `build` is called once per engine; its `p` gives a marker for each value. */

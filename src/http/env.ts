@@ -16,7 +16,7 @@ export interface HttpEnv {
     userName: string;
     /** True if the response ends the session. */
     endsSession: boolean;
-    /** The part of the ETag that does not depend on the user's clock. */
-    etagTail: string;
+    /** What the response's ETag says: the user's clock, and what else the body depends on. */
+    etag: { clock: number; marks: string } | undefined;
   };
 }

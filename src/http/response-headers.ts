@@ -10,8 +10,8 @@ const DEFAULTS = { "Cache-Control": "private, no-cache", Vary: "Authorization" }
 
 /** Gives the request an id, the client's own if it is one, and completes the response's headers. */
 export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  const sent = c.req.header("X-Request-Id");
-  const id = sent !== undefined && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
+  const sent = c.req.raw.headers.get("X-Request-Id");
+  const id = sent !== null && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
   c.set("requestId", id);
   await next();
   if (c.req.raw.method === "HEAD") await setLength(c);

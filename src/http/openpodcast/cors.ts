@@ -17,8 +17,7 @@ const PREFLIGHT = {
  * build each response three times.
  */
 export const allowAnyOrigin: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  for (const [name, value] of ALWAYS) c.header(name, value);
-  if (c.req.method !== "OPTIONS") return next();
-  for (const [name, value] of Object.entries(PREFLIGHT)) c.header(name, value);
-  return c.body(null, 204);
+  if (c.req.raw.method === "OPTIONS") c.res = new Response(null, { status: 204, headers: PREFLIGHT });
+  else await next();
+  for (const [name, value] of ALWAYS) c.res.headers.set(name, value);
 };

@@ -16,28 +16,31 @@ export function conditional(
   onKnown?: (c: Context<HttpEnv>, mark: string) => void,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const known = c.req.header("If-None-Match");
-    // The base URL is in the links of the response, and so a part of it.
-    const base = forwarded.baseUrlOf(c.req.raw, c.env);
-    const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`).toString(36);
-    c.set("etagTail", tail);
-    if (known === undefined) return next();
-    const clock = await readUserClock(app, c.get("actor"));
-    const stem = stemOf(c, clock);
-    const marks = findMarks(known, stem);
-    if (marks !== null) {
-      const first = /^\.([\w-]+)/.exec(marks)?.[1];
-      if (first) onKnown?.(c, first);
-      c.header("ETag", `${stem}${marks}"`);
-      return c.body(null, 304);
+    const known = c.req.raw.headers.get("If-None-Match");
+    if (known !== null) {
+      const stem = stemOf(c, forwarded, await readUserClock(app, c.get("actor")));
+      const marks = findMarks(known, stem);
+      if (marks !== null) {
+        const first = /^\.([\w-]+)/.exec(marks)?.[1];
+        if (first) onKnown?.(c, first);
+        return c.body(null, 304, { ETag: `${stem}${marks}"` });
+      }
     }
     await next();
-    if (known.trim() === "*" && c.res.status === 200) c.res = c.body(null, 304);
+    const body = c.get("etag");
+    if (!body) return;
+    if (known?.trim() === "*") c.res = c.body(null, 304);
+    c.res.headers.set("ETag", `${stemOf(c, forwarded, body.clock)}${body.marks}"`);
     return;
   };
 }
 
-const stemOf = (c: Context<HttpEnv>, clock: number) => `"${clock.toString(36)}-${c.get("etagTail")}`;
+// The base URL is in the links of the response, and so a part of it.
+function stemOf(c: Context<HttpEnv>, forwarded: Forwarded, clock: number): string {
+  const base = forwarded.baseUrlOf(c.req.raw, c.env);
+  const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`);
+  return `"${clock.toString(36)}-${tail.toString(36)}`;
+}
 
 /** The marks of the ETag in If-None-Match that begins with `stem`; null if there is none. */
 function findMarks(known: string, stem: string): string | null {
@@ -52,5 +55,5 @@ function findMarks(known: string, stem: string): string | null {
  * @param marks what else its body depends on: letters, digits, - and _ after a dot, any number of times
  */
 export function setETag(c: Context<HttpEnv>, clock: number, marks = ""): void {
-  c.header("ETag", `${stemOf(c, clock)}${marks}"`);
+  c.set("etag", { clock, marks });
 }
