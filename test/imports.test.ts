@@ -44,7 +44,7 @@ const ALLOWED: Record<string, string[]> = {
   server: ["http", "app", "lookup", "backups", "systemd", "services", "domain", "config"],
   systemd: ["app", "services", "config"],
   doctor: ["app", "backups", "services", "domain", "db", "config"],
-  backups: ["store", "db", "config"],
+  backups: ["store", "domain", "db", "config"],
   app: ["services", "db", "config"],
   http: ["app", "services", "domain", "config"],
   protocol: ["http", "app", "services", "domain", "config"],

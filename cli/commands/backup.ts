@@ -105,7 +105,10 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
   const lines = [`Restored ${restored.file}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
   if (restored.unread)
-    lines.push(`It could not be read, so tokens revoked since the backup may be valid again: ${restored.unread}`);
+    lines.push(
+      `It could not be read, so tokens revoked since the backup may be valid again: ${restored.unread}`,
+      "Changes made since the backup are not in the history",
+    );
   await printResult(command, restored, () => lines.join("\n"));
 }
 

@@ -14,6 +14,7 @@ const WORDS: Record<What, string> = {
   merged: "merged",
   kept: "kept, deletion undone",
   restored: "backup restored",
+  lost: "not in the backup",
 };
 
 export const describeWhat = ({ what }: Pick<Change, "what">) => WORDS[what];

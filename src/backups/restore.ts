@@ -8,11 +8,22 @@ import { type Contents, checkCopy, copyDatabase, replaceDatabase, unpackCopy } f
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { stagedFile } from "../db/sqlite/file.ts";
+import type { Tx } from "../db/statement.ts";
+import { describeDifference, readSubscription } from "../domain/history.ts";
 import { messageOf } from "../errors.ts";
-import { insertForAll } from "../store/history.ts";
-import { countPlaces, keepPassword, listPasswords, listRevoked, renewTables } from "../store/restore.ts";
+import { insertForAll, insertHistory, listChangesFrom, readHistoryStart, saveHistoryStart } from "../store/history.ts";
+import {
+  countPlaces,
+  insertHistoryRows,
+  keepPassword,
+  listPasswords,
+  listRevoked,
+  renewTables,
+} from "../store/restore.ts";
+import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
-import { latestClock } from "../store/users.ts";
+import { listUsersAfter } from "../store/transfer.ts";
+import { latestClock, readCounters, saveCounters } from "../store/users.ts";
 import { requireFile, timeInName } from "./backups.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
@@ -30,8 +41,8 @@ export interface Restored extends Contents {
 
 /**
  * Replaces the data by a backup and keeps the old data in another directory. All timestamps move past those that apps
- * may have seen, so that apps that are ahead of the backup get everything again. A token that was revoked since stays
- * revoked, if the old data can be read.
+ * may have seen, so that apps that are ahead of the backup get everything again. If the old data can be read, a token
+ * that was revoked since stays revoked, and the history goes on from that of the old data.
  * @throws DomainError "conflict" if a server uses the data directory, and as `checkCopy` does; then nothing was changed
  */
 export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
@@ -41,8 +52,8 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
   // Before root becomes the directory's owner, who may not read it.
   const backup = openSync(file, "r");
   const unlock = lockDirectory(config.data_dir, "restore");
+  const known = await readKnown(config);
   try {
-    const known = await readKnown(config);
     unpackCopy(backup, staged);
     const database = await openFile(config, staged);
     try {
@@ -59,6 +70,8 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     if (existsSync(current)) rmSync(dirname(staged), { recursive: true, force: true });
     throw error;
   } finally {
+    await known.replaced?.close();
+    rmSync(dirname(copyOf(config)), { recursive: true, force: true });
     unlock();
     closeSync(backup);
   }
@@ -71,45 +84,89 @@ interface Known {
   clock: number;
   revoked: { id: string; revoked_at: number }[];
   passwords: Awaited<ReturnType<typeof listPasswords>>;
+  /** A copy of the old data, open; null if there was none or it can't be read. */
+  replaced: Database | null;
   unread: string | null;
 }
 
+const copyOf = ({ data_dir }: Config) => join(data_dir, "replacing", "podkeep.db");
+
 // Reads a copy, because opening the old data could migrate it.
 async function readKnown(config: Config): Promise<Known> {
-  const known: Known = { clock: 0, revoked: [], passwords: [], unread: null };
+  const known: Known = { clock: 0, revoked: [], passwords: [], replaced: null, unread: null };
   const current = requireFile(config);
   if (!existsSync(current)) return known;
-  const copy = join(config.data_dir, "replacing", "podkeep.db");
+  const copy = copyOf(config);
   try {
     rmSync(dirname(copy), { recursive: true, force: true });
     copyDatabase(current, copy);
-    const database = await openFile(config, copy);
-    try {
-      known.clock = (await database.read((tx) => latestClock(tx, {})))[0]?.clock ?? 0;
-      const revoked = await database.read((tx) => listRevoked(tx, {}));
-      known.revoked = revoked.map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
-      known.passwords = await database.read((tx) => listPasswords(tx, {}));
-    } finally {
-      await database.close();
-    }
+    known.replaced = await openFile(config, copy);
+    await known.replaced.read(async (tx) => {
+      known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
+      known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
+      known.passwords = await listPasswords(tx, {});
+    });
   } catch (error) {
     known.unread = messageOf(error);
-  } finally {
-    rmSync(dirname(copy), { recursive: true, force: true });
   }
   return known;
 }
 
-function renew(database: Database, clock: Clock, { clock: seen, revoked, passwords }: Known): Promise<void> {
+function renew(database: Database, clock: Clock, known: Known): Promise<void> {
   return database.write(async (tx) => {
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const [places] = await countPlaces(tx, {});
     const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
-    const base = Math.max(clock.now(), own, seen) + MARGIN;
+    const base = Math.max(clock.now(), own, known.clock) + MARGIN;
+    const at = { changed_at: base + count, at: clock.now() };
+    await insertForAll(tx, { ...at, what: "restored", ...BY });
+    await continueHistory(tx, known, at);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
-    const by = { actor_kind: "admin", actor_id: null, actor_label: "backup restore", actor_device: null } as const;
-    await insertForAll(tx, { changed_at: base + count, at: clock.now(), what: "restored", ...by });
-    for (const token of revoked) await revokeToken(tx, token);
-    for (const password of passwords) await keepPassword(tx, password);
+    for (const token of known.revoked) await revokeToken(tx, token);
+    for (const password of known.passwords) await keepPassword(tx, password);
   });
+}
+
+const BY = { actor_kind: "admin", actor_id: null, actor_label: "backup restore", actor_device: null } as const;
+/** Users at a time. */
+const BATCH = 100;
+
+/** Adds what the old data's history has since the backup, and what the restore changes in the old data. */
+async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { changed_at: number; at: number }) {
+  for (let last: string | undefined = ""; last !== undefined && known.replaced; ) {
+    const users = await listUsersAfter(tx, { id: last, limit: BATCH });
+    for (const { id: user_id } of users) {
+      const [own] = await readCounters(tx, { user_id });
+      const old = own && (await readOld(known, user_id, own.clock));
+      // Old data that is older than the backup has nothing to add.
+      if (!old || old.counters.clock < own.clock) continue;
+      await insertHistoryRows(tx, old.history);
+      if (old.history_since > own.clock) await saveHistoryStart(tx, { user_id, to: old.history_since });
+      // A subscription's id means the same in the whole history.
+      const last_subscription = Math.max(own.last_subscription, old.counters.last_subscription);
+      await saveCounters(tx, { user_id, ...own, last_subscription });
+      const present = await listSubscriptions(tx, { user_id });
+      const changes = describeDifference(old.subscriptions.map(readSubscription), present.map(readSubscription));
+      const rows = changes.map((change, index) => ({ ...change, changed_at, seq: index + 1 }));
+      await insertHistory(tx, { user_id, at, ...BY }, rows);
+    }
+    last = users.at(-1)?.id;
+  }
+}
+
+/** Reads a user's old data; null if it can't be read, or has no such user. @param from history after this timestamp */
+async function readOld(known: Known, user_id: string, from: number) {
+  try {
+    return await known.replaced?.read(async (tx) => {
+      const [counters] = await readCounters(tx, { user_id });
+      const [start] = await readHistoryStart(tx, { user_id });
+      if (!counters || !start) return null;
+      const history = await listChangesFrom(tx, { user_id, from: from + 1 });
+      const subscriptions = await listSubscriptions(tx, { user_id });
+      return { counters, history_since: start.history_since, history, subscriptions };
+    });
+  } catch (error) {
+    known.unread = messageOf(error);
+    return null;
+  }
 }

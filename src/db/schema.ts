@@ -200,15 +200,16 @@ export interface HistoryTable extends ActorColumns {
     | "guid_added"
     | "merged"
     | "kept"
-    | "restored";
-  /** Feed URL and guid after the change; those of a merged subscription before it. */
+    | "restored"
+    | "lost";
+  /** Feed URL and guid after the change; those of a merged or lost subscription before it. */
   feed_url: string | null;
   guid: string | null;
   /** What was changed, as it was before: the feed URL, the guid, or whether it was subscribed. */
   before: string | null;
   /** The subscription that a merged one became part of. */
   merged_into: number | null;
-  /** Title of a merged subscription. */
+  /** Title of a merged or lost subscription. */
   title: string | null;
 }
 

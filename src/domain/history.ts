@@ -10,8 +10,18 @@ export type Status = "subscribed" | "unsubscribed" | "deleted";
  * - merged: it became part of another one
  * - kept: a deletion of it was cancelled or failed
  * - restored: the server's data was replaced by a backup; about the whole list
+ * - lost: it is not in that backup
  */
-export type What = "added" | Status | "moved" | "guid_replaced" | "guid_added" | "merged" | "kept" | "restored";
+export type What =
+  | "added"
+  | Status
+  | "moved"
+  | "guid_replaced"
+  | "guid_added"
+  | "merged"
+  | "kept"
+  | "restored"
+  | "lost";
 
 /** A change as it is stored; times are Unix milliseconds. */
 export interface Change {
@@ -21,13 +31,13 @@ export interface Change {
   seq: number;
   subscription: number | null;
   what: What;
-  /** Feed URL and guid after the change; those of a merged subscription before it. */
+  /** Feed URL and guid after the change; those of a merged or lost subscription before it. */
   feed_url: string | null;
   guid: string | null;
   /** The feed URL before "moved", the guid before "guid_replaced", else the status before; null if there was none. */
   before: string | null;
   merged_into: number | null;
-  /** Title of a merged subscription. */
+  /** Title of a merged or lost subscription. */
   title: string | null;
 }
 
@@ -92,6 +102,55 @@ export interface PastSubscription {
   title: string | null;
 }
 
+/** A subscription as it is stored. */
+export const readSubscription = (
+  row: Omit<PastSubscription, "status"> & { is_subscribed: number; deleted: number | null },
+): PastSubscription => ({
+  id: row.id,
+  feed_url: row.feed_url,
+  guid: row.guid,
+  status: statusOf({ is_subscribed: row.is_subscribed === 1, deleted: row.deleted }),
+  title: row.title,
+});
+
+/**
+ * Describes how one state of all subscriptions became another one, by the subscriptions' ids.
+ * @returns changes without timestamp and order
+ */
+export function describeDifference(
+  before: Iterable<PastSubscription>,
+  after: Iterable<PastSubscription>,
+): Omit<Change, "changed_at" | "seq">[] {
+  const past = new Map([...before].map((one) => [one.id, one]));
+  const present = new Set<number>();
+  const changes = [...after].flatMap((one) => {
+    present.add(one.id);
+    const { id, feed_url, guid, status } = one;
+    const was = past.get(id);
+    const row = (what: What, value: string | null) => ({
+      subscription: id,
+      what,
+      feed_url,
+      guid,
+      before: value,
+      merged_into: null,
+      title: null,
+    });
+    const known = was?.status ?? "subscribed";
+    return [
+      ...(was ? [] : [row("added", null)]),
+      ...(known === status ? [] : [row(status, known)]),
+      ...(was && was.feed_url !== feed_url ? [row("moved", was.feed_url)] : []),
+      ...(was && was.guid !== guid ? [row("guid_replaced", was.guid)] : []),
+    ];
+  });
+  const gone = [...past.values()].filter(({ id }) => !present.has(id));
+  const lost = gone.map(({ id, feed_url, guid, status, title }) => {
+    return { subscription: id, what: "lost" as const, feed_url, guid, before: status, merged_into: null, title };
+  });
+  return [...lost, ...changes];
+}
+
 /**
  * Undoes changes.
  * @param present all subscriptions as they are, deleted ones too
@@ -108,7 +167,7 @@ export function undoChanges(
     if (subscription === null) continue;
     const one = past.get(subscription);
     if (what === "added") past.delete(subscription);
-    else if (what === "merged" && feed_url !== null && guid !== null) {
+    else if ((what === "merged" || what === "lost") && feed_url !== null && guid !== null) {
       past.set(subscription, { id: subscription, feed_url, guid, status: before as Status, title });
     } else if (one && before !== null) {
       if (what === "moved") one.feed_url = before;

@@ -30,8 +30,8 @@ export interface MassRemoval {
 /** How a change moved the number of subscribed podcasts. */
 function differenceOf({ what, before }: Pick<Change, "what" | "before">): -1 | 0 | 1 {
   if (what === "added" || what === "subscribed") return 1;
-  if (before === "subscribed" && (what === "unsubscribed" || what === "deleted" || what === "merged")) return -1;
-  return 0;
+  const gone = what === "unsubscribed" || what === "deleted" || what === "merged" || what === "lost";
+  return gone && before === "subscribed" ? -1 : 0;
 }
 
 /**

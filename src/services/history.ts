@@ -2,7 +2,7 @@
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import type { Change, ChangedBy, PastSubscription } from "../domain/history.ts";
-import { appOf, isRemoval, statusOf, undoChanges } from "../domain/history.ts";
+import { appOf, isRemoval, readSubscription, undoChanges } from "../domain/history.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain } from "../domain/subscription-rules.ts";
 import { DomainError } from "../errors.ts";
@@ -87,16 +87,7 @@ async function readStart(tx: Tx, user_id: string): Promise<{ since: number; dele
 async function readPast(tx: Tx, user_id: string, from: number): Promise<Map<number, PastSubscription>> {
   const present = await listSubscriptions(tx, { user_id });
   const changes = await listChangesFrom(tx, { user_id, from });
-  return undoChanges(
-    present.map(({ id, feed_url, guid, is_subscribed, deleted, title }) => ({
-      id,
-      feed_url,
-      guid,
-      status: statusOf({ is_subscribed: is_subscribed === 1, deleted }),
-      title,
-    })),
-    changes.map(changeOf),
-  );
+  return undoChanges(present.map(readSubscription), changes.map(changeOf));
 }
 
 /** A subscription that was subscribed. */

@@ -1,7 +1,9 @@
 // Statements that renew what apps may have seen, after a backup took the place of later data.
 import { type RawBuilder, sql } from "kysely";
+import type { HistoryTable } from "../db/schema.ts";
 import { statement, type Tx } from "../db/statement.ts";
 import { type Column, type Table, tables } from "../db/tables.ts";
+import { transfers } from "./transfer.ts";
 
 /** Rows that get a timestamp of their own: the most that one user can have. */
 export const countPlaces = statement((db) =>
@@ -41,6 +43,16 @@ export const keepPassword = statement(
       .where("id", "=", p.user_id)
       .where((row) => row(row.fn.coalesce("password_changed_at", row.lit(0)), "<", p.password_changed_at)),
 );
+
+/** Adds rows of another database to the history. */
+export async function insertHistoryRows(tx: Tx, rows: HistoryTable[]): Promise<void> {
+  const history = transfers.find(({ name }) => name === "history");
+  await history?.insert(
+    tx,
+    {},
+    rows.map((row) => ({ ...row })),
+  );
+}
 
 /** The renewed timestamps begin after `base` and end at `clock`; `ids` is added to counters. */
 type Renewal = { base: number; clock: number; ids: number };

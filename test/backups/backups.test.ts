@@ -19,7 +19,7 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { listHistory, restoreSubscriptions } from "../../src/services/history.ts";
+import { listHistory, listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, readSession } from "../../src/services/sessions.ts";
@@ -58,6 +58,10 @@ async function add(...feeds: string[]): Promise<string[]> {
 
 const list = async (since = ""): Promise<Item[]> =>
   (await ann.request("GET", `/subscriptions?per_page=500&since=${since}`)).body.subscriptions;
+
+/** The feed URLs of the list. */
+const subscribed = async () =>
+  (await list()).flatMap((item) => (item.is_subscribed && !item.new_guid ? item.feed_url : [])).sort();
 
 const latest = (items: Item[]) =>
   items
@@ -253,23 +257,65 @@ describe("restoring a backup", () => {
     expect((await ann.request("GET", `/deletions/${lost}`)).status).toBe(404);
   });
 
-  test("the history is that of the backup, and says that one was restored", async () => {
-    const [a = ""] = await add("a");
+  test("the history goes on: changes since the backup, the restore, and what it changed", async () => {
+    const [a = "", b = ""] = await add("a", "b");
     const { file } = backup();
-    const at = podkeep.clock.now();
-    podkeep.clock.advance(3_600_000);
-    await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    const times: number[] = [];
+    const lists: string[][] = [];
+    const mark = async () => {
+      times.push(podkeep.clock.now());
+      lists.push(await subscribed());
+      podkeep.clock.advance(3_600_000);
+    };
+    const phone = await ann.another();
+    await mark();
+    await phone.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    await mark();
+    const [c = ""] = await add("c");
+    await ann.request("PATCH", `/subscriptions/${b}`, { new_feed_url: "https://b2.test/rss" });
+    await mark();
     await restore(file);
-    const entries = () => listHistory(podkeep.app, actorOf(ann.id), { limit: 10 });
+    const entries = () => listHistory(podkeep.app, actorOf(ann.id), { limit: 20 });
+    const token = { kind: "token" };
+    const by = { kind: "admin", label: "backup restore" };
+    const { at } = (await entries())[0] ?? {};
     expect(await entries()).toMatchObject([
-      { what: "restored", subscription: null, at: podkeep.clock.now(), by: { kind: "admin", label: "backup restore" } },
+      { what: "moved", feed_url: "https://b.test/rss", before: "https://b2.test/rss", at, by },
+      { what: "subscribed", feed_url: "https://a.test/rss", before: "unsubscribed", at, by },
+      { what: "lost", feed_url: "https://c.test/rss", before: "subscribed", at, by },
+      { what: "restored", subscription: null, at: podkeep.clock.now(), by },
+      { what: "moved", feed_url: "https://b2.test/rss", by: token },
+      { what: "added", feed_url: "https://c.test/rss", by: token },
+      { what: "unsubscribed", feed_url: "https://a.test/rss", by: token },
+      { what: "added", feed_url: "https://b.test/rss" },
       { what: "added", feed_url: "https://a.test/rss" },
     ]);
-    podkeep.clock.advance(3_600_000);
-    await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
-    expect((await entries())[0]).toMatchObject({ what: "unsubscribed", at: podkeep.clock.now() });
-    await restoreSubscriptions(podkeep.app, actorOf(ann.id), { as_of: at }, { exact: true, dry_run: false });
-    expect(await list()).toMatchObject([{ guid: a, is_subscribed: true }]);
+    await mark();
+    const [d = ""] = await add("d");
+    await mark();
+    for (const [index, as_of] of times.entries()) {
+      const then = await listSubscribedAt(podkeep.app, actorOf(ann.id), { as_of });
+      expect(then.map(({ feed_url }) => feed_url).sort()).toEqual(lists[index] ?? []);
+    }
+    await restoreSubscriptions(podkeep.app, actorOf(ann.id), { as_of: times[2] ?? 0 }, { exact: true, dry_run: false });
+    expect(await subscribed()).toEqual(["https://b2.test/rss", "https://c.test/rss"]);
+    // The history takes the new podcast for none that was lost.
+    expect((await list()).filter(({ guid }) => guid === c || guid === d)).toMatchObject([
+      { guid: c, feed_url: "https://c.test/rss", is_subscribed: true },
+      { guid: d, feed_url: "https://d.test/rss", is_subscribed: false },
+    ]);
+  });
+
+  test("a backup that is newer than the data brings its own history, without a difference", async () => {
+    const { file: early } = backup();
+    await add("a", "b");
+    const { file: later } = backup();
+    await podkeep.app.close();
+    copyFileSync(early, inDirectory("podkeep.db"));
+    await podkeep.open();
+    await restore(later);
+    const entries = await listHistory(podkeep.app, actorOf(ann.id), { limit: 20 });
+    expect(entries.map(({ what }) => what)).toEqual(["restored", "added", "added"]);
   });
 
   test("a token that was revoked since stays revoked", async () => {

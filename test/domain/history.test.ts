@@ -6,6 +6,7 @@ import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import {
   type Change,
   describeChanges,
+  describeDifference,
   type PastSubscription,
   statusOf,
   undoChanges,
@@ -87,6 +88,20 @@ class Memory {
     this.change((set) => restoreList(set, wanted, exact));
   }
 
+  rows() {
+    const { subscriptions, guids, feeds, pending } = this;
+    return structuredClone({ subscriptions, guids, feeds, pending });
+  }
+
+  /** As src/backups/restore.ts does: the rows of a backup, and the history goes on. */
+  replace(rows: StoredRows): void {
+    const before = this.present();
+    Object.assign(this, structuredClone(rows));
+    const changed_at = ++this.clock;
+    const difference = describeDifference(before, this.present());
+    this.history.push(...difference.map((change, seq) => ({ ...change, changed_at, seq })));
+  }
+
   /** P3: each guid and feed URL that is current leads to its subscription, and to no other. */
   check(): void {
     const guids = new Map(this.guids.map((row) => [row.guid, row]));
@@ -109,6 +124,7 @@ type Step =
   | { type: "feed" | "guid"; subscription: number; to: number }
   | { type: "flag"; subscription: number; to: boolean }
   | { type: "delete" | "request" | "touch"; subscription: number }
+  | { type: "backup"; to: number }
   | { type: "restore"; to: number; exact: boolean };
 
 const FEEDS = [
@@ -139,13 +155,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: type("delete"), subscription }) },
   { weight: 1, arbitrary: fc.record({ type: type("request"), subscription }) },
   { weight: 1, arbitrary: fc.record({ type: type("touch"), subscription }) },
+  { weight: 1, arbitrary: fc.record({ type: type("backup"), to: fc.nat(100) }) },
   { weight: 3, arbitrary: fc.record({ type: type("restore"), to: fc.nat(100), exact: fc.boolean() }) },
 );
 const steps = fc.array(step, { maxLength: 40, size: "max" });
 
-function play(memory: Memory, one: Step, moments: number[]): void {
-  if (one.type === "restore") {
-    memory.restore(moments[one.to % moments.length] ?? 0, one.exact);
+interface Moment {
+  clock: number;
+  all: PastSubscription[];
+  rows: StoredRows;
+}
+
+function play(memory: Memory, one: Step, moments: Moment[]): void {
+  if (one.type === "restore" || one.type === "backup") {
+    const moment = moments[one.to % moments.length]!;
+    if (one.type === "restore") memory.restore(moment.clock, one.exact);
+    else memory.replace(moment.rows);
     return;
   }
   if (one.type === "request") {
@@ -177,17 +202,13 @@ const byId = (all: PastSubscription[]) => all.toSorted((a, b) => a.id - b.id);
 const withoutTitles = (all: PastSubscription[]) => byId(all).map(({ title, ...one }) => one);
 
 /** Plays the steps, and gives all subscriptions as they were at each moment. */
-function playAll(all: Step[]): { memory: Memory; moments: { clock: number; all: PastSubscription[] }[] } {
+function playAll(all: Step[]): { memory: Memory; moments: Moment[] } {
   const memory = new Memory();
-  const moments = [{ clock: 0, all: memory.present() }];
+  const moments: Moment[] = [{ clock: 0, all: memory.present(), rows: memory.rows() }];
   for (const one of all) {
     const changes = memory.history.length;
     const before = memory.clock;
-    play(
-      memory,
-      one,
-      moments.map(({ clock }) => clock),
-    );
+    play(memory, one, moments);
     memory.check();
     // Every timestamp that was given out is in the history.
     const known = new Set(memory.history.slice(changes).map(({ changed_at }) => changed_at));
@@ -195,7 +216,7 @@ function playAll(all: Step[]): { memory: Memory; moments: { clock: number; all: 
       const place = Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
       if (place > before) expect(known).toContain(place);
     }
-    moments.push({ clock: memory.clock, all: memory.present() });
+    moments.push({ clock: memory.clock, all: memory.present(), rows: memory.rows() });
   }
   return { memory, moments };
 }

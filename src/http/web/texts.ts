@@ -132,6 +132,7 @@ export const texts = {
       guid_replaced: (count: number) => `changed the id of ${count}`,
       guid_added: (count: number) => `added an id to ${count}`,
       kept: (count: number) => `kept ${count}`,
+      lost: (count: number) => `lost ${count}, not in the backup`,
       restored: (count: number) => (count === 1 ? "restored the server" : `restored the server ${count} times`),
     },
   },
