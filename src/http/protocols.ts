@@ -20,6 +20,7 @@ const WEB_PATHS = [
   "/history/*",
   "/account",
   "/account/*",
+  "/allow/*",
   "/docs",
   "/assets/*",
 ];

@@ -1,4 +1,4 @@
-// The login flow: an app opens a page in a browser, its user signs in there, and the app fetches a token.
+// The login flow: an app opens a page in a browser, its user allows it there, and the app fetches a token.
 import { networkOf } from "../domain/networks.ts";
 import { DomainError } from "../errors.ts";
 import {
@@ -6,6 +6,7 @@ import {
   countLoginFlows,
   deleteExpiredFlows,
   deleteFlow,
+  denyFlow,
   findApprovedFlow,
   findOpenFlow,
   insertLoginFlow,
@@ -56,23 +57,44 @@ export async function startLoginFlow(
 
 const unknown = () => new DomainError("not_found", "This login has expired, or was used");
 
-/** What the app that started a flow calls itself. @throws DomainError "not_found" if it is unknown, over or approved */
-export async function findLoginFlow({ database, clock }: Context, page: string): Promise<string> {
+/** An app that waits for its user. */
+export interface WaitingApp {
+  /** What it calls itself. */
+  label: string;
+  /** The IP address that it asks from. */
+  address: string;
+  approved: boolean;
+}
+
+/** The app that started a flow. @throws DomainError "not_found" if it is unknown, over, or approved by another user */
+export async function findLoginFlow(
+  { database, clock }: Context,
+  { user_id }: Actor,
+  page: string,
+): Promise<WaitingApp> {
   const page_hash = hashOf(page);
-  const [flow] = await database.read((tx) => findOpenFlow(tx, { page_hash, now: clock.now() }));
+  const [flow] = await database.read((tx) => findOpenFlow(tx, { page_hash, user_id, now: clock.now() }));
   if (!flow) throw unknown();
-  return flow.label;
+  return { label: flow.label, address: flow.address, approved: flow.user_id !== null };
 }
 
 /**
- * Lets the app that started a flow have a token of the actor's user.
- * @throws DomainError "not_found" if it is unknown, over or approved, "forbidden" if the actor signed in with a token
+ * Lets the app that started a flow have a token of the actor's user. Can be repeated until the app has fetched it.
+ * @throws DomainError "not_found" as findLoginFlow() does, "forbidden" if the actor signed in with a token
  */
-export async function approveLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
+export async function approveLoginFlow(context: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
+  const { database, clock } = context;
   const { user_id } = actor;
   const page_hash = hashOf(page);
   const [flow] = await database.write((tx) => approveFlow(tx, { page_hash, user_id, now: clock.now() }));
+  if (!flow) await findLoginFlow(context, actor, page);
+}
+
+/** Ends a flow that nobody has approved: its app gets nothing. @throws as approveLoginFlow() does */
+export async function denyLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
+  requirePassword(actor);
+  const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashOf(page), now: clock.now() }));
   if (!flow) throw unknown();
 }
 

@@ -27,12 +27,13 @@ export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id">
   }),
 );
 
-export const findOpenFlow = statement((db, p: { page_hash: string; now: number }) =>
+/** A flow that is not over: nobody's, or the one that this user has approved. */
+export const findOpenFlow = statement((db, p: { page_hash: string; user_id: string; now: number }) =>
   db
     .selectFrom("login_flows")
-    .select("label")
+    .select(["label", "address", "user_id"])
     .where("page_hash", "=", p.page_hash)
-    .where("user_id", "is", null)
+    .where((row) => row.or([row("user_id", "is", null), row("user_id", "=", p.user_id)]))
     .where("expires_at", ">", p.now),
 );
 
@@ -40,6 +41,15 @@ export const approveFlow = statement((db, p: { page_hash: string; user_id: strin
   db
     .updateTable("login_flows")
     .set({ user_id: p.user_id })
+    .where("page_hash", "=", p.page_hash)
+    .where("user_id", "is", null)
+    .where("expires_at", ">", p.now)
+    .returning("label"),
+);
+
+export const denyFlow = statement((db, p: { page_hash: string; now: number }) =>
+  db
+    .deleteFrom("login_flows")
     .where("page_hash", "=", p.page_hash)
     .where("user_id", "is", null)
     .where("expires_at", ">", p.now)

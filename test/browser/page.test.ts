@@ -9,6 +9,7 @@ setDefaultTimeout(120_000);
 
 const PASSWORD = "correct horse battery";
 const OPML = join(import.meta.dir, "../domain/opml/subscriptions.opml");
+const ANTENNAPOD = { "User-Agent": "AntennaPod/3.5.0" };
 const PHONE = { viewport: { width: 390, height: 780 }, hasTouch: true };
 
 describe.skipIf(!HAS_CHROMIUM)("the page", () => {
@@ -59,6 +60,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
   const json = async (response: Response): Promise<any> => response.json();
+  const startLoginFlow = async () =>
+    json(await fetch(`${origin}/index.php/login/v2`, { method: "POST", headers: ANTENNAPOD }));
   const request = (token: string, method: string, path: string, body?: object) =>
     fetch(origin + path, {
       method,
@@ -136,19 +139,39 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("heading", { name: "71 podcasts" }).waitFor();
   });
 
-  test("a Nextcloud app is let in by its user", async () => {
-    const started = await json(await fetch(`${origin}/index.php/login/v2`, { method: "POST" }));
-    const page = await open(PHONE);
-    await page.goto(started.login);
-    await page.locator("input[name=name]").fill("ann");
-    await page.locator("input[type=password]").fill(PASSWORD);
-    await page.locator("button").first().click();
-    await page.waitForLoadState();
-    const body = new URLSearchParams({ token: started.poll.token });
-    const polled = await fetch(started.poll.endpoint, { method: "POST", body });
-    expect(polled.status).toBe(200);
-    expect(await polled.json()).toMatchObject({ loginName: "ann", appPassword: expect.stringContaining("podkeep_") });
-  });
+  for (const [name, options] of [
+    ["on a phone", PHONE],
+    ["without JavaScript", { javaScriptEnabled: false }],
+  ] as const) {
+    test(`${name}: a Nextcloud app is allowed by its user and syncs; another one is denied`, async () => {
+      const poll = (started: { poll: { token: string; endpoint: string } }) =>
+        fetch(started.poll.endpoint, { method: "POST", body: new URLSearchParams({ token: started.poll.token }) });
+      const started = await startLoginFlow();
+      const page = await open(options);
+      await page.goto(started.login);
+      await page.getByLabel("Name").fill("ann");
+      await page.getByLabel("Password or token").fill(PASSWORD);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "AntennaPod wants to connect to podkeep as ann." }).waitFor();
+      expect((await poll(started)).status).toBe(404);
+      await page.getByRole("button", { name: "Allow" }).click();
+      await page.getByRole("heading", { name: "Done. Go back to AntennaPod." }).waitFor();
+
+      const { loginName, appPassword } = await json(await poll(started));
+      const authorization = { Authorization: `Basic ${btoa(`${loginName}:${appPassword}`)}`, ...ANTENNAPOD };
+      const place = `${origin}/index.php/apps/gpoddersync`;
+      const upload = { method: "POST", headers: authorization, body: '{"add":["https://a.example/"],"remove":[]}' };
+      expect((await fetch(`${place}/subscription_change/create`, upload)).status).toBe(200);
+      const list = await json(await fetch(`${place}/subscriptions`, { headers: authorization }));
+      expect(list.add).toEqual(["https://a.example/"]);
+
+      const unwanted = await startLoginFlow();
+      await page.goto(unwanted.login);
+      await page.getByRole("button", { name: "Deny" }).click();
+      await page.getByRole("heading", { name: "Denied. AntennaPod gets no access." }).waitFor();
+      expect((await poll(unwanted)).status).toBe(404);
+    });
+  }
 
   for (const colorScheme of ["light", "dark"] as const) {
     test(`axe-core finds nothing on any page in ${colorScheme}`, async () => {
@@ -174,6 +197,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
         "/history/restore",
         "/account",
         "/docs",
+        new URL((await startLoginFlow()).login).pathname,
         "/account/nothing",
       ]) {
         await page.goto(path);

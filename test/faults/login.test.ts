@@ -38,8 +38,8 @@ const anyHeaders = fc.dictionary(
 );
 /** `flow` stands for the page of a flow that has started. */
 const anyPath = fc.oneof(
-  fc.constantFrom(START, `${START}/poll`, "flow", "/login/v2", "/login/v2/poll", `${START}/flow`, "/index.php/x"),
-  anyText.map((text) => `${START}/flow/${encodeURIComponent(text.toWellFormed())}`),
+  fc.constantFrom(START, `${START}/poll`, "flow", "/login/v2", "/login/v2/poll", "/allow", "/index.php/x"),
+  anyText.map((text) => `/allow/${encodeURIComponent(text.toWellFormed())}`),
 );
 const anyMethod = fc.constantFrom("GET", "POST", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS");
 
@@ -61,8 +61,12 @@ test(
 
     const poll = `token=${flow.poll.token}`;
     expect((await server.send("POST", `${START}/poll`, poll, FORM)).status).toBe(404);
-    const form = new URLSearchParams({ name: "ann", password }).toString();
-    expect((await server.send("POST", page, form, FORM)).status).toBe(200);
+    const form = new URLSearchParams({ name: "ann", password, next: page }).toString();
+    const sent = { method: "POST", headers: FORM, body: form, redirect: "manual" } as const;
+    const signedIn = await fetch(`${server.url}/sign-in`, sent);
+    expect(signedIn.headers.get("location")).toBe(page);
+    const Cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    expect((await server.send("POST", page, "", { ...FORM, Cookie })).status).toBe(200);
     const { body } = await server.send("POST", `${START}/poll`, poll, FORM);
     const log = server.log();
     expect(log).not.toContain('"level":"error"');

@@ -83,10 +83,12 @@ export function Notice({ kind = "good", children }: { kind?: "good" | "danger"; 
 /** A form that is one button. */
 export function ActionButton({
   action,
+  primary = false,
   children,
   ...fields
 }: {
   action: string;
+  primary?: boolean;
   children?: Child;
   [name: string]: unknown;
 }) {
@@ -95,7 +97,9 @@ export function ActionButton({
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={String(value)} />
       ))}
-      <button type="submit">{children}</button>
+      <button type="submit" class={primary ? "primary" : undefined}>
+        {children}
+      </button>
     </form>
   );
 }

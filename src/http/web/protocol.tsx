@@ -10,6 +10,7 @@ import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
 import type { Shared } from "../shared.ts";
 import { serveAccount } from "./account.tsx";
+import { serveAllow } from "./allow.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
@@ -34,6 +35,7 @@ const SIGNED_IN = [
   "/history/*",
   "/account",
   "/account/*",
+  "/allow/*",
 ];
 
 const SECURITY = secureHeaders({
@@ -76,6 +78,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveHistory(http, app);
   serveApps(http, app, shared, links);
   serveAccount(http, app, shared);
+  serveAllow(http, app);
   http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));
   http.onError((error, c) => {
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });

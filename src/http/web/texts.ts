@@ -96,6 +96,22 @@ export const texts = {
     back: "Done",
   },
 
+  allow: {
+    title: "Allow an app",
+    ask: (app: string, user: string) => `${app} wants to connect to podkeep as ${user}.`,
+    may: "It will be able to read and change your podcasts and play positions.",
+    mayNot: "It can't change your password or connect other apps. Revoke it under Apps at any time.",
+    from: "Address of the device",
+    check: "Allow it only if you started this just now, on a device that you know.",
+    allow: "Allow",
+    deny: "Deny",
+    done: (app: string) => `Done. Go back to ${app}.`,
+    denied: (app: string) => `Denied. ${app} gets no access.`,
+    over: "This login is over. It has expired, or was used. Start it again in the app.",
+    needsPassword: "You are signed in with a token, which can't allow apps.",
+    signIn: "Sign in with your password",
+  },
+
   history: {
     title: "History",
     none: "Nothing has changed yet.",

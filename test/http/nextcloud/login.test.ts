@@ -1,22 +1,25 @@
-// Nextcloud's login flow: an app gets a token by a page on which its user signs in.
+// Nextcloud's login flow: an app gets a token when its user has allowed it on the web page.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { listDevices } from "../../../src/services/devices.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { listTokens } from "../../../src/services/tokens.ts";
 import { deleteUser } from "../../../src/services/users.ts";
-import { type Answer, openTestApp, type TestApp } from "../../support/app.ts";
+import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
+import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 const ADDRESS = "192.0.2.1";
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
 
 let server: TestApp;
+let browser: Browser;
 
 beforeEach(async () => {
   server = await openTestApp();
   await server.user("ann");
   await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+  browser = await signedIn(server, { name: "ann", token: PASSWORD });
 });
 afterEach(() => server.close());
 
@@ -35,19 +38,20 @@ async function start(headers: Record<string, string> = { "User-Agent": "AntennaP
   return { ...body.poll, login: body.login };
 }
 const poll = ({ endpoint, token }: Flow) => post(endpoint, `token=${token}`);
-const allow = ({ login }: Flow, name = "ann", password = PASSWORD, headers: Record<string, string> = {}) =>
-  post(login, new URLSearchParams({ name, password }).toString(), headers);
-const titleOf = ({ body }: Answer) => /<h1>(.*)<\/h1>/.exec(body)?.[1];
+const pathOf = ({ login }: Flow) => login.replace(ORIGIN, "");
+const allow = (flow: Flow, headers: Record<string, string> = {}) => browser.submit(pathOf(flow), {}, headers);
+const titleOf = ({ body }: { body: string }) => /<h1>(.*)<\/h1>/.exec(body)?.[1];
+const OVER = "This login is over. It has expired, or was used. Start it again in the app.";
 
-test("an app gets a token and a device after its user has signed in on the page", async () => {
+test("an app gets a token and a device after its user has allowed it on the page", async () => {
   const flow = await start();
-  expect(flow.login).toStartWith("http://podkeep.test/index.php/login/v2/flow/");
+  expect(flow.login).toStartWith("http://podkeep.test/allow/");
   expect(await poll(flow)).toMatchObject({ status: 404, body: [] });
-  const page = await server.send("GET", flow.login);
-  expect([page.status, titleOf(page)]).toEqual([200, "Connect AntennaPod"]);
-  expect(page.body).toContain("http://podkeep.test");
-  const allowed = await allow(flow, "ANN");
-  expect([allowed.status, titleOf(allowed)]).toEqual([200, "AntennaPod is connected"]);
+  const page = await browser.open(pathOf(flow));
+  expect([page.status, titleOf(page)]).toEqual([200, "AntennaPod wants to connect to podkeep as ann."]);
+  expect(page.body).toContain(`<code>${ADDRESS}</code>`);
+  const allowed = await allow(flow);
+  expect([allowed.status, titleOf(allowed)]).toEqual([200, "Done. Go back to AntennaPod."]);
   const { status, body } = await poll(flow);
   expect([status, body]).toEqual([
     200,
@@ -64,8 +68,7 @@ test("an app gets a token and a device after its user has signed in on the page"
 
 test("it works without index.php too, and with a poll as JSON", async () => {
   const { body } = await post("/login/v2", "");
-  const login = body.login.replace("/index.php", "");
-  expect((await allow({ ...body.poll, login })).status).toBe(200);
+  expect((await allow({ ...body.poll, login: body.login })).status).toBe(200);
   const answer = await server.send("POST", "/login/v2/poll", { body: JSON.stringify({ token: body.poll.token }) });
   expect(answer).toMatchObject({ status: 200, body: { loginName: "ann" } });
 });
@@ -73,14 +76,17 @@ test("it works without index.php too, and with a poll as JSON", async () => {
 test("the URLs are the public one's", async () => {
   const open = await openTestApp({ public_url: "https://podcasts.example" });
   const { body } = await open.send("POST", "/index.php/login/v2");
-  expect(body.login).toStartWith("https://podcasts.example/index.php/login/v2/flow/");
+  expect(body.login).toStartWith("https://podcasts.example/allow/");
   expect(body.poll.endpoint).toBe("https://podcasts.example/index.php/login/v2/poll");
   await open.close();
 });
 
-test("no response has a cookie, because AntennaPod would send it with every poll", async () => {
-  const flow = await start();
-  const answers = [await poll(flow), await server.send("GET", flow.login), await allow(flow), await poll(flow)];
+test("no response to the app has a cookie, because AntennaPod would send it with every poll", async () => {
+  const started = await post("/index.php/login/v2", "");
+  const flow = { ...started.body.poll, login: started.body.login };
+  const waiting = await poll(flow);
+  await allow(flow);
+  const answers = [started, waiting, await poll(flow)];
   for (const { headers } of answers) expect(headers.getSetCookie()).toEqual([]);
 });
 
@@ -93,16 +99,37 @@ test("the token is given once", async () => {
   expect((await poll(flow)).status).toBe(404);
 });
 
-test("the page works once, and neither secret works in the other's place", async () => {
+test("a form that is sent again allows the app once, and neither secret works in the other's place", async () => {
   const flow = await start();
   const page = flow.login.split("/").at(-1) ?? "";
   expect((await allow({ ...flow, login: flow.login.replace(page, flow.token) })).status).toBe(404);
-  await allow(flow);
-  for (const one of [await server.send("GET", flow.login), await allow(flow)]) {
-    expect([one.status, titleOf(one)]).toEqual([404, "This login is over"]);
+  for (const one of [await allow(flow), await allow(flow), await browser.open(pathOf(flow))]) {
+    expect([one.status, titleOf(one)]).toEqual([200, "Done. Go back to AntennaPod."]);
   }
   expect((await poll({ ...flow, token: page })).status).toBe(404);
   expect((await poll(flow)).status).toBe(200);
+  for (const one of [await browser.open(pathOf(flow)), await allow(flow)]) {
+    expect([one.status, titleOf(one)]).toEqual([404, OVER]);
+  }
+});
+
+test("an app that was denied gets nothing", async () => {
+  const flow = await start();
+  const denied = await browser.submit(`${pathOf(flow)}/deny`);
+  expect([denied.status, titleOf(denied)]).toEqual([200, "Denied. AntennaPod gets no access."]);
+  expect((await allow(flow)).status).toBe(404);
+  expect((await poll(flow)).status).toBe(404);
+});
+
+test("an app that its user has allowed can't be denied or allowed by somebody else", async () => {
+  const flow = await start();
+  await allow(flow);
+  const bob = await server.user("bob");
+  await setPassword(server.app, await actAsAdmin(server.app, "bob", "test"), PASSWORD);
+  const other = await signedIn(server, { ...bob, token: PASSWORD });
+  for (const path of [pathOf(flow), `${pathOf(flow)}/deny`]) expect((await other.submit(path)).status).toBe(404);
+  expect((await other.open(pathOf(flow))).status).toBe(404);
+  expect((await poll(flow)).body).toMatchObject({ loginName: "ann" });
 });
 
 test("both secrets are stored as hashes", async () => {
@@ -118,43 +145,35 @@ test("after 20 minutes the flow is over, for the page and for the poll", async (
   const [late, claimedLate] = [await start(), await start()];
   await allow(claimedLate);
   server.clock.advance(20 * 60_000);
-  expect((await server.send("GET", late.login)).status).toBe(404);
+  expect((await browser.open(pathOf(late))).status).toBe(404);
   expect((await allow(late)).status).toBe(404);
   expect((await poll(claimedLate)).status).toBe(404);
   await start();
   expect(await server.sql("select count(*) as count from login_flows")).toEqual([{ count: 1 }]);
 });
 
-test("a wrong password shows the form again, and opens no dialog of the browser", async () => {
+test("without a session the visitor signs in first, and comes back", async () => {
   const flow = await start();
-  for (const [name, password] of [
-    ["ann", "wrong"],
-    ["nobody", PASSWORD],
-    ["ann", ""],
-    ["", ""],
-  ] as const) {
-    const answer = await allow(flow, name, password);
-    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([403, null]);
-    expect(answer.body).toContain("The name or the password is wrong.");
-  }
-  expect((await post(flow.login, "")).status).toBe(403);
+  const visitor = openBrowser(server);
+  const page = await visitor.open(pathOf(flow));
+  expect(page.path).toBe(`/sign-in?next=${encodeURIComponent(pathOf(flow))}`);
+  expect((await visitor.submit(pathOf(flow))).path).toStartWith("/sign-in");
+  expect((await poll(flow)).status).toBe(404);
+  const next = /name="next" value="([^"]*)"/.exec(page.body)?.[1] ?? "";
+  const back = await visitor.submit("/sign-in", { name: "ann", password: PASSWORD, next });
+  expect([back.path, titleOf(back)]).toEqual([pathOf(flow), "AntennaPod wants to connect to podkeep as ann."]);
+});
+
+test("a session by token may not allow or deny an app, and the page says so", async () => {
+  const flow = await start();
+  const byToken = await signedIn(server, await server.user("bob"));
+  const page = await byToken.open(pathOf(flow));
+  expect(page.body).toContain("You are signed in with a token, which can&#39;t allow apps.");
+  expect(page.body).toContain(`/sign-in?next=${encodeURIComponent(pathOf(flow))}`);
+  expect(page.body).not.toContain("<form");
+  for (const path of [pathOf(flow), `${pathOf(flow)}/deny`]) expect((await byToken.submit(path)).status).toBe(403);
   expect((await poll(flow)).status).toBe(404);
   expect((await allow(flow)).status).toBe(200);
-});
-
-test("a token does not allow another one", async () => {
-  const { token } = await server.user("bob");
-  const flow = await start();
-  const answer = await allow(flow, "bob", token);
-  expect([answer.status, answer.body]).toEqual([403, expect.stringContaining("Sign in with your password.")]);
-  expect((await poll(flow)).status).toBe(404);
-});
-
-test("guesses at passwords are limited as everywhere", async () => {
-  const flow = await start();
-  const statuses = [];
-  for (let n = 0; n < 31; n++) statuses.push((await allow(flow, "ann", `wrong ${n}`)).status);
-  expect(statuses).toEqual([...Array(30).fill(403), 429]);
 });
 
 test("an address may have 20 open flows, others more", async () => {
@@ -206,32 +225,39 @@ test("an unknown path is 404 as JSON", async () => {
 describe("the page", () => {
   test("shows what an app calls itself as text", async () => {
     const flow = await start({ "User-Agent": "<script>alert(1)</script>\"'&" });
-    const { body } = await server.send("GET", flow.login);
-    expect(body).not.toContain("<script");
+    const { body } = await browser.open(pathOf(flow));
+    expect(body).not.toContain("<script>");
     expect(body).toContain("&lt;script&gt;alert(1)&lt;");
-    const { body: again } = await allow(flow, '"><script>', "wrong");
-    expect(again).not.toContain("<script");
   });
 
   test("can't be framed, stored or sent from another site, and may be reached by a link", async () => {
     const flow = await start();
-    const { headers, body } = await server.send("GET", flow.login, {
-      headers: { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" },
+    const { status, headers } = await server.send("GET", flow.login, {
+      headers: {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        Cookie: `podkeep_page=${browser.cookies.get("podkeep_page")}`,
+      },
     });
+    expect(status).toBe(200);
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-    const style = /<style>(.*)<\/style>/s.exec(body)?.[1] ?? "";
-    expect(headers.get("content-security-policy")).toContain(`'sha256-${Bun.SHA256.hash(style, "base64")}'`);
     expect(headers.get("cache-control")).toBe("no-store");
     // With "no-referrer", browsers send forms with `Origin: null`.
     expect(headers.get("referrer-policy")).toBe("same-origin");
-    const foreign = [
-      { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" },
-      { "Sec-Fetch-Site": "same-site" },
-      { Origin: "https://evil.example" },
-      { Origin: "null" },
-    ];
-    for (const one of foreign) expect((await allow(flow, "ann", PASSWORD, one)).status).toBe(403);
+    for (const site of ["cross-site", "same-site"]) {
+      const foreign = { "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate" };
+      expect((await allow(flow, foreign)).status).toBe(403);
+      expect((await browser.submit(`${pathOf(flow)}/deny`, {}, foreign)).status).toBe(403);
+    }
     expect((await poll(flow)).status).toBe(404);
-    expect((await allow(flow, "ann", PASSWORD, { "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
+    expect((await allow(flow, { "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
+  });
+
+  test("looking at it allows and denies nothing", async () => {
+    const flow = await start();
+    await browser.open(pathOf(flow));
+    expect((await browser.open(`${pathOf(flow)}/deny`)).status).toBe(404);
+    expect((await poll(flow)).status).toBe(404);
+    expect((await allow(flow)).status).toBe(200);
   });
 });

@@ -5,7 +5,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
-import { type Browser, openBrowser, signedIn } from "./browser.ts";
+import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 let server: TestApp;

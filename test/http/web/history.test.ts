@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
-import { type Browser, signedIn } from "./browser.ts";
+import { type Browser, signedIn } from "../browser.ts";
 
 const HOUR = 3_600_000;
 let server: TestApp;

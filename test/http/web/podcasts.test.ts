@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
-import { type Browser, signedIn } from "./browser.ts";
+import { type Browser, signedIn } from "../browser.ts";
 
 let server: TestApp;
 let user: TestUser;

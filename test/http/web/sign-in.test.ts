@@ -4,7 +4,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
-import { openBrowser, signedIn } from "./browser.ts";
+import { openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 let server: TestApp;

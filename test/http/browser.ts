@@ -1,5 +1,5 @@
 // A browser without JavaScript: keeps cookies, follows redirects, sends forms.
-import { ORIGIN, type TestApp } from "../../support/app.ts";
+import { ORIGIN, type TestApp } from "../support/app.ts";
 
 interface Page {
   status: number;
@@ -42,7 +42,7 @@ export function openBrowser(server: TestApp): Browser {
   };
 }
 
-/** Signs a user in by a token. */
+/** Signs a user in by a token, or the password in its place. */
 export async function signedIn(server: TestApp, user: { name: string; token: string }): Promise<Browser> {
   const browser = openBrowser(server);
   const page = await browser.submit("/sign-in", { name: user.name, password: user.token });

@@ -1,0 +1,43 @@
+// Allowing an app that started a login flow.
+/** @jsxImportSource hono/jsx */
+import type { WaitingApp } from "../../../services/login-flow.ts";
+import { ActionButton, Layout } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+interface AllowProps {
+  app: WaitingApp;
+  /** The user's name. */
+  user: string;
+  /** This page's path. */
+  path: string;
+  /** False for a session by token, which may not allow apps. */
+  byPassword: boolean;
+}
+
+export function AllowPage({ app: { label, address }, user, path, byPassword }: AllowProps) {
+  const text = texts.allow;
+  return (
+    <Layout title={text.title}>
+      <h1>{text.ask(label, user)}</h1>
+      <p>{text.may}</p>
+      <p class="muted">{text.mayNot}</p>
+      <p>
+        {text.from}: <code>{address}</code>
+        <br />
+        {text.check}
+      </p>
+      {byPassword ? (
+        <div class="bar">
+          <ActionButton action={path} primary>
+            {text.allow}
+          </ActionButton>
+          <ActionButton action={`${path}/deny`}>{text.deny}</ActionButton>
+        </div>
+      ) : (
+        <p>
+          {text.needsPassword} <a href={`/sign-in?${new URLSearchParams({ next: path })}`}>{text.signIn}</a>
+        </p>
+      )}
+    </Layout>
+  );
+}
