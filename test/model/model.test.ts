@@ -1,7 +1,7 @@
 // The model test: the server answers random histories exactly as the oracle does, and replicas never miss a change.
 import { test } from "bun:test";
 import fc from "fast-check";
-import { listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
+import { listHistory, listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
 import { openTestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
 import { history } from "./commands.ts";
@@ -22,6 +22,7 @@ async function openModelApp(): Promise<App> {
       restore: async (before) => {
         await restoreSubscriptions(test.app, actor, { before }, { exact: true, dry_run: false });
       },
+      changes: async () => (await listHistory(test.app, actor, { limit: 10_000 })).toReversed(),
     };
   };
   return Object.assign(test, { historyOf });

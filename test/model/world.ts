@@ -1,8 +1,10 @@
 // One user in the test: a client of the server, the oracle, and replicas that only see the change feed.
 import { expect } from "bun:test";
+import type { Change } from "../../src/domain/history.ts";
 import type { Answer } from "./answers.ts";
 import type { Command, Write } from "./commands.ts";
 import { Oracle } from "./oracle.ts";
+import { listAt, replay } from "./past.ts";
 import { Reader } from "./reader.ts";
 import { Replica } from "./replica.ts";
 import { faults } from "./rules.ts";
@@ -38,6 +40,8 @@ export interface History {
   feedsAt(before: number): Promise<string[]>;
   /** Makes the list exactly as it was then. */
   restore(before: number): Promise<void>;
+  /** All changes, oldest first. */
+  changes(): Promise<Change[]>;
 }
 
 /** Sends commands to the server and compares each response with the oracle's. */
@@ -113,9 +117,13 @@ export class World {
     if (this.history) await this.#travel(this.history);
   }
 
-  /** P10: the history gives the list of any moment, and any of them can be brought back. */
+  /** P10: the history, undone or replayed, gives the list of any moment, and any of them can be brought back. */
   async #travel(history: History): Promise<void> {
-    for (const [clock, list] of this.#lists) expect(await history.feedsAt(clock + 1)).toEqual(list);
+    const replayed = replay(await history.changes());
+    for (const [clock, list] of this.#lists) {
+      expect(await history.feedsAt(clock + 1)).toEqual(list);
+      expect(listAt(replayed, clock)).toEqual(list);
+    }
     const middle = Math.floor(this.#lists.size / 2);
     for (const [clock, list] of [...this.#lists].slice(middle, middle + 1)) {
       await history.restore(clock + 1);
