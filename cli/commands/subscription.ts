@@ -81,7 +81,9 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
 function readFeed(text: string) {
   const feed = readFeedUrl(text);
   if ("hash" in feed) return feed;
-  throw new DomainError("invalid", `"${maskFeedUrl(text)}" is not a feed URL: ${feed.message}`);
+  const shown = URL.canParse(text) ? maskFeedUrl(text) : maskFeedUrl(`https://${text}`).replace("https://", "");
+  const example = "https://example.org/feed.xml";
+  throw new DomainError("invalid", `"${shown}" is not a feed URL: ${feed.message} (example: ${example})`);
 }
 
 async function add(user: string, urls: string[], dry_run: boolean, command: Command): Promise<void> {

@@ -85,3 +85,47 @@ test("a podcast that was merged away and split off again comes back to gPodder c
   const tablet = await gpodder("tablet");
   expect((await tablet.sync()).add.toSorted()).toEqual([A, B]);
 });
+
+test("a list restored as of a time reaches the apps of each protocol at their next sync", async () => {
+  const [A, B, C] = ["https://a.example/feed", "https://b.example/feed", "https://c.example/feed"];
+  const headers = { Authorization: `Basic ${Buffer.from(`ann:${ann.token}`).toString("base64")}` };
+  const get = async (path: string, agent: string) =>
+    (await server.send("GET", path, { headers: { ...headers, "User-Agent": agent } })).body;
+  let since = 0;
+  const nextcloud = async () => {
+    const told = await get(`/index.php/apps/gpoddersync/subscriptions?since=${since}`, "Kasts/24.08");
+    since = told.timestamp;
+    server.clock.advance(5000);
+    return { add: told.add.toSorted(), remove: told.remove.toSorted() };
+  };
+  const [phone, tablet] = [await gpodder("phone"), await gpodder("tablet")];
+  await ann.add(A, guidOf(1));
+  await ann.add(B, guidOf(2));
+  server.clock.advance(5000);
+  const before = server.clock.now();
+  server.clock.advance(5000);
+  await phone.sync();
+  await phone.post([C], [A]);
+  await ann.remove(guidOf(2));
+  await server.drain();
+  server.clock.advance(5000);
+  for (const sync of [phone.sync, tablet.sync, nextcloud]) await sync();
+  const polled = (await ann.changes()).at(-1);
+  const last = polled.deleted ?? polled.subscription_changed;
+
+  await restoreSubscriptions(server.app, me(), { as_of: before }, { exact: true, dry_run: false });
+
+  for (const sync of [phone.sync, tablet.sync, nextcloud]) {
+    const { add, remove } = await sync();
+    expect([add.toSorted(), remove]).toEqual([[A, B], [C]]);
+    expect(await sync()).toEqual({ add: [], remove: [] });
+  }
+  const changed = await ann.changes(last);
+  expect(changed.map((item) => [item.feed_url, item.is_subscribed]).sort()).toEqual([
+    [A, true],
+    [B, true],
+    [C, false],
+  ]);
+  expect((await get("/subscriptions/ann/phone.json", "AntennaPod/3.5.0")).toSorted()).toEqual([A, B]);
+  expect((await get("/subscriptions/ann.json", "AntennaPod/3.5.0")).toSorted()).toEqual([A, B]);
+});

@@ -88,6 +88,37 @@ test("the history shows what changed, when and by whom, newest first", async () 
   expect(await run("history nobody --json")).toMatchObject({ code: 4 });
 });
 
+test("bad input changes nothing: the exit code and the error say what is wrong", async () => {
+  await run("subscription add alice", A);
+  const refused: [string, code: number, message: string][] = [
+    ["history alice --limit 0", 2, "positive whole number"],
+    ["history alice --limit many", 2, "positive whole number"],
+    ["history alice --since yesterday", 2, "yesterday"],
+    ["history", 2, "user"],
+    ["subscription list nobody", 4, "nobody"],
+    ["subscription list", 2, "user"],
+    ["subscription add nobody https://b.example/", 4, "nobody"],
+    ["subscription add alice", 2, "url"],
+    ["subscription add alice b.example", 2, "b.example"],
+    ["subscription add alice --dry-run ftp://b.example/", 2, "ftp://b.example/"],
+    ["subscription remove nobody https://a.example/", 4, "nobody"],
+    ["subscription remove alice", 2, "feed"],
+    ["subscription remove alice --dry-run https://b.example/", 4, "b.example"],
+    ["subscription remove alice 00000000-0000-4000-8000-000000000000", 4, "00000000"],
+    ["subscription restore nobody --as-of 1h", 4, "nobody"],
+    ["subscription restore alice --as-of 2099-01-01 --yes", 2, "future"],
+    ["subscription restore alice --as-of 2001-01-01 --dry-run", 2, "history begins"],
+    ["subscription restore alice --as-of 31-12-2026", 2, "31-12-2026"],
+    ["subscription restore alice --exact", 2, "--as-of"],
+  ];
+  const before = (await run("history alice --json")).json;
+  for (const [words, code, message] of refused) {
+    const { json, ...result } = await run(`${words} --json`);
+    expect([words, result.code, json?.error?.message]).toEqual([words, code, expect.stringContaining(message)]);
+  }
+  expect((await run("history alice --json")).json).toEqual(before);
+});
+
 test("a user is created with a first token that works at once", async () => {
   const { json } = await run("user create bob --json --token", "AntennaPod");
   expect(json).toMatchObject({ name: "bob", token: { user: "bob", label: "AntennaPod", scope: "write" } });
