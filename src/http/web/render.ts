@@ -5,14 +5,20 @@ import type { HttpEnv } from "../env.ts";
 
 type Page = { toString(): string | Promise<string> } | null;
 
+/** Embeddings, overrides and isolates (UAX #9): a name or a feed URL could reorder the text around it. */
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+
 /** Responds with a page. */
 export async function show(c: Context<HttpEnv>, page: Page, status: ContentfulStatusCode = 200): Promise<Response> {
-  return c.html(`<!doctype html>${await page?.toString()}`, status);
+  const html = `<!doctype html>${await page?.toString()}`;
+  return c.html(html.replace(BIDI_CONTROLS, ""), status);
 }
 
 /** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
 export function safePath(text: string | undefined): string {
   if (!text || !/^\/[^/\\]/.test(text)) return "/podcasts";
   const url = URL.parse(text, "http://podkeep");
-  return url?.origin === "http://podkeep" ? url.pathname + url.search : "/podcasts";
+  // The path of "/.//example.org" is "//example.org", which is another site.
+  const isOwn = url?.origin === "http://podkeep" && !url.pathname.startsWith("//");
+  return isOwn ? url.pathname + url.search : "/podcasts";
 }

@@ -1,0 +1,360 @@
+// What protects the page: every route that there is, against other sites, frames, caches and hostile texts.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Hono } from "hono";
+import { Parser } from "htmlparser2";
+import { tables } from "../../../src/db/tables.ts";
+import type { HttpEnv } from "../../../src/http/env.ts";
+import { createForwarded } from "../../../src/http/forwarded.ts";
+import { serveGpodder } from "../../../src/http/gpodder/protocol.ts";
+import { serveNextcloud } from "../../../src/http/nextcloud/protocol.ts";
+import { createThrottle } from "../../../src/http/throttle.ts";
+import { serveWeb } from "../../../src/http/web/protocol.tsx";
+import { startLoginFlow } from "../../../src/services/login-flow.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
+import { issueToken } from "../../../src/services/tokens.ts";
+import { createUser } from "../../../src/services/users.ts";
+import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { actorOf } from "../../support/feeds.ts";
+import { type Browser, openBrowser } from "../browser.ts";
+
+const PASSWORD = "correct horse";
+let server: TestApp;
+let user: TestUser;
+let browser: Browser;
+/** The page of a login flow. */
+let flow: string;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  user = await server.user("ann");
+  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  browser = openBrowser(server);
+  await browser.submit("/sign-in", { name: "ann", password: PASSWORD });
+  await user.add("https://a.example/feed", guidOf(1));
+  await syncDevice("phone");
+  flow = (await startLoginFlow(server.app, { label: "AntennaPod", address: "192.0.2.1" })).page;
+});
+afterEach(() => server.close());
+
+const basic = (password: string) => `Basic ${Buffer.from(`ann:${password}`).toString("base64")}`;
+
+/** A device that syncs by gPodder's API. @returns its session's cookie */
+async function syncDevice(device: string, agent = "AntennaPod/3.5.0", body: object = {}): Promise<string> {
+  const headers = { Authorization: basic(user.token), "User-Agent": agent };
+  const path = `/api/2/devices/ann/${device}.json`;
+  const answer = await server.send("POST", path, { headers, body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+  return answer.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+}
+
+/** All rows of all tables. */
+async function dump(): Promise<Record<string, unknown[]>> {
+  const rows: Record<string, unknown[]> = {};
+  for (const [name, { key }] of Object.entries(tables)) {
+    rows[name] = await server.sql(`select * from ${name} order by ${key.join(", ")}`);
+  }
+  return rows;
+}
+
+/** The routes of a protocol: method, and path with values for its parameters. */
+function routesOf(serve: typeof serveGpodder): { method: string; path: string }[] {
+  const http = new Hono<HttpEnv>();
+  const shared = {
+    forwarded: createForwarded(server.app.config),
+    throttle: createThrottle(server.app.clock, server.app.config.failed_logins),
+  };
+  serve(http, server.app, shared);
+  const token = user.token.split("_")[1] ?? "";
+  const values: [RegExp, string][] = [
+    [/:guid/, guidOf(1)],
+    [/(?<=\/devices\/):id/, "phone"],
+    [/:id/, token],
+    [/:page/, flow],
+    [/:secret/, "x".repeat(32)],
+    [/:user\{[^}]*\}/, "ann.json"],
+    [/:user/, "ann"],
+    [/:device\{[^}]*\}/, "phone.json"],
+    [/:\w+(\{[^}]*\})?/g, "x"],
+  ];
+  const fill = (path: string) => values.reduce((filled, [name, value]) => filled.replace(name, value), path);
+  const routes = http.routes.filter(({ method }) => method !== "ALL");
+  return [...new Map(routes.map(({ method, path }) => [`${method} ${path}`, { method, path: fill(path) }])).values()];
+}
+
+const pages = () => routesOf((http, app, shared) => serveWeb(http, app, shared, () => ({})));
+const ofMethod = (...methods: string[]) =>
+  pages().flatMap(({ method, path }) => (methods.includes(method) ? [path] : []));
+/** Every page that there is, some in several states. */
+const viewable = () => [
+  ...ofMethod("GET"),
+  `/podcasts?undo=${guidOf(1)}`,
+  "/podcasts?search=a&page=2",
+  "/podcasts?imported=1.2.3",
+  "/history?done=3",
+  "/history?by=test&after=1.0",
+  "/account?changed=1",
+  "/sign-in?next=/apps&ended=1",
+  "/podcasts/unknown",
+];
+const cookies = () => [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+
+const OTHER_SITES: Record<string, string>[] = [
+  { "Sec-Fetch-Site": "cross-site" },
+  { "Sec-Fetch-Site": "same-site" },
+  { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", Origin: ORIGIN },
+  { Origin: "https://evil.example" },
+  { Origin: "null" },
+  { Origin: `${ORIGIN}.evil.example` },
+  { Origin: `${ORIGIN}:8080` },
+];
+
+describe("another site", () => {
+  test("can send no form of the page", async () => {
+    const forms = ofMethod("POST", "PUT", "PATCH", "DELETE");
+    expect(forms.length).toBeGreaterThan(12);
+    const before = await dump();
+    for (const path of forms) {
+      for (const headers of OTHER_SITES) {
+        const sent = { ...headers, Cookie: cookies(), "Content-Type": "application/x-www-form-urlencoded" };
+        const { status, body } = await server.send("POST", path, {
+          headers: sent,
+          body: "name=ann&feed_url=x.example",
+        });
+        expect([path, headers, status]).toEqual([path, headers, 403]);
+        expect(body).toContain("Another site sent this request");
+      }
+    }
+    expect(await dump()).toEqual(before);
+  });
+
+  test("can use no credentials that a browser keeps for apps", async () => {
+    const cookie = await syncDevice("phone");
+    const forms = [...routesOf(serveGpodder), ...routesOf(serveNextcloud)].filter(({ method }) => method !== "GET");
+    expect(forms.length).toBeGreaterThan(8);
+    const before = await dump();
+    for (const { method, path } of forms) {
+      for (const headers of OTHER_SITES) {
+        const sent = { ...headers, Cookie: cookie, Authorization: basic(PASSWORD), "Content-Type": "text/plain" };
+        const body = JSON.stringify({ add: ["https://evil.example/"], remove: [] });
+        const { status } = await server.send(method, path, { headers: sent, body });
+        expect([path, headers, status]).toEqual([path, headers, 403]);
+      }
+    }
+    expect(await dump()).toEqual(before);
+  });
+
+  test("can link to pages, and gets no cookie sent along with a form: it is SameSite", async () => {
+    const headers = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", Cookie: cookies() };
+    expect((await server.send("GET", "/podcasts", { headers })).status).toBe(200);
+    const body = new URLSearchParams({ name: "ann", password: PASSWORD }).toString();
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const { headers: given } = await server.send("POST", "/sign-in", { headers: form, body });
+    for (const cookie of [...given.getSetCookie(), `${await syncDevice("phone")}; SameSite=Lax`]) {
+      expect(cookie).toContain("SameSite=Lax");
+    }
+  });
+
+  test("can't frame any page, nor an error", async () => {
+    for (const path of viewable()) {
+      const { headers } = await server.send("GET", path, { headers: { Cookie: cookies() } });
+      expect([path, headers.get("x-frame-options")]).toEqual([path, "DENY"]);
+      const policy = headers.get("content-security-policy") ?? "";
+      for (const part of ["default-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
+        expect([path, policy]).toEqual([path, expect.stringContaining(part)]);
+      }
+      expect([path, headers.get("x-content-type-options")]).toEqual([path, "nosniff"]);
+    }
+  });
+});
+
+test("GET and HEAD change nothing, whichever page is opened", async () => {
+  const phone = await user.another();
+  for (let n = 2; n <= 12; n++) await user.add(`https://${n}.example/`, guidOf(n));
+  for (let n = 1; n <= 12; n++) await phone.request("PATCH", `/subscriptions/${guidOf(n)}`, { is_subscribed: false });
+  server.clock.advance(60_000);
+  const before = await dump();
+  for (const path of [...viewable(), ...ofMethod("POST")]) {
+    for (const method of ["GET", "HEAD"]) {
+      const { status } = await server.send(method, path, { headers: { Cookie: cookies() } });
+      expect([path, status < 500]).toEqual([path, true]);
+    }
+  }
+  expect(await dump()).toEqual(before);
+});
+
+test("no cache keeps what a user sees", async () => {
+  const shared = /^\/($|sign-in|docs|assets)/;
+  for (const path of viewable().filter((one) => !shared.test(one))) {
+    const { headers } = await server.send("GET", path, { headers: { Cookie: cookies() } });
+    const control = headers.get("cache-control") ?? "";
+    expect([path, control]).toEqual([path, expect.stringMatching(/private, no-cache|no-store/)]);
+    expect(headers.has("etag")).toBe(false);
+  }
+});
+
+test("a session that somebody put into the browser before does not become the user's", async () => {
+  const eve = await server.user("eve");
+  const own = openBrowser(server);
+  await own.submit("/sign-in", { name: "eve", password: eve.token });
+  const planted = own.cookies.get("podkeep_page") ?? "";
+  server.clock.advance(1000);
+  for (const value of [planted, "planted", browser.cookies.get("podkeep_page") ?? ""]) {
+    const victim = openBrowser(server);
+    victim.cookies.set("podkeep_page", value);
+    await victim.submit("/sign-in", { name: "ann", password: PASSWORD });
+    expect(victim.cookies.get("podkeep_page")).not.toBe(value);
+    expect((await victim.open("/account")).body).toContain("<strong>ann</strong>");
+  }
+  expect((await own.open("/account")).body).toContain("<strong>eve</strong>");
+});
+
+const ELSEWHERE = [
+  "https://evil.example/",
+  "https:evil.example",
+  "https:/evil.example",
+  "//evil.example",
+  "///evil.example",
+  "\\\\evil.example",
+  "/\\evil.example",
+  "\\/evil.example",
+  "/.//evil.example",
+  "/..//evil.example",
+  "/%2e//evil.example",
+  "/podcasts/..//evil.example",
+  "/.\\/evil.example",
+  "/\t/evil.example",
+  "\t//evil.example",
+  "/\n/evil.example",
+  "/\u0000/evil.example",
+  "%2f%2fevil.example",
+  "javascript:alert(1)",
+  "JaVaScRiPt:alert(1)",
+  "data:text/html,x",
+  "@evil.example",
+  ".evil.example",
+  "/podcasts\r\nSet-Cookie: podkeep_page=planted",
+];
+
+test("neither signing in nor a button leads to another site", async () => {
+  const form = { "Content-Type": "application/x-www-form-urlencoded" };
+  const send = async (path: string, fields: Record<string, string>) => {
+    const headers = { ...form, Cookie: cookies() };
+    const response = await server.send("POST", path, { headers, body: new URLSearchParams(fields).toString() });
+    expect(response.status).toBe(303);
+    expect(response.headers.getSetCookie().join()).not.toContain("planted");
+    return response.headers.get("location") ?? "";
+  };
+  for (const text of ELSEWHERE) {
+    const shown = (await server.send("GET", `/sign-in?${new URLSearchParams({ next: text })}`)).body;
+    const [, kept = ""] = /name="next" value="([^"]*)"/.exec(shown) ?? [];
+    for (const location of [
+      kept,
+      await send("/sign-in", { name: "ann", password: PASSWORD, next: text }),
+      await send(`/podcasts/${guidOf(1)}/unsubscribe`, { back: text }),
+      await send(`/podcasts/${guidOf(1)}/subscribe`, { back: text }),
+    ]) {
+      const leads = URL.parse(location, "http://podkeep.test/sign-in");
+      expect([text, location, leads?.origin]).toEqual([text, location, ORIGIN]);
+      expect(location).toMatch(/^\/[^/\\]/);
+    }
+  }
+});
+
+/** Texts that would do something in a page that doesn't escape them. */
+const NASTY = [
+  "<script>window.hacked=1</script>",
+  `"><img src=x onerror="window.hacked=1">`,
+  "' autofocus onfocus='window.hacked=1",
+  "</title></textarea><svg onload=window.hacked=1>",
+  "javascript:window.hacked=1",
+  "&lt;script&gt;&#x3c;b&#62;",
+  "\u202eoverridden\u2066isolated\u2069",
+  "{{7*7}}<%= 7 %>",
+];
+
+/** What a page must not have: other scripts scripts, handlers, links elsewhere, and characters that reorder text. */
+function findDanger({ body: html, headers }: { body: string; headers: Headers }): string[] {
+  if (!headers.get("content-type")?.startsWith("text/html")) return [];
+  const danger: string[] = [];
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (name === "script" && !attributes["src"]?.startsWith("/assets/")) danger.push(`script ${attributes["src"]}`);
+      if (["img", "iframe", "object", "embed", "base", "b"].includes(name)) danger.push(name);
+      for (const [attribute, value] of Object.entries(attributes)) {
+        if (attribute.startsWith("on") || attribute === "style") danger.push(`${name} ${attribute}`);
+        const leads = ["href", "src", "action", "formaction", "xlink:href"].includes(attribute);
+        if (leads && !/^(\/(?!\/)|#)/.test(value)) danger.push(`${attribute}=${value}`);
+      }
+    },
+  });
+  parser.end(html);
+  if (/[\u202a-\u202e\u2066-\u2069]/.test(html)) danger.push("bidirectional controls");
+  return danger;
+}
+
+test("texts of apps, files and feeds are only text, on every page", async () => {
+  const escaped = (text: string) => Bun.escapeHTML(text);
+  const outlines = NASTY.map(
+    (text, n) => `<outline text="${escaped(text)}" xmlUrl="https://${n}.example/?${escaped(text)}"/>`,
+  );
+  const file = new File([`<opml><body>${outlines.join("")}</body></opml>`], "<b>.opml");
+  await browser.submit("/podcasts/import", { file });
+  for (const [n, text] of NASTY.entries()) {
+    await user.add(`https://feed.example/${text}`, guidOf(100 + n));
+    const label = text.slice(0, 100);
+    const { token } = await issueToken(server.app, actorOf(user.id), { label, scope: "write", expires_at: null });
+    const app = server.as(user, token);
+    await app.add(`https://own.example/${n}`, guidOf(200 + n));
+    await app.request("PATCH", `/subscriptions/${guidOf(200 + n)}`, { is_subscribed: false });
+    const agent = text.replace(/[^\u0020-\u007e]/g, "");
+    await syncDevice(`device-${n}`, agent, { caption: text, type: "mobile" });
+    const started = await server.send("POST", "/index.php/login/v2", { headers: { "User-Agent": agent } });
+    flow = new URL(started.body.login).pathname.split("/").at(-1) ?? "";
+    const byPassword = { Authorization: basic(PASSWORD), "User-Agent": agent };
+    const body = JSON.stringify({ add: [`https://by-password.example/${n}`], remove: [] });
+    await server.send("POST", `/api/2/subscriptions/ann/pw-${n}.json`, { headers: byPassword, body });
+    for (const path of viewable()) expect([path, findDanger(await browser.open(path))]).toEqual([path, []]);
+  }
+  for (const text of NASTY) {
+    const query = new URLSearchParams({ search: text, by: text, undo: text, next: text, as_of: text, done: text });
+    for (const path of ofMethod("GET")) {
+      expect([path, findDanger(await browser.open(`${path}?${query}`))]).toEqual([path, []]);
+    }
+    for (const [path, fields] of [
+      ["/podcasts/add", { feed_url: text }],
+      ["/podcasts/import", { file: new File([text], text) }],
+      ["/history/restore", { as_of: text }],
+      ["/sign-in", { name: text, password: text, next: text }],
+    ] as const) {
+      expect([path, findDanger(await browser.submit(path, fields))]).toEqual([path, []]);
+    }
+  }
+}, 60_000);
+
+test("files have fixed names: nothing that users or apps choose is in a header", async () => {
+  for (const name of [`x\r\nSet-Cookie: a=b`, `x"; filename="evil.exe`, "x\u0000", "a/b"]) {
+    await expect(createUser(server.app, name)).rejects.toMatchObject({ code: "invalid" });
+  }
+  const bob = await server.user("Ünïcödé.@+-");
+  const own = openBrowser(server);
+  await own.submit("/sign-in", { name: bob.name, password: bob.token });
+  for (const [path, name] of [
+    ["/podcasts/podkeep.opml", "podkeep.opml"],
+    ["/account/podkeep.json", "podkeep.json"],
+  ] as const) {
+    const { headers } = await own.open(path);
+    expect(headers.get("content-disposition")).toBe(`attachment; filename="${name}"`);
+  }
+});
+
+test("guesses at the present password are counted like those at the sign-in", async () => {
+  let page = await browser.submit("/account/password", { present: "wrong", changed: "another horse" });
+  for (let n = 0; page.status === 400 && n < 100; n++) {
+    page = await browser.submit("/account/password", { present: `wrong ${n}`, changed: "another horse" });
+  }
+  expect(page.status).toBe(429);
+  expect(page.headers.get("retry-after")).toMatch(/^\d+$/);
+  const signIn = await openBrowser(server).submit("/sign-in", { name: "ann", password: "another guess" });
+  expect(signIn.status).toBe(429);
+  expect(signIn.headers.get("retry-after")).toMatch(/^\d+$/);
+});
