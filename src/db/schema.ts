@@ -124,6 +124,31 @@ export interface LoginFlowTable {
   expires_at: number;
 }
 
+/** A sign-in to the web page. Its cookie is signed and has the id. */
+export interface PageSessionTable {
+  user_id: string;
+  id: string;
+  /** The token that signed in; null for the password. */
+  token_id: string | null;
+  /** Such as "Firefox on Android"; empty if it is unknown. */
+  browser: string;
+  created_at: number;
+  /** To the hour. */
+  seen_at: number;
+  expires_at: number;
+}
+
+/** A link that shows the values of a new app once. */
+export interface ConnectLinkTable {
+  user_id: string;
+  /** SHA-256 of the secret in the link, in hex. */
+  link_hash: string;
+  /** The values, encrypted with the link's secret. */
+  sealed_secret: string;
+  opened: number;
+  expires_at: number;
+}
+
 /** An app on a device with one credential, and the positions of its last GETs (src/domain/sync-window.ts). */
 export interface ClientTable {
   user_id: string;
@@ -259,6 +284,8 @@ export interface Schema {
   history: HistoryTable;
   devices: DeviceTable;
   login_flows: LoginFlowTable;
+  page_sessions: PageSessionTable;
+  connect_links: ConnectLinkTable;
   clients: ClientTable;
   claims: ClaimTable;
   episode_actions: EpisodeActionTable;

@@ -153,6 +153,32 @@ export const tables = {
     },
     dropped: true,
   },
+  page_sessions: {
+    owner: "user_id",
+    key: ["user_id", "id"],
+    columns: {
+      user_id: "value",
+      id: "value",
+      token_id: "value",
+      browser: "value",
+      created_at: "value",
+      seen_at: "value",
+      expires_at: "value",
+    },
+    dropped: true,
+  },
+  connect_links: {
+    owner: "user_id",
+    key: ["link_hash"],
+    columns: {
+      user_id: "value",
+      link_hash: "value",
+      sealed_secret: "value",
+      opened: "value",
+      expires_at: "value",
+    },
+    dropped: true,
+  },
   clients: {
     owner: "user_id",
     key: ["user_id", "id"],

@@ -14,6 +14,8 @@ export interface HttpEnv {
     actor: Actor;
     /** Name of the user who signed in by Basic or a session. */
     userName: string;
+    /** The id of the page's session. */
+    sessionId: string | null;
     /** True if the response ends the session. */
     endsSession: boolean;
     /** What the response's ETag says: the user's clock, and what else the body depends on. */

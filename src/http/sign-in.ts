@@ -56,15 +56,16 @@ export function endSession(c: Context<HttpEnv>): void {
   c.set("endsSession", true);
 }
 
-/** Begins a session and puts it into a cookie. */
+/** Begins a session and puts it into a cookie. @param browser what signs in to the page, for people */
 export async function giveSession(
   c: Context<HttpEnv>,
   app: App,
   shared: Shared,
   actor: Actor,
   audience: Audience,
+  browser?: string,
 ): Promise<void> {
-  const { text, expires_at } = await createSession(app, actor, audience);
+  const { text, expires_at } = await createSession(app, actor, audience, browser);
   const maxAge = Math.floor((expires_at - app.clock.now()) / 1000);
   setCookie(c, COOKIES[audience], text, { ...cookieOptions(c, shared), maxAge });
 }

@@ -1,9 +1,14 @@
 // Apps of a user: tokens, and the devices that sync by them.
+
+import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
-import { listUserTokens, revokeToken as revokeRow } from "../store/tokens.ts";
+import { listProducts } from "../store/clients.ts";
+import { listUserTokens, renameToken, revokeToken as revokeRow } from "../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { listDevices } from "./devices.ts";
+import { listSessions, type PageSession } from "./sessions.ts";
+import { checkLabel } from "./tokens.ts";
 
 /** A token that can sign in; times are Unix milliseconds. */
 export interface ConnectedApp {
@@ -12,8 +17,10 @@ export interface ConnectedApp {
   scope: Scope;
   created_at: number;
   expires_at: number | null;
-  /** To the hour; null if it was never used. */
+  /** To the hour, if it has no device; null if it was never used. */
   last_used_at: number | null;
+  /** What calls itself so has synced by it. */
+  products: string[];
   /** What syncs by this token. */
   devices: Device[];
 }
@@ -21,28 +28,51 @@ export interface ConnectedApp {
 /** A device that syncs. */
 export type Device = Awaited<ReturnType<typeof listDevices>>[number];
 
-/** Lists the apps that can sign in, the last used first, and the devices that sync by the password. */
+/**
+ * Lists the apps that can sign in, the last used first, the devices that sync by the password, and the sessions of the
+ * page if the actor may end them.
+ */
 export async function listApps(
   context: Context,
   actor: Actor,
-): Promise<{ apps: ConnectedApp[]; byPassword: Device[] }> {
+): Promise<{ apps: ConnectedApp[]; byPassword: Device[]; sessions: PageSession[] }> {
   const { database, clock } = context;
   const now = clock.now();
   const rows = await database.read((tx) => listUserTokens(tx, { user_id: actor.user_id }));
   const devices = await listDevices(context, actor);
+  const products = await database.read((tx) => listProducts(tx, { user_id: actor.user_id }));
   const apps = rows
     .filter(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
-    .map(({ id, label, scope, created_at, expires_at, last_used_at }) => ({
-      id,
-      label,
-      scope,
-      created_at,
-      expires_at,
-      last_used_at,
-      devices: devices.filter(({ token_id }) => token_id === id),
-    }))
+    .map(({ id, label, scope, created_at, expires_at, last_used_at }) => {
+      const own = devices.filter(({ token_id }) => token_id === id);
+      const uses = [last_used_at, ...own.map(({ last_sync_at }) => last_sync_at)].filter((at) => at !== null);
+      const named = products.filter(({ token_id }) => token_id === id).map(({ product }) => product ?? "");
+      return {
+        id,
+        label,
+        scope,
+        created_at,
+        expires_at,
+        last_used_at: uses.length === 0 ? null : Math.max(...uses),
+        products: [...new Set(named)].filter(Boolean),
+        devices: own,
+      };
+    })
     .sort((a, b) => (b.last_used_at ?? b.created_at) - (a.last_used_at ?? a.created_at));
-  return { apps, byPassword: devices.filter(({ token_id }) => token_id === null) };
+  const isLive = ({ token_id }: PageSession) => token_id === null || apps.some(({ id }) => id === token_id);
+  const sessions = actor.kind === "token" ? [] : (await listSessions(context, actor)).filter(isLive);
+  return { apps, byPassword: devices.filter(({ token_id }) => token_id === null), sessions };
+}
+
+/** @throws DomainError "not_found", "invalid" for a bad label, "forbidden" if the actor signed in with a token */
+export async function renameApp({ database }: Context, actor: Actor, id: string, text: string): Promise<void> {
+  requirePassword(actor);
+  const { user_id } = actor;
+  const label = printable(text).trim();
+  if (!label) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
+  checkLabel(label);
+  const [row] = await database.write((tx) => renameToken(tx, { user_id, id, label }));
+  if (!row) throw new DomainError("not_found", `There is no token ${id}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 // Passwords: setting one, and generating one.
 import { DomainError } from "../errors.ts";
+import { deletePageSessions } from "../store/page-sessions.ts";
 import { setPassword as setRow } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -19,7 +20,10 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   const password_hash = password === null ? null : await context.passwords.hash(password);
   const { user_id } = actor;
   const password_changed_at = context.clock.now();
-  await context.database.write((tx) => setRow(tx, { user_id, password_hash, password_changed_at }), user_id);
+  await context.database.write(async (tx) => {
+    await setRow(tx, { user_id, password_hash, password_changed_at });
+    await deletePageSessions(tx, { user_id });
+  }, user_id);
 }
 
 /** @throws DomainError "invalid" if it is too short or too long, or has control characters */

@@ -1,7 +1,16 @@
-// Sessions: signed cookies, one for each sign-in, without a row in the database.
+// Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database, those of apps none.
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { DomainError } from "../errors.ts";
+import {
+  deleteExpiredPageSessions,
+  deletePageSession,
+  deletePageSessions,
+  findPageSession,
+  insertPageSession,
+  listPageSessions,
+  seePageSession,
+} from "../store/page-sessions.ts";
 import { deleteSessionKey, findUserById, keepSessionKey } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -18,6 +27,10 @@ const LIFETIMES: Record<Audience, number> = { app: 365 * DAY, page: 30 * DAY };
 /** User id, payload, HMAC-SHA256 of both with the user's session key. */
 const SESSION = /^([a-z2-7]{16})\.([\w-]{1,2000})\.([\w-]{43})$/;
 const KEY_BYTES = 32;
+/** Characters of 5 bits. */
+const ID_LENGTH = 16;
+/** Milliseconds between two records of a page session's use. */
+const SEEN_INTERVAL = 60 * 60 * 1000;
 
 const Payload = z.object({
   audience: z.enum(["app", "page"]),
@@ -26,30 +39,48 @@ const Payload = z.object({
   /** What the app called itself; null with a token, which has a label. */
   app: z.string().nullable(),
   device: z.string().nullable(),
+  /** The id of the page's row; apps have none. */
+  id: z.string().nullish(),
   expires_at: z.number(),
 });
 
 export interface Session extends SignedIn {
+  /** The page's id of it; null for apps. */
+  id: string | null;
   /** Wall time in Unix milliseconds. */
   expires_at: number;
 }
 
-/** Begins a session, on the device that the actor has. @returns its text and when it ends */
+/**
+ * Begins a session, on the device that the actor has.
+ * @param browser what signs in to the page, for people
+ * @returns its text and when it ends
+ */
 export async function createSession(
   context: Context,
   { user_id, kind, id, label, device }: Actor,
   audience: Audience,
+  browser = "",
 ): Promise<{ text: string; expires_at: number }> {
   const key = await requireKey(context, user_id);
-  const expires_at = context.clock.now() + LIFETIMES[audience];
+  const now = context.clock.now();
+  const expires_at = now + LIFETIMES[audience];
   const app = kind === "session" ? label : null;
-  const payload: z.infer<typeof Payload> = { audience, token_id: id, app, device, expires_at };
+  const page_id = audience === "page" ? context.ids.random(ID_LENGTH) : null;
+  if (page_id) {
+    const row = { user_id, id: page_id, token_id: id, browser, created_at: now, seen_at: now, expires_at };
+    await context.database.write(async (tx) => {
+      await deleteExpiredPageSessions(tx, { user_id, now });
+      await insertPageSession(tx, row);
+    }, user_id);
+  }
+  const payload: z.infer<typeof Payload> = { audience, token_id: id, app, device, id: page_id, expires_at };
   const body = `${user_id}.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
   return { text: `${body}.${sign(body, key)}`, expires_at };
 }
 
 /**
- * Reads a session; the user's key, and the token if it signed in with one, are looked up each time.
+ * Reads a session; the user's key, the page's row, and the token if it signed in with one, are looked up each time.
  * @throws DomainError "unauthorized" if it is forged or over, or for another audience
  */
 export async function readSession(context: Context, text: string, audience: Audience): Promise<Session> {
@@ -59,19 +90,59 @@ export async function readSession(context: Context, text: string, audience: Audi
     throw new DomainError("unauthorized", "The session is unknown");
   }
   const payload = Payload.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
-  const { token_id, app, device, expires_at } = payload;
+  const { token_id, app, device, expires_at, id = null } = payload;
   if (expires_at <= context.clock.now()) throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
-  const { name } = user;
-  if (token_id !== null) return { actor: { ...(await authenticateById(context, token_id)), device }, name, expires_at };
-  return { actor: { user_id, kind: "session", id: null, label: app, device, scope: "write" }, name, expires_at };
+  if (audience === "page") await seeOnPage(context, user_id, id ?? "");
+  const about = { name: user.name, id, expires_at };
+  if (token_id !== null) return { actor: { ...(await authenticateById(context, token_id)), device }, ...about };
+  return { actor: { user_id, kind: "session", id: null, label: app, device, scope: "write" }, ...about };
+}
+
+/** @throws DomainError "unauthorized" if the session was ended */
+async function seeOnPage({ database, clock, recording }: Context, user_id: string, id: string): Promise<void> {
+  const [row] = await database.read((tx) => findPageSession(tx, { user_id, id }));
+  if (!row) throw new DomainError("unauthorized", "The session was ended");
+  const seen_at = clock.now();
+  if (Math.abs(seen_at - row.seen_at) < SEEN_INTERVAL || recording.has(id)) return;
+  recording.add(id);
+  // Not awaited: a full disk must not lock readers out.
+  database
+    .write((tx) => seePageSession(tx, { user_id, id, seen_at }), user_id)
+    .catch(() => {})
+    .finally(() => recording.delete(id));
+}
+
+/** A sign-in to the web page; times are Unix milliseconds. */
+export interface PageSession {
+  id: string;
+  /** The token that signed in; null for the password. */
+  token_id: string | null;
+  /** Such as "Firefox on Android"; empty if it is unknown. */
+  browser: string;
+  created_at: number;
+  /** To the hour. */
+  seen_at: number;
+}
+
+/** Lists the page's sessions of the actor's user, the last seen first; those of revoked tokens too. */
+export function listSessions({ database, clock }: Context, { user_id }: Actor): Promise<PageSession[]> {
+  return database.read((tx) => listPageSessions(tx, { user_id, now: clock.now() }));
+}
+
+/** Ends one of the page's sessions of the actor's user. Ending one that has ended does nothing. */
+export async function endPageSession({ database }: Context, { user_id }: Actor, id: string): Promise<void> {
+  await database.write((tx) => deletePageSession(tx, { user_id, id }), user_id);
 }
 
 /** Ends all sessions of the actor's user. @throws DomainError "forbidden" if the actor signed in with a token */
 export async function signOutEverywhere({ database }: Context, actor: Actor): Promise<void> {
   requirePassword(actor);
   const { user_id } = actor;
-  await database.write((tx) => deleteSessionKey(tx, { user_id }), user_id);
+  await database.write(async (tx) => {
+    await deleteSessionKey(tx, { user_id });
+    await deletePageSessions(tx, { user_id });
+  }, user_id);
 }
 
 /** The user's session key; the first session makes one. */

@@ -7,6 +7,16 @@ export const findClient = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("clients").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
+/** What calls itself how by which token. */
+export const listProducts = statement((db, p: Owner) =>
+  db
+    .selectFrom("clients")
+    .select(["token_id", "product"])
+    .where("user_id", "=", p.user_id)
+    .where("product", "is not", null)
+    .orderBy("product"),
+);
+
 /** Inserts a client, or replaces its positions. */
 export const saveClient = statement((db, p: Omit<ClientTable, never>) =>
   db

@@ -65,4 +65,14 @@ export const revokeToken = statement((db, p: { id: string; revoked_at: number })
     .returning(["id", "revoked_at"]),
 );
 
+export const renameToken = statement((db, p: { user_id: string; id: string; label: string }) =>
+  db
+    .updateTable("tokens")
+    .set({ label: p.label })
+    .where("id", "=", p.id)
+    .where("user_id", "=", p.user_id)
+    .where("revoked_at", "is", null)
+    .returning("id"),
+);
+
 export const deleteToken = statement((db, p: { id: string }) => db.deleteFrom("tokens").where("id", "=", p.id));

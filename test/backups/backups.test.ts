@@ -22,7 +22,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { listHistory, listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { setPassword } from "../../src/services/passwords.ts";
-import { createSession, readSession } from "../../src/services/sessions.ts";
+import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
 import { signIn } from "../../src/services/sign-in.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import type { Item } from "../model/answers.ts";
@@ -334,6 +334,7 @@ describe("restoring a backup", () => {
     };
     for (const name of ["ann", "bob"]) await setPassword(podkeep.app, await as(name), "old password");
     const { text } = await createSession(podkeep.app, await as("ann"), "app");
+    await createSession(podkeep.app, await as("ann"), "page");
     const flow = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
     const { file } = backup();
     podkeep.clock.advance(1000);
@@ -343,6 +344,7 @@ describe("restoring a backup", () => {
     expect(await login("ann", "old password")).toBe("The name or the password is wrong");
     expect(await login("ann", "new password")).toMatchObject({ name: "ann" });
     expect(await login("bob", "old password")).toBe("The name or the password is wrong");
+    expect(await listSessions(podkeep.app, await as("ann"))).toEqual([]);
     await expect(readSession(podkeep.app, text, "app")).rejects.toMatchObject({ code: "unauthorized" });
     await expect(findLoginFlow(podkeep.app, await as("ann"), flow.page)).rejects.toMatchObject({ code: "not_found" });
   });

@@ -93,8 +93,13 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       expect(await list.json()).toMatchObject({ total: 72 });
 
       await page.getByRole("link", { name: "Done" }).click();
-      await page.getByRole("listitem").filter({ hasText: "Open Podcast API app, phone" }).getByRole("link").click();
-      await page.getByRole("button", { name: "Revoke" }).click();
+      const row = page.getByRole("listitem").filter({ hasText: "Open Podcast API app, phone" });
+      await row.locator("summary", { hasText: "Rename" }).click();
+      await row.getByLabel("Name of Open Podcast API app, phone").fill("My phone");
+      await row.getByRole("button", { name: "Save" }).click();
+      const renamed = page.getByRole("listitem").filter({ hasText: "My phone" });
+      await renamed.locator("summary", { hasText: "Revoke" }).click();
+      await renamed.getByRole("button", { name: "Revoke" }).click();
       await page.getByText("No app is connected yet.").waitFor();
       expect((await request(token, "GET", "/subscriptions")).status).toBe(401);
 
@@ -207,7 +212,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.getByRole("button", { name: "Continue" }).click();
       await check("connected");
       await page.getByRole("link", { name: "Done" }).click();
-      await page.getByRole("link", { name: "Revoke" }).click();
+      await page.locator("summary", { hasText: "Rename" }).click();
+      await page.locator("summary", { hasText: "Revoke" }).click();
       await check("revoke");
       await page.context().clearCookies();
       await page.goto("/");

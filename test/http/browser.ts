@@ -15,11 +15,13 @@ export interface Browser {
   submit(path: string, fields?: Record<string, string | File>, headers?: Record<string, string>): Promise<Page>;
 }
 
-export function openBrowser(server: TestApp): Browser {
+/** @param userAgent what it calls itself */
+export function openBrowser(server: TestApp, userAgent = ""): Browser {
   const cookies = new Map<string, string>();
   async function request(method: string, path: string, init: RequestInit = {}): Promise<Page> {
     const headers = new Headers(init.headers);
     headers.set("Cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    if (userAgent) headers.set("User-Agent", userAgent);
     if (!headers.has("Sec-Fetch-Site")) headers.set("Sec-Fetch-Site", "same-origin");
     const response = await server.http.fetch(new Request(ORIGIN + path, { ...init, method, headers }), {});
     for (const cookie of response.headers.getSetCookie()) {

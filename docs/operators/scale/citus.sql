@@ -8,6 +8,8 @@ alter table feeds drop constraint feeds_subscription;
 alter table deletions drop constraint deletions_user_id_fkey;
 alter table devices drop constraint devices_user_id_fkey;
 alter table login_flows drop constraint login_flows_user_id_fkey;
+alter table page_sessions drop constraint page_sessions_user_id_fkey;
+alter table connect_links drop constraint connect_links_user_id_fkey;
 alter table clients drop constraint clients_user_id_fkey;
 alter table claims drop constraint claims_client;
 alter table episode_actions drop constraint episode_actions_user_id_fkey;
@@ -28,13 +30,14 @@ select create_distributed_table('feeds', 'user_id', colocate_with => 'users');
 select create_distributed_table('deletions', 'user_id', colocate_with => 'users');
 select create_distributed_table('history', 'user_id', colocate_with => 'users');
 select create_distributed_table('devices', 'user_id', colocate_with => 'users');
+select create_distributed_table('page_sessions', 'user_id', colocate_with => 'users');
 select create_distributed_table('clients', 'user_id', colocate_with => 'users');
 select create_distributed_table('claims', 'user_id', colocate_with => 'users');
 select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
 
 -- A token is looked up by its hash, before its user is known.
 select create_distributed_table('tokens', 'hash', colocate_with => 'none');
--- Login flows are few and short: the table login_flows stays on the coordinator.
+-- Login flows and links are few and short: login_flows and connect_links stay on the coordinator.
 -- So do feed_lookups, feed_followers and feed_walks, whose keys begin with the feed or which few processes read.
 
 alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
@@ -44,6 +47,7 @@ alter table feeds add constraint feeds_subscription
   foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
 alter table deletions add foreign key (user_id) references users (id) on delete cascade;
 alter table devices add foreign key (user_id) references users (id) on delete cascade;
+alter table page_sessions add foreign key (user_id) references users (id) on delete cascade;
 alter table clients add foreign key (user_id) references users (id) on delete cascade;
 alter table claims add constraint claims_client
   foreign key (user_id, client) references clients (user_id, id) on delete cascade;

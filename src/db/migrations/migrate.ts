@@ -9,6 +9,7 @@ import { addTitles } from "./0004_titles.ts";
 import { addAppSync } from "./0005_app_sync.ts";
 import { addHistory } from "./0006_history.ts";
 import { addFeedLookups } from "./0007_feed_lookups.ts";
+import { addPage } from "./0008_page.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -20,11 +21,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0005_app_sync": addAppSync(dialect),
     "0006_history": addHistory(dialect),
     "0007_feed_lookups": addFeedLookups(dialect),
+    "0008_page": addPage(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0007_feed_lookups";
+export const SCHEMA_VERSION = "0008_page";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -10,11 +10,10 @@ import { signOutEverywhere } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { giveSession } from "../sign-in.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { show } from "./render.ts";
-import { clearSession } from "./session.ts";
+import { beginSession, clearSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { present: z.string(), changed: z.string() };
@@ -45,7 +44,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
       const problem = error.code === "invalid" ? error.message : texts.account.wrong;
       return show(c, <AccountPage {...propsOf(c)} problem={problem} />, 400);
     }
-    await giveSession(c, app, shared, actor, "page");
+    await beginSession(c, app, shared, actor);
     return c.redirect("/account?changed=1", 303);
   });
 

@@ -3,33 +3,30 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
-import { listApps, revokeApp } from "../../services/apps.ts";
+import { listApps, renameApp, revokeApp } from "../../services/apps.ts";
+import { connectApp, isOpenLink, openConnectLink } from "../../services/connect-links.ts";
 import { forgetDevice, renameDevice } from "../../services/devices.ts";
-import { issueToken } from "../../services/tokens.ts";
+import { endPageSession } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
-import { createOneTimeLinks, type OneTimeLinks } from "./one-time-links.ts";
-import { AppsPage, ConnectedPage, ConnectPage, type ConnectValues, OpenLinkPage, RevokePage } from "./pages/apps.tsx";
+import { AppsPage, ConnectedPage, ConnectPage, OpenLinkPage } from "./pages/apps.tsx";
 import { show } from "./render.ts";
 import { texts } from "./texts.ts";
 
-const kinds = Object.keys(texts.connect.apps) as [keyof typeof texts.connect.apps];
-const Form = { app: z.enum(kinds), device: z.string().max(60), nonce: z.string().max(60) };
+const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.connect.apps]);
+const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).max(60) };
 
 const byPassword = (c: Context<HttpEnv>) => c.get("actor").kind === "session";
 const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
 
-export function serveApps(
-  http: Hono<HttpEnv>,
-  app: App,
-  { forwarded }: Shared,
-  links: OneTimeLinks<ConnectValues>,
-): void {
-  http.get("/apps", async (c) =>
-    show(c, <AppsPage {...(await listApps(app, c.get("actor")))} canChange={byPassword(c)} canWrite={canWrite(c)} />),
-  );
+export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
+  http.get("/apps", async (c) => {
+    const props = { canChange: byPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
+    return show(c, <AppsPage {...(await listApps(app, c.get("actor")))} {...props} />);
+  });
 
   http.post("/apps/devices/:id/rename", async (c) => {
     const { caption } = await readForm(c, { caption: z.string() });
@@ -42,10 +39,16 @@ export function serveApps(
     return c.redirect("/apps", 303);
   });
 
-  http.get("/apps/:id/revoke", async (c) => {
-    const found = (await listApps(app, c.get("actor"))).apps.find(({ id }) => id === c.req.param("id"));
-    if (!found) throw new DomainError("not_found", "There is no such app");
-    return show(c, <RevokePage app={found} />);
+  http.post("/apps/sessions/:id/end", async (c) => {
+    if (!byPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
+    await endPageSession(app, c.get("actor"), c.req.param("id"));
+    return c.redirect("/apps", 303);
+  });
+
+  http.post("/apps/:id/rename", async (c) => {
+    const { label } = await readForm(c, { label: z.string() });
+    await renameApp(app, c.get("actor"), c.req.param("id"), label);
+    return c.redirect("/apps", 303);
   });
 
   http.post("/apps/:id/revoke", async (c) => {
@@ -59,36 +62,25 @@ export function serveApps(
   });
 
   // A browser that sends the form again gets the same token, not another one.
-  const issued = createOneTimeLinks<Promise<ConnectValues>>(app.clock);
-
   http.post("/connect", async (c) => {
     if (!byPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
-    const actor = c.get("actor");
     const { app: kind, device, nonce } = await readForm(c, Form);
     const server = forwarded.baseUrlOf(c.req.raw, c.env);
-    const label = [texts.connect.apps[kind], device.trim()].filter(Boolean).join(", ");
-    const key = `${actor.user_id} ${nonce}`;
-    const issue = async (): Promise<ConnectValues> => {
-      const { token } = await issueToken(app, actor, { label, scope: "write", expires_at: null });
-      return { kind, server, user: c.get("userName"), token };
-    };
-    const values = issued.get(key) ?? issue();
-    issued.put(key, values);
-    const made = await values.catch((error) => {
-      issued.take(key);
-      throw error;
-    });
-    const secret = app.ids.random(32);
-    links.put(secret, made);
-    return show(c, <ConnectedPage values={made} link={`${server}/connect/${secret}`} />);
+    const label = [texts.connect.apps[kind], printable(device).trim()].filter(Boolean).join(", ");
+    const made = await connectApp(app, c.get("actor"), nonce, { label, kind, server, user: c.get("userName") });
+    const link = `${server}/connect/${made.secret}`;
+    return show(c, <ConnectedPage kind={kind} values={made.values} link={link} />);
   });
 }
 
 /** The values on the phone that scanned the code: a link that works once, without signing in. GET takes nothing. */
-export function serveConnectLinks(http: Hono<HttpEnv>, links: OneTimeLinks<ConnectValues>): void {
-  http.get("/connect/:secret", (c) => show(c, <OpenLinkPage known={links.get(c.req.param("secret")) !== undefined} />));
-  http.post("/connect/:secret", (c) => {
-    const values = links.take(c.req.param("secret"));
-    return show(c, values ? <ConnectedPage values={values} link={null} /> : <OpenLinkPage known={false} />);
+export function serveConnectLinks(http: Hono<HttpEnv>, app: App): void {
+  http.get("/connect/:secret", async (c) =>
+    show(c, <OpenLinkPage known={await isOpenLink(app, c.req.param("secret"))} />),
+  );
+  http.post("/connect/:secret", async (c) => {
+    const values = await openConnectLink(app, c.req.param("secret"));
+    if (!values) return show(c, <OpenLinkPage known={false} />);
+    return show(c, <ConnectedPage kind={Kind.parse(values.kind)} values={values} link={null} />);
   });
 }

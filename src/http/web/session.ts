@@ -1,31 +1,47 @@
 // The page's session: a cookie that only the page takes.
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
-import { readSession } from "../../services/sessions.ts";
+import type { Actor } from "../../services/actor.ts";
+import { endPageSession, readSession, type Session } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
-import { COOKIES } from "../sign-in.ts";
+import type { Shared } from "../shared.ts";
+import { COOKIES, giveSession } from "../sign-in.ts";
+import { browserName } from "./browser-name.ts";
 
 /** Sets the actor of a request by its session. A page goes to the sign-in page instead, and back after that. */
 export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const text = getCookie(c, COOKIES.page);
-    const session = text ? await readSession(app, text, "page").catch(ignoreRefusal) : null;
+    const session = await findSession(c, app);
     if (!session) {
       const query = new URLSearchParams({ next: c.req.method === "GET" ? c.req.path : "/podcasts" });
-      if (text) query.set("ended", "1");
+      if (getCookie(c, COOKIES.page)) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
     c.set("actor", session.actor);
     c.set("userName", session.name);
+    c.set("sessionId", session.id);
     await next();
     return;
   };
 }
 
+/** The session of the request's cookie; null if there is none that is good. */
+export async function findSession(c: Context<HttpEnv>, app: App): Promise<Session | null> {
+  const text = getCookie(c, COOKIES.page);
+  return text ? readSession(app, text, "page").catch(ignoreRefusal) : null;
+}
+
+/** Begins a session in this browser, in place of the one it has. */
+export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared, actor: Actor): Promise<void> {
+  const old = await findSession(c, app);
+  if (old?.id) await endPageSession(app, old.actor, old.id);
+  await giveSession(c, app, shared, actor, "page", browserName(c.req.header("User-Agent")));
+}
+
 /** Ends the session in this browser. */
-export const clearSession = (c: Parameters<MiddlewareHandler<HttpEnv>>[0]) =>
+export const clearSession = (c: Context<HttpEnv>) =>
   setCookie(c, COOKIES.page, "", { path: "/", maxAge: 0, httpOnly: true, sameSite: "Lax" });
 
 function ignoreRefusal(error: unknown): null {

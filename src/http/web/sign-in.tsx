@@ -1,19 +1,17 @@
 // Routes of signing in and out.
 /** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
-import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
-import { readSession } from "../../services/sessions.ts";
+import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { COOKIES, giveSession } from "../sign-in.ts";
 import { readForm } from "./form.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { safePath, show } from "./render.ts";
-import { clearSession } from "./session.ts";
+import { beginSession, clearSession, findSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { name: z.string(), password: z.string(), next: z.string().optional() };
@@ -22,9 +20,9 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
 
   http.get("/", async (c) => {
-    const text = getCookie(c, COOKIES.page);
-    const session = text ? await readSession(app, text, "page").catch(() => null) : null;
-    return session ? c.redirect("/podcasts", 303) : show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
+    return (await findSession(c, app))
+      ? c.redirect("/podcasts", 303)
+      : show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
   });
 
   http.get("/sign-in", (c) => {
@@ -37,7 +35,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
     try {
       const signedIn = await signIn(app, { name: name.trim(), password, app: "web page" }, attempts);
-      await giveSession(c, app, shared, signedIn.actor, "page");
+      await beginSession(c, app, shared, signedIn.actor);
       c.set("actor", signedIn.actor);
       c.set("userName", signedIn.name);
       return c.redirect(safePath(next), 303);
@@ -52,7 +50,9 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     }
   });
 
-  http.post("/sign-out", (c) => {
+  http.post("/sign-out", async (c) => {
+    const session = await findSession(c, app);
+    if (session?.id) await endPageSession(app, session.actor, session.id);
     clearSession(c);
     return c.redirect("/", 303);
   });

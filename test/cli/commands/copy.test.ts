@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
 import { createLookupWorker } from "../../../src/lookup/worker.ts";
+import { connectApp } from "../../../src/services/connect-links.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
@@ -78,6 +79,8 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
   await revokeToken(app.app, id);
   await setPassword(app.app, actorOf(ann.id), "ann's password");
   await createSession(app.app, actorOf(ann.id), "page");
+  const phone = { label: "phone", kind: "kasts", server: "https://podcasts.example", user: "ann" };
+  await connectApp(app.app, { ...actorOf(ann.id), kind: "session" }, "nonce", phone);
   await saveDevice(app.app, actorOf(ann.id), { id: "phone", caption: "Ann's ☎", type: "mobile" });
   const flow = await startLoginFlow(app.app, { label: "app", address: "192.0.2.1" });
   await approveLoginFlow(app.app, actorOf(ann.id), flow.page);
@@ -108,7 +111,8 @@ test("a copy to PostgreSQL and back gives the same responses, byte for byte", as
   const expected = await answers(source, users);
   const first = await move(locationOf(source), onPostgres);
   const second = await move(onPostgres, `sqlite:${back}`);
-  expect(first.counts).toMatchObject({ users: 3, tokens: 4, deletions: 4, devices: 1, login_flows: 1 });
+  expect(first.counts).toMatchObject({ users: 3, tokens: 5, deletions: 4, devices: 1, login_flows: 1 });
+  expect(first.counts).toMatchObject({ page_sessions: 1, connect_links: 1 });
   expect(second).toEqual(first);
   for (const location of [onPostgres, back]) {
     const copied = await open(settingsOf(location));

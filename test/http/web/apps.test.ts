@@ -23,7 +23,7 @@ afterEach(() => server.close());
 
 const tokenIn = (body: string) => /podkeep_[a-z0-9_]{44,}/.exec(body)?.[0] ?? "";
 const connect = (fields: Record<string, string> = {}) =>
-  browser.submit("/connect", { app: "antennapod", device: "phone", nonce: "once", ...fields });
+  browser.submit("/connect", { app: "antennapod", device: "phone", nonce: "once".repeat(5), ...fields });
 
 test("an app is connected with the values that its screens ask for, and its token works", async () => {
   const page = await connect();
@@ -39,12 +39,12 @@ test("an app is connected with the values that its screens ask for, and its toke
 test("a form that is sent again gives the same token, not another one", async () => {
   const [first, second] = [await connect(), await connect()];
   expect(tokenIn(first.body)).toBe(tokenIn(second.body));
-  expect((await browser.open("/apps")).body.split("AntennaPod, phone")).toHaveLength(2);
+  expect((await browser.open("/apps")).body.split(">AntennaPod, phone<")).toHaveLength(2);
 });
 
 test("unknown apps and missing fields are refused", async () => {
-  for (const fields of [{ app: "winamp" }, { device: "x".repeat(61) }]) {
-    expect((await connect({ nonce: Math.random().toString(), ...fields } as Record<string, string>)).status).toBe(400);
+  for (const fields of [{ app: "winamp" }, { device: "x".repeat(61) }, { nonce: "short" }]) {
+    expect((await connect({ nonce: "another".repeat(3), ...fields } as Record<string, string>)).status).toBe(400);
   }
   expect((await browser.submit("/connect", {})).status).toBe(400);
 });
@@ -52,18 +52,21 @@ test("unknown apps and missing fields are refused", async () => {
 test("a revoked app can't sync any more; looking at the question revokes nothing", async () => {
   const token = tokenIn((await connect()).body);
   const [, id] = token.split("_");
-  expect((await browser.open(`/apps/${id}/revoke`)).body).toContain("Revoke AntennaPod, phone?");
+  expect((await browser.open("/apps")).body).toContain("Revoke AntennaPod, phone?");
+  expect((await browser.open(`/apps/${id}/revoke`)).status).toBe(404);
   const app = server.as(user, token);
   expect((await app.request("GET", "/subscriptions")).status).toBe(200);
   expect((await browser.submit(`/apps/${id}/revoke`)).path).toBe("/apps");
   expect((await app.request("GET", "/subscriptions")).status).toBe(401);
 });
 
-test("another user's app can't be seen or revoked", async () => {
+test("another user's app can't be seen, renamed or revoked", async () => {
   const bob = await server.user("bob");
   const id = bob.token.split("_")[1] ?? "";
   expect((await browser.open(`/apps/${id}/revoke`)).status).toBe(404);
+  expect((await browser.open("/apps")).body).not.toContain(id);
   expect((await browser.submit(`/apps/${id}/revoke`)).status).toBe(404);
+  expect((await browser.submit(`/apps/${id}/rename`, { label: "mine" })).status).toBe(404);
   expect((await bob.request("GET", "/subscriptions")).status).toBe(200);
 });
 
@@ -73,9 +76,11 @@ test("a session by token sees the apps, and can't connect or revoke one", async 
   expect(body).toContain("test");
   expect(body).toContain("sign in with your password");
   expect((await byToken.open("/connect")).status).toBe(403);
-  const fields = { app: "kasts", device: "", nonce: "n" };
+  const fields = { app: "kasts", device: "", nonce: "n".repeat(20) };
   expect((await byToken.submit("/connect", fields)).status).toBe(403);
-  expect((await byToken.submit(`/apps/${user.token.split("_")[1]}/revoke`)).status).toBe(403);
+  const path = `/apps/${user.token.split("_")[1]}`;
+  expect((await byToken.submit(`${path}/revoke`)).status).toBe(403);
+  expect((await byToken.submit(`${path}/rename`, { label: "x" })).status).toBe(403);
 });
 
 test("labels of apps can't bring markup into the page", async () => {
@@ -86,7 +91,7 @@ test("labels of apps can't bring markup into the page", async () => {
 
 test("the code's link shows the values on the phone once, without signing in", async () => {
   const page = await connect();
-  const path = /\/connect\/[a-z2-7]{32}/.exec(page.body)?.[0] ?? "";
+  const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
   const phone = openBrowser(server);
   for (const _ of [1, 2]) expect(tokenIn((await phone.open(path)).body)).toBe("");
   expect(tokenIn((await phone.submit(path)).body)).toBe(tokenIn(page.body));
@@ -96,7 +101,7 @@ test("the code's link shows the values on the phone once, without signing in", a
 
 test("the code's link ends after ten minutes, and others show nothing", async () => {
   const page = await connect();
-  const path = /\/connect\/[a-z2-7]{32}/.exec(page.body)?.[0] ?? "";
+  const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
   server.clock.advance(10 * 60_000);
   const phone = openBrowser(server);
   expect(tokenIn((await phone.submit(path)).body)).toBe("");
@@ -108,11 +113,111 @@ test("devices are listed with their app, and can be renamed and forgotten", asyn
   await saveDevice(server.app, actor, { id: "phone1", caption: "Pixel", type: "mobile" });
   await saveDevice(server.app, actorOf(user.id), { id: "desk", caption: "Desk" });
   const page = await browser.open("/apps");
-  expect(page.body.indexOf("Pixel (mobile)")).toBeLessThan(page.body.indexOf("Desk (other)"));
+  expect(page.body.indexOf("Pixel")).toBeLessThan(page.body.indexOf("Desk"));
   expect((await browser.submit("/apps/devices/phone1/rename", { caption: "Old <b>phone" })).body).toContain(
-    "Old &lt;b&gt;phone (mobile)",
+    "Old &lt;b&gt;phone</div>",
   );
   expect((await browser.submit("/apps/devices/phone1/rename", { caption: "" })).status).toBe(400);
   expect((await browser.submit("/apps/devices/desk/forget")).body).not.toContain("Desk");
   expect((await browser.submit("/apps/devices/desk/forget")).status).toBe(404);
+});
+
+test("an app can be renamed, with markup as text, and not to nothing", async () => {
+  const [, id] = tokenIn((await connect()).body).split("_");
+  expect((await browser.submit(`/apps/${id}/rename`, { label: " Old <b>phone " })).body).toContain(
+    "Old &lt;b&gt;phone</div>",
+  );
+  for (const label of ["", " ", "x".repeat(101)]) {
+    expect((await browser.submit(`/apps/${id}/rename`, { label })).status).toBe(400);
+  }
+  expect((await browser.submit(`/apps/${id}/rename`)).status).toBe(400);
+});
+
+test("an app's row says what it is, when it synced, when it was connected and when it expires", async () => {
+  const expires_at = server.clock.now() + 86_400_000;
+  const options = { label: "Kitchen radio", scope: "read", expires_at } as const;
+  const { token } = await issueToken(server.app, actorOf(user.id), options);
+  await server.send("GET", "/index.php/apps/gpoddersync/subscriptions", {
+    headers: { Authorization: `Bearer ${token}`, "User-Agent": "Kasts/25.04" },
+  });
+  const { body } = await browser.open("/apps");
+  const row = body.slice(body.indexOf("Kitchen radio")).split("</li>")[0] ?? "";
+  const text = row.replace(/<[^>]*>/g, "");
+  expect(text).toContain("Kasts, can only read");
+  expect(text).toContain("Last sync 2026-01-01 00:00 UTC");
+  expect(text).toContain("connected 2026-01-01");
+  expect(text).toContain("expires 2026-01-02");
+});
+
+test("the page's sessions are listed with their browser, and one can be ended", async () => {
+  const other = openBrowser(server, "Mozilla/5.0 (Android 14; Mobile; rv:128.0) Gecko/128.0 Firefox/128.0");
+  await other.submit("/sign-in", { name: "ann", password: PASSWORD });
+  const { body } = await browser.open("/apps");
+  expect(body.match(/this browser/g)).toHaveLength(1);
+  const row = body.slice(body.indexOf("Firefox on Android"));
+  const end = /action="(\/apps\/sessions\/[a-z2-7]+\/end)"/.exec(row)?.[1] ?? "";
+  expect((await other.open(end)).status).toBe(404);
+  expect((await other.open("/podcasts")).path).toBe("/podcasts");
+  expect((await browser.submit(end)).body).not.toContain("Firefox on Android");
+  expect((await other.open("/podcasts")).path).toContain("ended=1");
+  expect((await browser.submit(end)).path).toBe("/apps");
+});
+
+test("a session shows when it was last seen, and goes with its token", async () => {
+  const byToken = await signedIn(server, user);
+  server.clock.advance(2 * 3_600_000);
+  await byToken.open("/podcasts");
+  // Waits for the record of the use, which is written first.
+  await user.add("https://a.example/");
+  const text = async () => (await browser.open("/apps")).body.replace(/<[^>]*>/g, "");
+  expect(await text()).toContain(
+    "signed in 2026-01-01 00:00 UTC · last seen 2026-01-01 02:00 UTC · with the token test",
+  );
+  await browser.submit(`/apps/${user.token.split("_")[1]}/revoke`);
+  expect(await text()).not.toContain("with the token");
+});
+
+test("another user's sessions can't be seen or ended, and a session by token ends none", async () => {
+  const bob = await server.user("bob");
+  const theirs = await signedIn(server, bob);
+  const [{ id = "" } = {}] = await server.sql(`select id from page_sessions where user_id = '${bob.id}'`);
+  expect((await browser.open("/apps")).body).not.toContain(String(id));
+  await browser.submit(`/apps/sessions/${id}/end`);
+  expect((await theirs.open("/podcasts")).path).toBe("/podcasts");
+  expect((await theirs.open("/apps")).body).not.toContain("Sessions of this page");
+  expect((await theirs.submit(`/apps/sessions/${id}/end`)).status).toBe(403);
+});
+
+test("a session has one row while it lasts: signing in again, signing out and a new password leave no others", async () => {
+  const count = async () => (await server.sql("select id from page_sessions")).length;
+  expect(await count()).toBe(1);
+  await browser.submit("/sign-in", { name: "ann", password: PASSWORD });
+  expect(await count()).toBe(1);
+  await signedIn(server, user);
+  expect(await count()).toBe(2);
+  await browser.submit("/account/password", { present: PASSWORD, changed: "another horse" });
+  expect(await count()).toBe(1);
+  await browser.submit("/sign-out");
+  expect(await count()).toBe(0);
+  await signedIn(server, user);
+  server.clock.advance(30 * 86_400_000);
+  await signedIn(server, user);
+  expect(await count()).toBe(1);
+});
+
+test("the link's table shows no token, and the link works on another server", async () => {
+  const page = await connect();
+  const token = tokenIn(page.body);
+  const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
+  const stored = JSON.stringify(await server.sql("select * from connect_links"));
+  for (const secret of [token, path.split("/").at(-1) ?? ""]) expect(stored).not.toContain(secret);
+  await server.reopen();
+  const answers = await Promise.all([1, 2, 3].map(() => openBrowser(server).submit(path)));
+  expect(answers.map(({ body }) => tokenIn(body)).sort()).toEqual(["", "", token]);
+});
+
+test("going back and choosing another app gives another token", async () => {
+  const [first, second] = [await connect(), await connect({ app: "kasts" })];
+  expect(tokenIn(first.body)).not.toBe(tokenIn(second.body));
+  expect(second.body).toContain("Connect Kasts");
 });

@@ -3,6 +3,8 @@
 import { raw } from "hono/html";
 import { renderSVG } from "uqr";
 import type { ConnectedApp, Device } from "../../../services/apps.ts";
+import type { ConnectValues } from "../../../services/connect-links.ts";
+import type { PageSession } from "../../../services/sessions.ts";
 import { ActionButton, Copyable, Layout, Time } from "../layout.tsx";
 import { type AppKind, steps, texts } from "../texts.ts";
 
@@ -10,12 +12,15 @@ interface AppsProps {
   apps: ConnectedApp[];
   /** Devices that sync by the password. */
   byPassword: Device[];
-  /** True if this session may connect and revoke apps. */
+  sessions: PageSession[];
+  /** The session that looks at this. */
+  sessionId: string | null;
+  /** True if this session may connect, rename and revoke apps, and end sessions. */
   canChange: boolean;
   canWrite: boolean;
 }
 
-export function AppsPage({ apps, byPassword, canChange, canWrite }: AppsProps) {
+export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, canWrite }: AppsProps) {
   const text = texts.apps;
   return (
     <Layout title={text.title} section="apps">
@@ -35,25 +40,45 @@ export function AppsPage({ apps, byPassword, canChange, canWrite }: AppsProps) {
         ))}
         {byPassword.map((device) => (
           <li>
-            <div class="grow">
-              <DeviceInfo device={device} canWrite={canWrite} />
-            </div>
+            <DeviceInfo device={device} canWrite={canWrite} />
           </li>
         ))}
       </ul>
+      {sessions.length > 0 && (
+        <>
+          <h2>{text.sessions}</h2>
+          <p class="muted">{text.sessionsAre}</p>
+          <ul class="rows">
+            {sessions.map((session) => (
+              <SessionRow session={session} apps={apps} here={session.id === sessionId} />
+            ))}
+          </ul>
+        </>
+      )}
     </Layout>
+  );
+}
+
+function LastSync({ at }: { at: number | null }) {
+  const text = texts.apps;
+  return (
+    <>
+      {text.lastSync} {at === null ? text.never : <Time ms={at} />}
+    </>
   );
 }
 
 function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: boolean; canWrite: boolean }) {
   const text = texts.apps;
-  const { id, label, created_at, expires_at, last_used_at, devices } = app;
+  const { id, label, scope, products, created_at, expires_at, last_used_at, devices } = app;
+  const name = label || text.noLabel;
+  const kind = products.join(", ") || text.kind;
   return (
     <li>
       <div class="grow">
-        <div class="title">{label || text.noLabel}</div>
+        <div class="title">{name}</div>
         <div class="muted small">
-          {text.lastSync} {last_used_at === null ? text.never : <Time ms={last_used_at} />} · {text.created}{" "}
+          {scope === "read" ? `${kind}, ${text.readOnly}` : kind} · <LastSync at={last_used_at} /> · {text.created}{" "}
           <Time ms={created_at} day />
           {expires_at !== null && (
             <>
@@ -62,51 +87,91 @@ function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: bo
             </>
           )}
         </div>
-        {devices.map((device) => (
-          <DeviceInfo device={device} canWrite={canWrite} />
-        ))}
       </div>
       {canChange && (
-        <a class="button" href={`/apps/${id}/revoke`}>
-          {text.revoke}
-        </a>
+        <>
+          <Rename action={`/apps/${id}/rename`} field="label" value={label} label={text.deviceName(name)} />
+          <details class="ask">
+            <summary>{text.revoke}</summary>
+            <div class="bar">
+              <span>{text.revokeAsk(name)}</span>
+              <ActionButton action={`/apps/${id}/revoke`}>{text.revoke}</ActionButton>
+            </div>
+          </details>
+        </>
+      )}
+      {devices.length > 0 && (
+        <ul class="rows inner">
+          {devices.map((device) => (
+            <li>
+              <DeviceInfo device={device} canWrite={canWrite} />
+            </li>
+          ))}
+        </ul>
       )}
     </li>
   );
 }
 
-function DeviceInfo({ device: { id, caption, type, last_sync_at }, canWrite }: { device: Device; canWrite: boolean }) {
+function Rename({ action, field, value, label }: { action: string; field: string; value: string; label: string }) {
   const text = texts.apps;
   return (
-    <details class="small">
-      <summary>
-        {caption} ({type}) · {text.lastSync}&nbsp;{last_sync_at === null ? text.never : <Time ms={last_sync_at} />}
-      </summary>
-      {canWrite && (
-        <div class="bar">
-          <form method="post" action={`/apps/devices/${id}/rename`} class="bar">
-            <input name="caption" value={caption} maxlength={200} required aria-label={text.deviceName(caption)} />
-            <button type="submit">{text.rename}</button>
-          </form>
-          <ActionButton action={`/apps/devices/${id}/forget`}>{text.forget}</ActionButton>
-        </div>
-      )}
+    <details class="ask">
+      <summary>{text.rename}</summary>
+      <form method="post" action={action} class="bar">
+        <input name={field} value={value} maxlength={100} required aria-label={label} />
+        <button type="submit">{text.save}</button>
+      </form>
     </details>
   );
 }
 
-export function RevokePage({ app: { id, label } }: { app: ConnectedApp }) {
+function DeviceInfo({ device, canWrite }: { device: Device; canWrite: boolean }) {
   const text = texts.apps;
+  const { id, caption, type, created_at, last_sync_at } = device;
   return (
-    <Layout title={text.revoke} section="apps">
-      <h1>{text.revokeAsk(label || text.noLabel)}</h1>
-      <div class="bar">
-        <ActionButton action={`/apps/${id}/revoke`}>{text.revoke}</ActionButton>
-        <a class="button" href="/apps">
-          {texts.cancel}
-        </a>
+    <>
+      <div class="grow">
+        <div class="title">{caption}</div>
+        <div class="muted small">
+          {text.devices[type]} · <LastSync at={last_sync_at} /> · {text.created} <Time ms={created_at} day />
+        </div>
       </div>
-    </Layout>
+      {canWrite && (
+        <>
+          <Rename
+            action={`/apps/devices/${id}/rename`}
+            field="caption"
+            value={caption}
+            label={text.deviceName(caption)}
+          />
+          <ActionButton action={`/apps/devices/${id}/forget`}>{text.forget}</ActionButton>
+        </>
+      )}
+    </>
+  );
+}
+
+function SessionRow({ session, apps, here }: { session: PageSession; apps: ConnectedApp[]; here: boolean }) {
+  const text = texts.apps;
+  const { id, browser, token_id, created_at, seen_at } = session;
+  const name = browser || text.unknownBrowser;
+  const token = apps.find((app) => app.id === token_id);
+  return (
+    <li>
+      <div class="grow">
+        <div class="title">{here ? `${name} (${text.thisBrowser})` : name}</div>
+        <div class="muted small">
+          {text.signedIn} <Time ms={created_at} /> · {text.lastSeen} <Time ms={seen_at} />
+          {token && ` · ${text.byToken(token.label || text.noLabel)}`}
+        </div>
+      </div>
+      <form method="post" action={`/apps/sessions/${id}/end`}>
+        <button type="submit" aria-label={text.endSession(name)}>
+          {text.end}
+        </button>
+      </form>
+    </li>
   );
 }
 
@@ -141,18 +206,9 @@ export function ConnectPage({ nonce }: { nonce: string }) {
   );
 }
 
-/** What an app needs to connect. */
-export interface ConnectValues {
-  kind: AppKind;
-  server: string;
-  user: string;
-  token: string;
-}
-
 /** @param link opens these values on a phone; null on the phone itself */
-export function ConnectedPage({ values, link }: { values: ConnectValues; link: string | null }) {
+export function ConnectedPage({ kind, values, link }: { kind: AppKind; values: ConnectValues; link: string | null }) {
   const text = texts.connect;
-  const { kind } = values;
   return (
     <Layout title={text.done(text.apps[kind])} section={link ? "apps" : null}>
       <h1>{text.done(text.apps[kind])}</h1>

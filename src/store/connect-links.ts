@@ -1,0 +1,41 @@
+// Statements on links that show the values of a new app.
+import type { ConnectLinkTable } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+export const deleteExpiredLinks = statement((db, p: { now: number }) =>
+  db.deleteFrom("connect_links").where("expires_at", "<=", p.now),
+);
+
+/** Inserts a link; returns nothing if it is there already. */
+export const insertLink = statement((db, p: Omit<ConnectLinkTable, "opened">) =>
+  db
+    .insertInto("connect_links")
+    .values((row) => ({
+      user_id: p.user_id,
+      link_hash: p.link_hash,
+      sealed_secret: p.sealed_secret,
+      opened: row.lit(0),
+      expires_at: p.expires_at,
+    }))
+    .onConflict((conflict) => conflict.column("link_hash").doNothing())
+    .returning("link_hash"),
+);
+
+export const findLink = statement((db, p: { link_hash: string; now: number }) =>
+  db
+    .selectFrom("connect_links")
+    .select(["sealed_secret", "opened"])
+    .where("link_hash", "=", p.link_hash)
+    .where("expires_at", ">", p.now),
+);
+
+/** Marks a link as opened; returns nothing if it was. */
+export const openLink = statement((db, p: { link_hash: string; now: number }) =>
+  db
+    .updateTable("connect_links")
+    .set((row) => ({ opened: row.lit(1) }))
+    .where("link_hash", "=", p.link_hash)
+    .where("opened", "=", (row) => row.lit(0))
+    .where("expires_at", ">", p.now)
+    .returning("sealed_secret"),
+);

@@ -1,0 +1,45 @@
+// Statements on the web page's sessions.
+import type { Owner, PageSessionTable } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+export const insertPageSession = statement((db, p: Omit<PageSessionTable, never>) =>
+  db.insertInto("page_sessions").values({
+    user_id: p.user_id,
+    id: p.id,
+    token_id: p.token_id,
+    browser: p.browser,
+    created_at: p.created_at,
+    seen_at: p.seen_at,
+    expires_at: p.expires_at,
+  }),
+);
+
+export const findPageSession = statement((db, p: Owner & { id: string }) =>
+  db.selectFrom("page_sessions").select("seen_at").where("user_id", "=", p.user_id).where("id", "=", p.id),
+);
+
+export const listPageSessions = statement((db, p: Owner & { now: number }) =>
+  db
+    .selectFrom("page_sessions")
+    .select(["id", "token_id", "browser", "created_at", "seen_at"])
+    .where("user_id", "=", p.user_id)
+    .where("expires_at", ">", p.now)
+    .orderBy("seen_at", "desc")
+    .orderBy("id"),
+);
+
+export const seePageSession = statement((db, p: Owner & { id: string; seen_at: number }) =>
+  db.updateTable("page_sessions").set({ seen_at: p.seen_at }).where("user_id", "=", p.user_id).where("id", "=", p.id),
+);
+
+export const deletePageSession = statement((db, p: Owner & { id: string }) =>
+  db.deleteFrom("page_sessions").where("user_id", "=", p.user_id).where("id", "=", p.id).returning("id"),
+);
+
+export const deleteExpiredPageSessions = statement((db, p: Owner & { now: number }) =>
+  db.deleteFrom("page_sessions").where("user_id", "=", p.user_id).where("expires_at", "<=", p.now),
+);
+
+export const deletePageSessions = statement((db, p: Owner) =>
+  db.deleteFrom("page_sessions").where("user_id", "=", p.user_id),
+);
