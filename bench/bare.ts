@@ -1,6 +1,7 @@
 // The baseline: a minimal server for the same requests and tables, without framework, validation or rules.
 // Usage: bare PORT FILE [MAXIMUM JOBS IN A COMMIT]
 import { Database } from "bun:sqlite";
+import { createGpodder } from "./bare-gpodder.ts";
 
 interface Row {
   id: number;
@@ -17,8 +18,8 @@ const db = new Database(file, { readwrite: true });
 db.run("pragma journal_mode = wal");
 db.run("pragma synchronous = full");
 
-const findToken = db.query<{ user_id: string; revoked_at: number | null }, [string]>(
-  "select user_id, revoked_at from tokens where hash = ?",
+const findToken = db.query<{ id: string; user_id: string; revoked_at: number | null }, [string]>(
+  "select id, user_id, revoked_at from tokens where hash = ?",
 );
 const findClock = db.query<{ clock: number }, [string]>("select clock from users where id = ?");
 const findPage = db.query<Row, [string, number, number, number]>(
@@ -79,8 +80,9 @@ function add(user: string, feed_url: string) {
   const { clock = 0, last_subscription: id = 0 } = nextIds.get(Date.now(), user) ?? {};
   addSubscription.run(user, id, feed_url, guid, clock, clock);
   addGuid.run(user, guid, id);
-  addFeed.run(user, Bun.SHA256.hash(key, "hex"), id);
-  return describe({ id, feed_url, guid, is_subscribed: 1, subscription_changed: clock });
+  const feed = Bun.SHA256.hash(key, "hex");
+  addFeed.run(user, feed, id);
+  return { feed, clock, added: describe({ id, feed_url, guid, is_subscribed: 1, subscription_changed: clock }) };
 }
 
 // Group commit: all waiting jobs share one transaction.
@@ -105,6 +107,8 @@ function inGroup<T>(work: () => T): Promise<T> {
   });
 }
 
+const gpodder = createGpodder(db, inGroup, add);
+
 Bun.serve({
   hostname: "127.0.0.1",
   port: Number(port),
@@ -116,9 +120,10 @@ Bun.serve({
     const user = owner.user_id;
     const url = new URL(request.url);
     const [, noun, key] = url.pathname.split("/");
+    if (url.pathname.endsWith(".json")) return gpodder(request, url, owner);
     if (request.method === "POST") {
       const body = (await request.json()) as { subscriptions: { feed_url: string }[] };
-      const success = await inGroup(() => body.subscriptions.map(({ feed_url }) => add(user, feed_url)));
+      const success = await inGroup(() => body.subscriptions.map(({ feed_url }) => add(user, feed_url).added));
       return Response.json({ success, failure: [] });
     }
     if (noun === "deletions") return Response.json({ deletion_id: key, ...findDeletion.get(user, Number(key)) });

@@ -15,8 +15,8 @@ export interface Data {
   /** The data directory. */
   folder: string;
   file: string;
-  /** Path of a file with all tokens, one a line. */
-  tokenFile: string;
+  /** Path of a file with all tokens as Authorization headers, one a line. */
+  headers: string;
   tokens: string[];
 }
 
@@ -64,9 +64,9 @@ export async function fill(folder: string, { users, subscriptions, deletions = 0
   db.close();
 
   const tokens = made.map(({ token }) => token);
-  const tokenFile = join(folder, "tokens");
-  await Bun.write(tokenFile, `${tokens.join("\n")}\n`);
-  return { folder, file, tokenFile, tokens };
+  const headers = join(folder, "headers");
+  await Bun.write(headers, tokens.map((token) => `Authorization: Bearer ${token}\n`).join(""));
+  return { folder, file, headers, tokens };
 }
 
 interface Row {
@@ -119,6 +119,38 @@ function insertDeletions(db: Database, user: string, count: number): void {
     (user_id, id, subscription, status, cancelled, attempts, requested_at, run_after)
     values (?, ?, ?, 'PENDING', 0, 0, ?, ?)`);
   for (let id = 1; id <= count; id++) insert.run(user, id, id, NEWEST, NEWEST);
+}
+
+/** Inserts plays of episodes of the first user, in 100 feeds, with timestamps up to NEWEST. */
+export function insertActions({ file }: Pick<Data, "file">, count: number): void {
+  const db = new Database(file, { readwrite: true });
+  const user = db.query<{ id: string }, []>("select id from users where name = 'user0'").get()?.id ?? "";
+  const insert = db.query(`insert into episode_actions
+    (user_id, episode, kind, by_url, feed, feed_url, episode_url, guid, sent_at, acted_at, arrived_at,
+     started, position, total, device, client)
+    values (?, ?, 'play', ?, ?, ?, ?, ?, ?, ?, ?, 0, 600, 3600, 'tablet', 'another')`);
+  const feeds = makeRows(100);
+  const insertAll = db.transaction(() => {
+    for (let n = 0; n < count; n++) {
+      const { feed = "", feed_url = "" } = feeds[n % feeds.length] ?? {};
+      const url = `https://media.example.com/${n}/episode.mp3`;
+      const second = NEWEST - (count - n) * 1000;
+      insert.run(
+        user,
+        `episode${n}`,
+        `url${n}`,
+        feed,
+        feed_url,
+        url,
+        `guid-${n}`,
+        second,
+        second,
+        NEWEST - count + n + 1,
+      );
+    }
+  });
+  insertAll();
+  db.close();
 }
 
 /** Waits until no deletion is pending. */

@@ -10,7 +10,7 @@ import { type Data, fill } from "./data.ts";
 import { describeMachine } from "./machine.ts";
 import { processorTimeOf, statOf } from "./processor-time.ts";
 import { median } from "./rounds.ts";
-import { runLoad } from "./wrk.ts";
+import { addOne, runLoad } from "./wrk.ts";
 
 const USERS = 300;
 const SUBSCRIPTIONS = 200;
@@ -58,7 +58,7 @@ async function measureLoads(data: Data, url: string): Promise<void> {
   const loads: Record<string, (run: string) => { path: string; send: Send }> = {
     "poll, nothing new": () => ({ path: `/subscriptions?since=${new Date().toISOString()}`, send: { get: "" } }),
     "page of 50": () => ({ path: "/subscriptions?per_page=50", send: { get: "" } }),
-    "add one": (run) => ({ path: "/subscriptions", send: { add: run } }),
+    "add one": (run) => ({ path: "/subscriptions", send: { post: addOne(`${run}-{process}`) } }),
   };
   const load = `${USERS} users with ${SUBSCRIPTIONS} subscriptions, ${CONNECTIONS} connections`;
   console.log(`\n${load}; processor time of one request in the servers and in PostgreSQL\n`);
@@ -94,7 +94,7 @@ interface Result {
 }
 
 /** Distributes the connections evenly, like a load balancer. */
-async function loadAll(processes: Process[], path: string, send: Send, { tokenFile: tokens }: Data): Promise<Result> {
+async function loadAll(processes: Process[], path: string, send: Send, { headers }: Data): Promise<Result> {
   const usage = () =>
     [processorTimeOf(processes.map(({ pid }) => pid)), processorTimeOf(childrenOf(postgres.pid()))] as const;
   const before = usage();
@@ -104,8 +104,8 @@ async function loadAll(processes: Process[], path: string, send: Send, { tokenFi
         url: address + path,
         connections: CONNECTIONS / processes.length,
         seconds,
-        tokens,
-        ...(send && { send: "add" in send ? { add: `${send.add}-${index}` } : send }),
+        headers,
+        ...(send && { send: "post" in send ? { post: send.post.replace("{process}", String(index)) } : send }),
       }),
     ),
   );

@@ -6,7 +6,9 @@ import { parseArgs } from "node:util";
 import { describeMachine } from "./machine.ts";
 import { measureDeletions } from "./measures/deletions.ts";
 import { measureExecutable } from "./measures/executable.ts";
+import { measureGpodder } from "./measures/gpodder.ts";
 import { measureGrowth } from "./measures/growth.ts";
+import { measureLogins } from "./measures/logins.ts";
 import { measureLookups } from "./measures/lookups.ts";
 import { measureReads } from "./measures/reads.ts";
 import { measureWrites } from "./measures/writes.ts";
@@ -17,6 +19,8 @@ import { figureOf, formatTable, isMet, type Line } from "./table.ts";
 const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   reads: measureReads,
   writes: measureWrites,
+  gpodder: measureGpodder,
+  logins: measureLogins,
   growth: measureGrowth,
   deletions: measureDeletions,
   lookups: measureLookups,

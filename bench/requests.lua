@@ -1,28 +1,30 @@
 -- Requests for wrk, and its result as JSON.
--- Arguments: a file with one token a line; "get" or "add"; for "get" an If-None-Match or "", for "add" a prefix that no
--- other run uses in its feed URLs.
+-- Arguments: a file with one header a line, which requests use in turn; a path, in which {user} is the number of the
+-- header; "get" and an If-None-Match or "", or "post" and a body, in which {n} is the number of the request.
 
-local tokens, count, kind, extra = {}, 0, nil, nil
+local names, values, count = {}, {}, 0
+local path, kind, extra
 
 function init(args)
-  for token in io.lines(args[1]) do
-    tokens[#tokens + 1] = token
+  for line in io.lines(args[1]) do
+    names[#names + 1], values[#values + 1] = line:match("^(.-): (.*)$")
   end
-  kind, extra = args[2], args[3] or ""
+  path, kind, extra = args[2], args[3], args[4] or ""
 end
 
 function request()
+  local one = count % #names + 1
   count = count + 1
-  local headers = { Authorization = "Bearer " .. tokens[count % #tokens + 1] }
-  if kind == "add" then
+  local headers = { ["User-Agent"] = "bench/1.0", [names[one]] = values[one] }
+  local to = path:gsub("{user}", one - 1)
+  if kind == "post" then
     headers["Content-Type"] = "application/json"
-    local feed = "https://feeds.example.com/" .. extra .. "/" .. count .. ".xml"
-    return wrk.format("POST", nil, headers, '{"subscriptions":[{"feed_url":"' .. feed .. '"}]}')
+    return wrk.format("POST", to, headers, (extra:gsub("{n}", count)))
   end
   if extra ~= "" then
     headers["If-None-Match"] = extra
   end
-  return wrk.format("GET", nil, headers)
+  return wrk.format("GET", to, headers)
 end
 
 -- wrk has latencies in microseconds.

@@ -22,19 +22,6 @@ export async function inTurn<Side extends string>(
   return Object.fromEntries(names.map((name, index) => [name, median(figures[index] ?? [])])) as Record<Side, number>;
 }
 
-/** Measures the processor time of requests while a load runs. @param load returns requests per second */
-export async function withProcessorTime(
-  server: { processorTime(): number },
-  seconds: number,
-  times: number[],
-  load: () => Promise<number>,
-): Promise<number> {
-  const before = server.processorTime();
-  const rate = await load();
-  times.push(((server.processorTime() - before) * 1e6) / (rate * seconds));
-  return rate;
-}
-
 export function median(figures: number[]): number {
   return percentile(figures, 50);
 }

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { z } from "zod";
 
 export interface Load {
+  /** `{user}` in its path is the number of the header that is used, from 0. */
   url: string;
   connections: number;
   seconds: number;
-  /** Path of a file with one token a line; requests use them in turn. */
-  tokens: string;
-  /** GETs, with this If-None-Match unless empty, or POSTs of one new feed each, whose URL has this prefix. */
-  send?: { get: string } | { add: string };
+  /** Path of a file with one header a line that signs in; requests use them in turn. */
+  headers: string;
+  /** GETs, with this If-None-Match unless empty, or POSTs of this text; `{n}` in it is the number of the request. */
+  send?: { get: string } | { post: string };
 }
 
 const Result = z.object({ rate: z.number(), p50: z.number(), p99: z.number(), failed: z.number() });
@@ -18,10 +19,11 @@ const Result = z.object({ rate: z.number(), p50: z.number(), p99: z.number(), fa
 export type Result = z.infer<typeof Result>;
 
 /** Runs a load. @throws Error if a request failed */
-export async function runLoad({ url, connections, seconds, tokens, send = { get: "" } }: Load): Promise<Result> {
-  const kind = "add" in send ? ["add", send.add] : ["get", send.get];
-  const script = join(import.meta.dir, "requests.lua");
-  const wrk = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url, "--", tokens, ...kind], {
+export async function runLoad({ url, connections, seconds, headers, send = { get: "" } }: Load): Promise<Result> {
+  const { origin } = new URL(url);
+  const script = ["-s", join(import.meta.dir, "requests.lua"), origin, "--", headers, url.slice(origin.length)];
+  const kind = "post" in send ? ["post", send.post] : ["get", send.get];
+  const wrk = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, ...script, ...kind], {
     stdout: "pipe",
     stderr: "inherit",
   });
@@ -30,3 +32,7 @@ export async function runLoad({ url, connections, seconds, tokens, send = { get:
   if (result.failed > 0) throw new Error(`${result.failed} requests to ${url} failed:\n${output}`);
   return result;
 }
+
+/** The body of a POST to the Open Podcast API that adds one new feed; `prefix` is of one run alone. */
+export const addOne = (prefix: string) =>
+  `{"subscriptions":[{"feed_url":"https://feeds.example.com/${prefix}/{n}.xml"}]}`;

@@ -4,7 +4,7 @@ import { type Data, fill } from "../data.ts";
 import { type Side, start } from "../programs.ts";
 import { type Bench, inTurn } from "../rounds.ts";
 import type { Line } from "../table.ts";
-import { runLoad } from "../wrk.ts";
+import { addOne, runLoad } from "../wrk.ts";
 
 export async function measureExecutable(bench: Bench): Promise<Line[]> {
   const data = await fill(join(bench.folder, "executable"), { users: 10, subscriptions: 200 });
@@ -39,11 +39,11 @@ async function measureIdle(bench: Bench, data: Data): Promise<Line> {
 async function measureLoaded(bench: Bench, data: Data): Promise<Line> {
   const server = await start(bench.programs, "podkeep", data);
   const seconds = bench.seconds * 20;
-  const common = { connections: 8, seconds, tokens: data.tokenFile };
+  const common = { connections: 8, seconds, headers: data.headers };
   await Promise.all([
     runLoad({ ...common, url: `${server.url}/subscriptions?since=${new Date().toISOString()}` }),
     runLoad({ ...common, url: `${server.url}/subscriptions?per_page=50` }),
-    runLoad({ ...common, url: `${server.url}/subscriptions`, send: { add: "load" } }),
+    runLoad({ ...common, url: `${server.url}/subscriptions`, send: { post: addOne("load") } }),
   ]);
   const memory = server.memory();
   await server.stop();

@@ -14,8 +14,8 @@ export async function measureGrowth(bench: Bench): Promise<Line[]> {
   return [...(await measureUsers(bench)), await measureDepth(bench)];
 }
 
-async function typicalTime({ seconds }: Bench, server: Server, { tokenFile }: Data, path: string): Promise<number> {
-  const load = { url: new URL(path, server.url).href, connections: CONNECTIONS, seconds, tokens: tokenFile };
+async function typicalTime({ seconds }: Bench, server: Server, { headers }: Data, path: string): Promise<number> {
+  const load = { url: new URL(path, server.url).href, connections: CONNECTIONS, seconds, headers };
   return (await runLoad(load)).p50;
 }
 

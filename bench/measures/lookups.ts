@@ -27,9 +27,9 @@ export async function measureLookups(bench: Bench): Promise<Line[]> {
   const env = { PODKEEP_FEED_LOOKUP: "on", PODKEEP_FEED_LOOKUP_POLL: "10ms", PODKEEP_FEED_LOOKUP_ALLOW: "127.0.0.0/8" };
   const on = await start(bench.programs, "podkeep", due, { env });
   const off = await start(bench.programs, "podkeep", idle);
-  const slowest = async (url: string, { tokenFile }: Data) => {
+  const slowest = async (url: string, { headers }: Data) => {
     const path = `${url}/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
-    return (await runLoad({ url: path, connections: CONNECTIONS, seconds: bench.seconds, tokens: tokenFile })).p99;
+    return (await runLoad({ url: path, connections: CONNECTIONS, seconds: bench.seconds, headers })).p99;
   };
   const p99 = await inTurn(bench.rounds, { on: () => slowest(on.url, due), off: () => slowest(off.url, idle) });
   const memory = { on: on.memory(), off: off.memory() };

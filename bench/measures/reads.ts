@@ -1,11 +1,11 @@
 // Reads at 32 connections, against the bare server on the same database.
 import { join } from "node:path";
 import { readPage, send } from "../client.ts";
+import { compareRates } from "../compare.ts";
 import { fill, settle } from "../data.ts";
-import { type Server, start } from "../programs.ts";
-import { type Bench, inTurn, median, withProcessorTime } from "../rounds.ts";
+import { start } from "../programs.ts";
+import type { Bench } from "../rounds.ts";
 import type { Line } from "../table.ts";
-import { runLoad } from "../wrk.ts";
 
 const CONNECTIONS = 32;
 
@@ -29,19 +29,8 @@ export async function measureReads(bench: Bench): Promise<Line[]> {
   return lines;
 
   async function compare(what: string, path: string, least: number, conditional = false): Promise<Line> {
-    const times = { podkeep: [] as number[], bare: [] as number[] };
-    const rate = async (server: Server, side: number[]) => {
-      const url = server.url + path;
-      const known = conditional ? ((await send(server, data, path)).headers.get("ETag") ?? "") : "";
-      const load = { url, connections: CONNECTIONS, seconds: bench.seconds, tokens: data.tokenFile };
-      const run = async () => (await runLoad({ ...load, send: { get: known } })).rate;
-      return withProcessorTime(server, bench.seconds, side, run);
-    };
-    const { podkeep, bare } = await inTurn(bench.rounds, {
-      podkeep: () => rate(servers.podkeep, times.podkeep),
-      bare: () => rate(servers.bare, times.bare),
-    });
-    const processor = { podkeep: median(times.podkeep), baseline: median(times.bare) };
-    return { what, podkeep, baseline: bare, unit: "requests/s", goal: { least }, processor };
+    const known = conditional ? ((await send(servers.podkeep, data, path)).headers.get("ETag") ?? "") : "";
+    const load = () => ({ url: path, connections: CONNECTIONS, headers: data.headers, send: { get: known } });
+    return compareRates(bench, { what, least, servers, load });
   }
 }

@@ -2,11 +2,12 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { send } from "../client.ts";
+import { compareRates } from "../compare.ts";
 import { type Data, feedUrl, fill, insertRows, makeRows } from "../data.ts";
-import { type Server, start } from "../programs.ts";
-import { type Bench, inTurn, median, withProcessorTime } from "../rounds.ts";
+import { type Server, type Side, start } from "../programs.ts";
+import { type Bench, inTurn, median } from "../rounds.ts";
 import type { Line } from "../table.ts";
-import { runLoad } from "../wrk.ts";
+import { addOne, runLoad } from "../wrk.ts";
 
 const WRITERS = 64;
 /** Clients that poll during the writes. */
@@ -22,26 +23,25 @@ const newData = (bench: Bench, name: string) =>
 
 let runs = 0;
 
-/** Adds per second; each is on disk before its response. */
-async function addsPerSecond({ seconds }: Bench, { url }: Server, { tokenFile }: Data): Promise<number> {
-  const add = `run${runs++}`;
-  const load = { url: `${url}/subscriptions`, connections: WRITERS, seconds, tokens: tokenFile, send: { add } };
-  return (await runLoad(load)).rate;
-}
+/** Each add is on disk before its response. */
+const adds = ({ headers }: Data) => ({
+  url: "/subscriptions",
+  connections: WRITERS,
+  headers,
+  send: { post: addOne(`run${runs++}`) },
+});
 
 async function measureAdds(bench: Bench): Promise<Line> {
   const data = { podkeep: await newData(bench, "adds"), bare: await newData(bench, "adds-bare") };
-  const podkeep = await start(bench.programs, "podkeep", data.podkeep);
-  const bare = await start(bench.programs, "bare", data.bare);
-  const times = { podkeep: [] as number[], bare: [] as number[] };
-  const adds = (side: "podkeep" | "bare", server: Server) =>
-    withProcessorTime(server, bench.seconds, times[side], () => addsPerSecond(bench, server, data[side]));
-  const rates = await inTurn(bench.rounds, { podkeep: () => adds("podkeep", podkeep), bare: () => adds("bare", bare) });
-  await podkeep.stop();
-  await bare.stop();
-  const what = "adds, one item a POST";
-  const processor = { podkeep: median(times.podkeep), baseline: median(times.bare) };
-  return { what, podkeep: rates.podkeep, baseline: rates.bare, unit: "requests/s", goal: { least: 0.5 }, processor };
+  const servers = {
+    podkeep: await start(bench.programs, "podkeep", data.podkeep),
+    bare: await start(bench.programs, "bare", data.bare),
+  };
+  const load = (side: Side) => adds(data[side]);
+  const line = await compareRates(bench, { what: "adds, one item a POST", least: 0.5, servers, load });
+  await servers.podkeep.stop();
+  await servers.bare.stop();
+  return line;
 }
 
 async function measureSlowDisk(bench: Bench): Promise<Line[]> {
@@ -49,18 +49,22 @@ async function measureSlowDisk(bench: Bench): Promise<Line[]> {
   const podkeep = await start(bench.programs, "podkeep", data.podkeep, { slow: true });
   const bare = await start(bench.programs, "bare", data.bare, { slow: true, group: 1 });
   const polls: number[] = [];
+  const addsPerSecond = async ({ url }: Server, of: Data) => {
+    const load = adds(of);
+    return (await runLoad({ ...load, url: url + load.url, seconds: bench.seconds })).rate;
+  };
   const rates = await inTurn(bench.rounds, {
     podkeep: async () => {
       const url = `${podkeep.url}/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
       const { seconds } = bench;
       const [rate, poll] = await Promise.all([
-        addsPerSecond(bench, podkeep, data.podkeep),
-        runLoad({ url, connections: POLLERS, seconds, tokens: data.podkeep.tokenFile }),
+        addsPerSecond(podkeep, data.podkeep),
+        runLoad({ url, connections: POLLERS, seconds, headers: data.podkeep.headers }),
       ]);
       polls.push(poll.p99);
       return rate;
     },
-    bare: () => addsPerSecond(bench, bare, data.bare),
+    bare: () => addsPerSecond(bare, data.bare),
   });
   await podkeep.stop();
   await bare.stop();
