@@ -15,6 +15,7 @@ import { damaged, identityOf, prepareFile, refuseDamaged, sizeOf } from "./file.
 import { GroupWriter } from "./group-commit.ts";
 import { codeOf, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
+import { keepStatistics } from "./statistics.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
 export interface SqliteOptions extends UpgradeOptions {
@@ -44,6 +45,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (use === "server" && !pending) refuseDamaged(sqlite, file);
     await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
     if (pending) await upgradeFile(sqlite, options);
+    if (use === "server") keepStatistics(sqlite);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
     return new SqliteDatabase(writer, open("query_only = on"), kysely, options, unlock);
   } catch (error) {

@@ -1,0 +1,181 @@
+// Query plans: the statements of a sync use an index, however much a user has.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type App, openApp } from "../../src/app.ts";
+import type { Tx } from "../../src/db/statement.ts";
+import { listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
+import { findClaims, listToldAgain } from "../../src/store/claims.ts";
+import { findClient } from "../../src/store/clients.ts";
+import {
+  anyArrived,
+  deleteActionsOf,
+  findByEpisode,
+  findByUrl,
+  listArrived,
+  listArrivedEpisodes,
+} from "../../src/store/episodes.ts";
+import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
+import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+
+setDefaultTimeout(60_000);
+
+const SUBSCRIPTIONS = 2000;
+const EPISODES = 20_000;
+
+let podkeep: TestApp;
+let app: App;
+let user_id: string;
+
+const isPostgres = () => podkeep.app.config.database_url !== undefined;
+
+/** Inserts one row for each number. */
+const insertMany = (count: number, into: string, values: string) =>
+  podkeep.sql(`insert into ${into} with recursive n(n) as (select 1 union all select n + 1 from n where n < ${count})
+    select ${values} from n`);
+
+beforeAll(async () => {
+  podkeep = await openTestApp();
+  ({ id: user_id } = await podkeep.user("ann"));
+  const { sql } = podkeep;
+  const id = `'${user_id}'`;
+  await insertMany(
+    SUBSCRIPTIONS,
+    "subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)",
+    `${id}, n, 'https://a.example/' || n, 'guid' || n, 1, n, n`,
+  );
+  await insertMany(SUBSCRIPTIONS, "feeds (user_id, feed, subscription)", `${id}, 'feed' || n, n`);
+  await insertMany(SUBSCRIPTIONS, "guids (user_id, guid, subscription)", `${id}, 'guid' || n, n`);
+  await insertMany(SUBSCRIPTIONS, "clients (user_id, id, seen_at)", `${id}, 'client' || n, n`);
+  await insertMany(
+    SUBSCRIPTIONS,
+    "claims (user_id, client, feed, feed_url, subscribed, decided, told_again)",
+    `${id}, 'client1', 'feed' || n, 'https://a.example/' || n, 1, n, 0`,
+  );
+  await insertMany(
+    EPISODES,
+    `episode_actions (user_id, episode, kind, by_url, feed, feed_url, episode_url, sent_at, acted_at, arrived_at)`,
+    `${id}, 'episode' || n, 'play', 'url' || n, 'feed' || (n % 200), '', '', n, n, n`,
+  );
+  if (isPostgres()) await sql("analyze");
+  // A server keeps the statistics of the file.
+  await podkeep.app.close();
+  app = await openApp(podkeep.app.config, { use: "server" });
+});
+
+afterAll(async () => {
+  await app.close();
+  await podkeep.open();
+  await podkeep.close();
+});
+
+/** The plan of each statement that `run` executes; none is executed. */
+async function explain(run: (tx: Tx) => Promise<unknown>): Promise<string> {
+  const plans: unknown[] = [];
+  await app.database.read(async (tx) => {
+    const execute: Tx["execute"] = async ({ sql, parameters }) => {
+      plans.push(...(await tx.execute({ sql: `explain ${isPostgres() ? "" : "query plan "}${sql}`, parameters })));
+      return [];
+    };
+    await run({ kysely: tx.kysely, execute });
+  });
+  return plans.map((row) => Object.values(row as object).join(" ")).join("\n");
+}
+
+const many = <T>(row: (n: number) => T) => Array.from({ length: 128 }, (_, n) => row(n + 1));
+const owner = () => ({ user_id });
+const span = () => ({ user_id, start: EPISODES - 10, end: EPISODES, client: "client1", limit: 500 });
+
+const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknown>][] = [
+  ["changed subscriptions", "changed_at", (tx) => listChangedAfter(tx, { user_id, start: SUBSCRIPTIONS - 10 })],
+  [
+    "a page of the change feed",
+    "changed_at",
+    (tx) => listChanged(tx, { user_id, from: SUBSCRIPTIONS - 10, limit: 50 }),
+  ],
+  ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
+  ["feeds to tell again", "told_again", (tx) => listToldAgain(tx, { user_id, client: "client1", start: 1 })],
+  [
+    "what a client said",
+    "feed",
+    (tx) =>
+      findClaims(
+        tx,
+        { user_id, client: "client1" },
+        many((n) => ({ feed: `feed${n}` })),
+      ),
+  ],
+  ["a client", "id", (tx) => findClient(tx, { user_id, id: "client1" })],
+  ["whether actions arrived", "arrived_at", (tx) => anyArrived(tx, span())],
+  ["actions that arrived", "arrived_at", (tx) => listArrived(tx, span())],
+  ["episodes that changed", "arrived_at", (tx) => listArrivedEpisodes(tx, span())],
+  [
+    "actions by guid",
+    "episode",
+    (tx) =>
+      findByEpisode(
+        tx,
+        owner(),
+        many((n) => ({ episode: `episode${n}` })),
+      ),
+  ],
+  [
+    "actions by URL",
+    "by_url",
+    (tx) =>
+      findByUrl(
+        tx,
+        owner(),
+        many((n) => ({ by_url: `url${n}` })),
+      ),
+  ],
+  ["actions of a subscription", "feed", (tx) => deleteActionsOf(tx, { user_id, subscription: 1 })],
+  [
+    "feeds",
+    "feed",
+    (tx) =>
+      findFeeds(
+        tx,
+        owner(),
+        many((n) => ({ feed: `feed${n}` })),
+      ),
+  ],
+  [
+    "feeds of subscriptions",
+    "subscription",
+    (tx) =>
+      listFeedsOf(
+        tx,
+        owner(),
+        many((id) => ({ id })),
+      ),
+  ],
+  [
+    "guids",
+    "guid",
+    (tx) =>
+      findGuids(
+        tx,
+        owner(),
+        many((n) => ({ guid: `guid${n}` })),
+      ),
+  ],
+  [
+    "guids of subscriptions",
+    "subscription",
+    (tx) =>
+      listGuidsOf(
+        tx,
+        owner(),
+        many((id) => ({ id })),
+      ),
+  ],
+];
+
+test.each(STATEMENTS)("an index finds %s", async (_, column, run) => {
+  const plan = await explain(run);
+  const condition = isPostgres()
+    ? new RegExp(`Index Cond: .*\\b${column} `)
+    : new RegExp(`USING .*\\(user_id=\\? AND .*${column}[=><]`);
+  expect(plan).toMatch(condition);
+  expect(plan).not.toMatch(/Seq Scan|SCAN/);
+});
