@@ -1,5 +1,5 @@
 // Kysely queries, compiled once per engine and bound to new values at every execution.
-import type { CompiledQuery, Kysely } from "kysely";
+import { type CompiledQuery, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Schema } from "./schema.ts";
 
 type Value = string | number | null;
@@ -88,6 +88,12 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
     return results;
   };
 }
+
+/**
+ * A LIMIT whose value SQLite does not plan with: it would prepare the statement at each execution. Beside ORDER BY it
+ * does so with the value of an `=`, but not with `in [value]`.
+ */
+export const limitTo = (limit: number): RawBuilder<number> => sql<number>`${limit} + 0`;
 
 /** Reads from a table of ours. */
 export const readAnything = statement((db) => db.selectFrom("users").select("id").limit(1));

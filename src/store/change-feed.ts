@@ -1,7 +1,7 @@
 // Statements on the change feed: a user's subscriptions in the order of their changes.
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
-import { statement } from "../db/statement.ts";
+import { limitTo, statement } from "../db/statement.ts";
 
 /** Subscriptions in the order of the change feed, from the timestamp `from` on. */
 export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
@@ -17,10 +17,10 @@ export const listChanged = statement((db, p: Owner & { from: number; limit: numb
       "deleted",
       "changed_at",
     ])
-    .where("user_id", "=", p.user_id)
+    .where("user_id", "in", [p.user_id])
     .where("changed_at", ">=", p.from)
     .orderBy("changed_at")
-    .limit(p.limit),
+    .limit(limitTo(p.limit)),
 );
 
 /** Subscriptions that changed after `start`, oldest change first. */
@@ -28,7 +28,7 @@ export const listChangedAfter = statement((db, p: Owner & { start: number }) =>
   db
     .selectFrom("subscriptions")
     .select(["feed_url", "is_subscribed", "subscription_changed", "deleted"])
-    .where("user_id", "=", p.user_id)
+    .where("user_id", "in", [p.user_id])
     .where("changed_at", ">", p.start)
     .orderBy("changed_at"),
 );
@@ -62,7 +62,6 @@ export const findPosition = statement((db, p: Owner & { since: number; offset: n
       join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
     )
     .select(["s.changed_at", "g.guid as retired"])
-    // With `=` in a join, SQLite prepares the statement at each execution, which doubles its cost.
     .where("s.user_id", "in", [p.user_id])
     .where("s.changed_at", ">", p.since)
     .orderBy("s.changed_at")

@@ -1,7 +1,7 @@
 // Statements on episode actions.
 import { type Kysely, sql } from "kysely";
 import type { EpisodeActionTable, Owner, Schema } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 
 export const findByEpisode = bulkStatement((db, p: Owner, rows: { episode: string }[]) =>
   db
@@ -33,7 +33,7 @@ type Span = Owner & { start: number; end: number; client: string };
 const inSpan = (db: Kysely<Schema>, p: Span) =>
   db
     .selectFrom("episode_actions as action")
-    .where("action.user_id", "=", p.user_id)
+    .where("action.user_id", "in", [p.user_id])
     .where("action.arrived_at", ">", p.start)
     .where("action.arrived_at", "<=", p.end)
     .where((row) => row.or([row("action.client", "is", null), row("action.client", "!=", p.client)]));
@@ -43,7 +43,7 @@ export const anyArrived = statement((db, p: Span) => inSpan(db, p).select("actio
 
 /** What arrived after `start` up to `end`, in that order. */
 export const listArrived = statement((db, p: Span & { limit: number }) =>
-  inSpan(db, p).selectAll().orderBy("action.arrived_at").limit(p.limit),
+  inSpan(db, p).selectAll().orderBy("action.arrived_at").limit(limitTo(p.limit)),
 );
 
 /** The same with one action for each episode: its play, or else its latest. */
@@ -74,7 +74,7 @@ export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =
       ),
     )
     .orderBy("action.arrived_at")
-    .limit(p.limit),
+    .limit(limitTo(p.limit)),
 );
 
 /** Inserts actions, or replaces those of the same kind on the same episode. */

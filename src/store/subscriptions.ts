@@ -81,7 +81,7 @@ export const listSubscribed = statement((db, p: Owner) =>
   db
     .selectFrom("subscriptions")
     .select(["feed_url", "title"])
-    .where("user_id", "=", p.user_id)
+    .where("user_id", "in", [p.user_id])
     .where("deleted", "is", null)
     .where("is_subscribed", "=", sql.lit(1))
     .orderBy("id"),
