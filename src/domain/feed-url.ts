@@ -42,13 +42,16 @@ const hashOf = (key: string) => Bun.SHA256.hash(key, "hex");
 /** The hash of a valid feed URL. */
 export const hashFeedUrl = (feed_url: string): string => hashOf(feedKey(feed_url) ?? "");
 
+/** A host that URL parsers take as it is; they rewrite numbers, capitals and what is not ASCII. */
+const PLAIN_HOST = /^(?!.*xn--)([a-z\d-]+\.)+[a-z]+$/;
+
 // Cut from the text itself, because URL would rewrite the path and the query.
 function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
-  if (authority === undefined || rest.startsWith("\\") || !URL.canParse(feed_url)) return null;
   // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
-  if (feed_url.endsWith(" ")) return null;
-  const { host } = new URL(feed_url);
+  if (authority === undefined || rest.startsWith("\\") || feed_url.endsWith(" ")) return null;
+  const host = PLAIN_HOST.test(authority) ? authority : URL.parse(feed_url)?.host;
+  if (host === undefined) return null;
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return `${userinfo}${host}${rest}`.replace(/\/+$/, "");
 }

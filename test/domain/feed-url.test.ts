@@ -1,5 +1,6 @@
 // Feed URLs: which are the same feed, and the guid computed from one.
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
 
 function read(feed_url: string) {
@@ -81,6 +82,24 @@ describe("are different feeds:", () => {
   for (const [one, other] of different) {
     test(`${one} and ${other}`, () => expect(read(one).hash).not.toBe(read(other).hash));
   }
+});
+
+test("a host counts as URL parsers read it", () => {
+  const label = fc.stringMatching(/^[a-z0-9-]{1,5}$/);
+  const host = fc.array(fc.oneof(label, fc.constantFrom("xn--", "xn--mnchen-3ya", "0x7f", "127")), {
+    minLength: 1,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(host, fc.constantFrom("", ".", ":80", ":8080"), (labels, end) => {
+      const text = labels.join(".") + end;
+      const feed = readFeedUrl(`https://${text}/rss`);
+      const parsed = URL.parse(`https://${text}/rss`);
+      if (parsed === null) expect(feed).toHaveProperty("message");
+      else expect(feed).toHaveProperty("hash", Bun.SHA256.hash(`${parsed.host}/rss`, "hex"));
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test("a feed URL is kept exactly as it was sent", () => {
