@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
-import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { type Answer, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const PASSWORD = "correct horse";
 const A = "https://a.example/rss";
@@ -118,7 +118,7 @@ describe("AntennaPod", () => {
   });
 });
 
-test("a GET of 20,000 actions is one JSON text", async () => {
+test("a GET of 20,000 actions is one JSON text, sent in pieces", async () => {
   const [phone, tablet] = [appOf("AntennaPod/3"), appOf("AntennaPod/3")];
   await phone("POST", "/api/2/devices/ann/phone.json", {});
   await tablet("POST", "/api/2/devices/ann/tablet.json", {});
@@ -135,6 +135,11 @@ test("a GET of 20,000 actions is one JSON text", async () => {
   const { body } = await tablet("GET", `${episodes}?since=0`);
   expect(body.actions).toEqual(actions);
   expect(body.timestamp).toBeGreaterThan(0);
+  const all = new Request(`${ORIGIN}${episodes}?since=0`, { headers: basic() });
+  const pieces = [];
+  for await (const piece of (await server.http.fetch(all, {})).body ?? []) pieces.push(piece.byteLength);
+  expect(pieces.length).toBeGreaterThan(30);
+  expect(Math.max(...pieces)).toBeLessThan(250_000);
 });
 
 describe("gPodder", () => {
