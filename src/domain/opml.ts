@@ -18,6 +18,12 @@ export class OpmlError extends Error {
 
 /** In characters; an export of 5,000 feeds has about 1,500,000. */
 const MAX_LENGTH = 16 * 1024 * 1024;
+const MAX_ELEMENTS = 100_000;
+const MAX_DEPTH = 100;
+const MAX_ATTRIBUTES = 100;
+
+/** Characters that are read before others get a turn. */
+const TURN = 64 * 1024;
 
 /** Characters that XML 1.0 can't contain, escaped or not. */
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
@@ -42,37 +48,69 @@ export function decodeOpml(bytes: Uint8Array): string {
 }
 
 /**
- * Reads what apps really export, in the order of the file: folders at any depth, attribute and tag names in any case,
- * HTML entities, a missing type. Outlines without a feed URL are folders; a feed URL that comes twice counts once.
- * @throws OpmlError if the text is not a complete OPML file
+ * Reads what apps really export, in the order of the file: folders, attribute and tag names in any case, HTML entities, a
+ * missing type. Outlines without a feed URL are folders; a feed URL that comes twice counts once.
+ * @throws OpmlError if the text is not a complete OPML file, or has more of something than lists have
  */
 export function readOpml(text: string): OpmlFeed[] {
+  const reader = createReader(text);
+  reader.write(text);
+  return reader.end();
+}
+
+/** Reads OPML as `readOpml` does, and lets others have their turn meanwhile. */
+export async function readOpmlInTurns(text: string): Promise<OpmlFeed[]> {
+  const reader = createReader(text);
+  for (let at = 0; at < text.length; at += TURN) {
+    reader.write(text.slice(at, at + TURN));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return reader.end();
+}
+
+function createReader(text: string) {
   if (text.length > MAX_LENGTH) throw new OpmlError("The file is too large for a subscription list");
   if (text.trim() === "") throw new OpmlError("The file is empty");
   const tags = new Set<string>();
   const feeds = new Map<string, OpmlFeed>();
   let ended = false;
+  let depth = 0;
+  let elements = 0;
+  let attributesLeft = MAX_ATTRIBUTES;
   const parser = new Parser(
     {
       onopentag(name, attributes) {
         if (tags.size === 0 && name !== "opml") throw new OpmlError("The file is not OPML");
+        if (++depth > MAX_DEPTH) throw new OpmlError(`The file has more than ${MAX_DEPTH} elements within one another`);
+        if (++elements > MAX_ELEMENTS) throw new OpmlError(`The file has more than ${MAX_ELEMENTS} elements`);
+        attributesLeft = MAX_ATTRIBUTES;
         tags.add(name);
         if (name !== "outline") return;
         const feed = feedOf(attributes);
         if (feed.feed_url && !feeds.has(feed.feed_url)) feeds.set(feed.feed_url, feed);
       },
+      onattribute() {
+        if (--attributesLeft < 0)
+          throw new OpmlError(`The file has an element with more than ${MAX_ATTRIBUTES} attributes`);
+      },
       onclosetag(name, implied) {
+        depth--;
         ended ||= name === "opml" && !implied;
       },
     },
     // As HTML: names in any case, and all of its entities. Entities that the file declares stay as they are.
     { recognizeSelfClosing: true, recognizeCDATA: true },
   );
-  parser.end(text);
-  if (tags.size === 0) throw new OpmlError("The file is not OPML");
-  if (!ended) throw new OpmlError("The OPML file is cut off: its end is missing");
-  if (!tags.has("body")) throw new OpmlError("The OPML file has no body");
-  return [...feeds.values()];
+  return {
+    write: (part: string) => parser.write(part),
+    end(): OpmlFeed[] {
+      parser.end();
+      if (tags.size === 0) throw new OpmlError("The file is not OPML");
+      if (!ended) throw new OpmlError("The OPML file is cut off: its end is missing");
+      if (!tags.has("body")) throw new OpmlError("The OPML file has no body");
+      return [...feeds.values()];
+    },
+  };
 }
 
 /** A folder's feed URL is empty. */

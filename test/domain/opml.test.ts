@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../src/domain/opml.ts";
+import { decodeOpml, OpmlError, readOpml, readOpmlInTurns, writeOpml } from "../../src/domain/opml.ts";
 
 const HEAD = { title: "Subscriptions of alice", date_created: "Sat, 01 Mar 2025 10:00:00 GMT" };
 const opml = (outlines: string) => `<opml version="2.0"><body>${outlines}</body></opml>`;
@@ -40,8 +40,8 @@ describe("reading", () => {
     ]);
   });
 
-  test("folders nested a hundred thousand deep are read", () => {
-    const [open, close] = ['<outline text="f">', "</outline>"].map((tag) => tag.repeat(100_000));
+  test("folders nested ninety deep are read", () => {
+    const [open, close] = ['<outline text="f">', "</outline>"].map((tag) => tag.repeat(90));
     expect(addresses(opml(`${open}<outline xmlUrl="https://a.example/"/>${close}`))).toEqual(["https://a.example/"]);
   });
 
@@ -124,9 +124,47 @@ describe("what is not OPML is refused with the reason", () => {
       "The OPML file is cut off: its end is missing",
     ],
     ["a file cut off in a tag", whole.slice(0, whole.indexOf("@")), "The OPML file is cut off: its end is missing"],
+    [
+      "a file with folders nested deeper than people make them",
+      opml(`${"<outline>".repeat(800_000)}${"</outline>".repeat(800_000)}`),
+      "The file has more than 100 elements within one another",
+    ],
+    ["a file with a million outlines", opml("<outline/>".repeat(1_000_000)), "The file has more than 100000 elements"],
+    [
+      "a file with a million attributes",
+      opml(`<outline ${Array.from({ length: 1_000_000 }, (_, n) => `a${n}=""`).join(" ")}/>`),
+      "The file has an element with more than 100 attributes",
+    ],
     ["a file over the limit", opml(" ".repeat(17 * 1024 * 1024)), "The file is too large for a subscription list"],
   ])("%s", (_, text, message) => {
     expect(refusal(text)).toBe(message);
+  });
+
+  test("entities that grow when they are resolved stay as they are", () => {
+    const entities = Array.from({ length: 20 }, (_, n) => `<!ENTITY e${n + 1} "&e${n};&e${n};&e${n};&e${n};">`).join(
+      "",
+    );
+    const text = `<!DOCTYPE opml [<!ENTITY e0 "lol">${entities}]>${opml('<outline text="&e20;" xmlUrl="https://a.example/"/>')}`;
+    expect(readOpml(text)).toEqual([{ feed_url: "https://a.example/", title: "&e20;" }]);
+    const file = '<!DOCTYPE opml [<!ENTITY e SYSTEM "file:///etc/passwd">]>';
+    expect(readOpml(file + opml('<outline text="&e;" xmlUrl="https://a.example/"/>'))[0]?.title).toBe("&e;");
+  });
+
+  test("a file that is read in turns gives the same, and others get their turn", async () => {
+    const outlines = Array.from(
+      { length: 5000 },
+      (_, n) => `<outline text="Ü&eacute;📻${n}" xmlUrl="https://${n}.example/"/>`,
+    );
+    const text = opml(outlines.join("\n"));
+    let turns = 0;
+    const count = () => {
+      turns++;
+      if (turns < 1000) setImmediate(count);
+    };
+    setImmediate(count);
+    expect(await readOpmlInTurns(text)).toEqual(readOpml(text));
+    expect(turns).toBeGreaterThan(2);
+    await expect(readOpmlInTurns(text.slice(0, -20))).rejects.toThrow("cut off");
   });
 
   test("a file cut off anywhere, without a URL in the message", () => {

@@ -2,7 +2,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../domain/opml.ts";
+import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
 import { DomainError } from "../../errors.ts";
 import type { Client } from "../../services/clients.ts";
 import { listDeviceFeeds, uploadFeedList } from "../../services/device-list.ts";
@@ -50,7 +50,7 @@ async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<st
     return lines.map((line) => line.trim()).filter((line) => line !== "");
   }
   try {
-    return readOpml(decodeOpml(bytes)).map(({ feed_url }) => feed_url);
+    return (await readOpmlInTurns(decodeOpml(bytes))).map(({ feed_url }) => feed_url);
   } catch (error) {
     if (!(error instanceof OpmlError)) throw error;
     throw new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/values.ts";
 import { readFeedUrl } from "../../domain/feed-url.ts";
-import { decodeOpml, OpmlError, readOpml, writeOpml } from "../../domain/opml.ts";
+import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
 import { DomainError } from "../../errors.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
 import { listPodcasts, type Podcast } from "../../services/podcasts.ts";
@@ -60,7 +60,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
       return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.noFile} />, 400);
     }
     try {
-      const feeds = readOpml(decodeOpml(await file.bytes()));
+      const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
       const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, {
         dry_run: false,
         progress: () => {},

@@ -331,6 +331,23 @@ test("texts of apps, files and feeds are only text, on every page", async () => 
   }
 }, 60_000);
 
+test("an OPML file that is a bomb is refused, and says why", async () => {
+  const before = await dump();
+  const opml = (head: string, body: string) => new File([`${head}<opml><body>${body}</body></opml>`], "x.opml");
+  for (const [file, status, reason] of [
+    [opml("", "<outline>".repeat(200_000)), 400, "more than 100 elements within one another"],
+    [opml("", "<outline/>".repeat(200_000)), 400, "more than 100000 elements"],
+    [opml("", " ".repeat(6 * 1024 * 1024)), 413, "The file is too large"],
+  ] as const) {
+    const page = await browser.submit("/podcasts/import", { file });
+    expect([page.status, page.body]).toEqual([status, expect.stringContaining(reason)]);
+  }
+  expect(await dump()).toEqual(before);
+  const entities = '<!DOCTYPE opml [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>';
+  const file = opml(entities, '<outline text="&b;&c;" xmlUrl="https://b.example/"/>');
+  expect((await browser.submit("/podcasts/import", { file })).body).toContain("&amp;b;&amp;c;");
+});
+
 test("files have fixed names: nothing that users or apps choose is in a header", async () => {
   for (const name of [`x\r\nSet-Cookie: a=b`, `x"; filename="evil.exe`, "x\u0000", "a/b"]) {
     await expect(createUser(server.app, name)).rejects.toMatchObject({ code: "invalid" });
