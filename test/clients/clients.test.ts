@@ -141,8 +141,15 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
       .exec(page)?.[1]
       ?.matchAll(/name="(\w+)" value="([^"]*)"/g);
     const values = [...(fields ?? [])].map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]);
+    const last = (await api("GET", "/subscriptions?per_page=100")).subscriptions.at(-1).subscription_changed;
     await form("/history/put-back", Object.fromEntries(values), cookie);
 
+    // An app of the Open Podcast API that has synced up to the last removal.
+    const { subscriptions } = await api("GET", `/subscriptions?per_page=100&since=${encodeURIComponent(last)}`);
+    const back = subscriptions.map(
+      (item: { is_subscribed: boolean; feed_url: string }) => item.is_subscribed && item.feed_url,
+    );
+    expect(back.sort()).toEqual(all);
     expect(await subscribed()).toEqual(all);
     const restored = await gpodder("laptop");
     expect(restored.received.map(([added, url]: [boolean, string]) => added && url).toSorted()).toEqual(all);
