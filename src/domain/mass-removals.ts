@@ -6,6 +6,9 @@ import { isRemoval } from "./history.ts";
 export const MASS_REMOVAL_WINDOW = 60 * 60 * 1000;
 const SMALLEST_LIST = 10;
 
+/** The least that can be more than half of a list of ten. */
+export const FEWEST_REMOVED = SMALLEST_LIST / 2 + 1;
+
 /** Whether that is more than half of a list of ten or more. */
 const isMassRemoval = (removed: number, before: number) => before >= SMALLEST_LIST && removed * 2 > before;
 

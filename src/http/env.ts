@@ -1,6 +1,16 @@
 // Values that travel with a request through middleware and handlers.
 import type { Context } from "hono";
 import type { Actor } from "../services/actor.ts";
+import type { MassRemoval } from "../services/history.ts";
+
+/** What every page of a signed-in user shows around its content. */
+export interface Frame {
+  /** Of which something is still missing. */
+  removals: MassRemoval[];
+  /** Names of devices, by their ids. */
+  captions: Map<string, string>;
+  canWrite: boolean;
+}
 
 export interface HttpEnv {
   Bindings: {
@@ -16,6 +26,8 @@ export interface HttpEnv {
     userName: string;
     /** The id of the page's session. */
     sessionId: string | null;
+    /** Reads what pages show around their content. */
+    frame: () => Promise<Frame>;
     /** True if the response ends the session. */
     endsSession: boolean;
     /** What the response's ETag says: the user's clock, and what else the body depends on. */

@@ -3,19 +3,24 @@ import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import type { Change, ChangedBy, PastSubscription } from "../domain/history.ts";
 import { appOf, isRemoval, readSubscription, undoChanges } from "../domain/history.ts";
+import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain } from "../domain/subscription-rules.ts";
 import { DomainError } from "../errors.ts";
 import {
+  countRemovals,
   lastToPrune,
+  listChangers as listChangersOf,
   listChangesFrom,
   listHistoryBy,
+  listHistoryOf,
+  listHistoryOfBy,
   listHistory as listRows,
   pruneHistory as pruneRows,
   readHistoryStart,
   saveHistoryStart,
 } from "../store/history.ts";
-import { listSubscriptions } from "../store/subscriptions.ts";
+import { findByGuid, listSubscriptions } from "../store/subscriptions.ts";
 import { listUsersAfter } from "../store/transfer.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -42,21 +47,45 @@ const END: HistoryPosition = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
  * Lists a user's changes, newest first.
  * @param after the last change of the page before
  * @param by only changes by this token id, device or label
+ * @param guid only changes of the subscription that has, or had, this guid
  * @param since only changes that were made later, in Unix milliseconds
  */
 export function listHistory(
   { database }: Context,
   { user_id }: Actor,
-  { after = END, by, since, limit }: { after?: HistoryPosition; by?: string; since?: number; limit: number },
+  {
+    after = END,
+    by,
+    guid,
+    since,
+    limit,
+  }: { after?: HistoryPosition; by?: string; guid?: string; since?: number; limit: number },
 ): Promise<HistoryEntry[]> {
   return database.read(async (tx) => {
     const from = since === undefined ? 0 : await findTimestamp(tx, user_id, since);
     const page = { user_id, changed_at: after.changed_at, seq: after.seq, limit };
-    const rows = await (by === undefined ? listRows(tx, page) : listHistoryBy(tx, { ...page, by }));
+    const rows = await readRows(tx, page, by, guid);
     return rows
       .filter((row) => row.changed_at >= from)
       .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: actorOf(row) }));
   });
+}
+
+async function readRows(tx: Tx, page: Parameters<typeof listRows>[1], by?: string, guid?: string) {
+  if (guid === undefined) return by === undefined ? listRows(tx, page) : listHistoryBy(tx, { ...page, by });
+  const [found] = await findByGuid(tx, { user_id: page.user_id, guid });
+  if (!found) return [];
+  const of = { ...page, subscription: found.id };
+  return by === undefined ? listHistoryOf(tx, of) : listHistoryOfBy(tx, { ...of, by });
+}
+
+/** How many of the latest changes are asked for who made them. */
+const LATEST = 5000;
+
+/** Who made the latest changes of a user, under each name that they had. */
+export async function listChangers({ database }: Context, { user_id }: Actor): Promise<ChangedBy[]> {
+  const rows = await database.read((tx) => listChangersOf(tx, { user_id, limit: LATEST }));
+  return rows.map(actorOf);
 }
 
 const changeOf = (row: HistoryTable): Change => ({
@@ -177,6 +206,9 @@ export interface MassRemoval extends Removals {
 /** The mass removals since a wall time of which something is still missing, newest first. */
 export function listMassRemovals({ database }: Context, { user_id }: Actor, since: number): Promise<MassRemoval[]> {
   return database.read(async (tx) => {
+    const from = await findTimestamp(tx, user_id, since);
+    const [removals] = await countRemovals(tx, { user_id, from });
+    if (Number(removals?.count ?? 0) < FEWEST_REMOVED) return [];
     const { rows, found } = await readMassRemovals(tx, user_id, since);
     if (found.length === 0) return [];
     const present = await listSubscriptions(tx, { user_id });

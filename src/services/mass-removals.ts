@@ -6,7 +6,9 @@ import { findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
 import { firstChangeAfter, listChangesFrom } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 
-export const actorOf = (row: HistoryTable): ChangedBy => ({
+type ActorColumns = Pick<HistoryTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">;
+
+export const actorOf = (row: ActorColumns): ChangedBy => ({
   kind: row.actor_kind,
   id: row.actor_id,
   label: row.actor_label,

@@ -1,8 +1,11 @@
 // A user's podcasts as a list for people: sorted by title, searchable, in pages.
+import type { ChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
+import { findChangers } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { actorOf } from "./mass-removals.ts";
 
 export interface Podcast {
   guid: string;
@@ -11,6 +14,8 @@ export interface Podcast {
   is_subscribed: boolean;
   /** Unix milliseconds. */
   subscription_changed: number;
+  /** Who subscribed or unsubscribed then; null if the history doesn't know. */
+  changed_by: ChangedBy | null;
 }
 
 export interface PodcastPage {
@@ -44,19 +49,24 @@ export async function listPodcasts(
   { user_id }: Actor,
   { is_subscribed, search, page, per_page }: PodcastQuery,
 ): Promise<PodcastPage> {
-  const rows = (await database.read((tx) => listSubscriptions(tx, { user_id }))).filter((row) => row.deleted === null);
+  const all = await database.read((tx) => listSubscriptions(tx, { user_id }));
+  const rows = all.filter((row) => row.deleted === null);
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = rows
     .filter((row) => (row.is_subscribed === 1) === is_subscribed)
-    .map(({ guid, feed_url, title, subscription_changed }) => ({ guid, feed_url, title, subscription_changed }))
     .filter(({ title, feed_url }) => {
       const text = `${title ?? ""} ${feed_url}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
-  const podcasts = sortPodcasts(found)
-    .slice((page - 1) * per_page, page * per_page)
-    .map((podcast) => ({ ...podcast, is_subscribed }));
+  const shown = sortPodcasts(found).slice((page - 1) * per_page, page * per_page);
+  const places = shown.map(({ subscription_changed }) => ({ changed_at: subscription_changed }));
+  const changes = await database.read((tx) => findChangers(tx, { user_id }, places));
+  const changers = new Map(changes.map((row) => [`${row.changed_at} ${row.subscription}`, actorOf(row)]));
+  const podcasts = shown.map(({ id, guid, feed_url, title, subscription_changed }) => {
+    const changed_by = changers.get(`${subscription_changed} ${id}`) ?? null;
+    return { guid, feed_url, title, is_subscribed, subscription_changed, changed_by };
+  });
   return { podcasts, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
 }
 

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import { appOf, type ChangedBy } from "../domain/history.ts";
-import { MASS_REMOVAL_WINDOW } from "../domain/mass-removals.ts";
+import { FEWEST_REMOVED, MASS_REMOVAL_WINDOW } from "../domain/mass-removals.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
@@ -24,8 +24,6 @@ interface Count {
   check: number;
 }
 
-/** The least that can be more than half of a list of ten. */
-const FIRST_CHECK = 6;
 const MESSAGE = "an app removed most of a list";
 /** Apps that are counted at a time. */
 const MOST = 10_000;
@@ -48,7 +46,7 @@ export function createRemovalWatch(
     });
     if (count.check > removed) return;
     if (!last) {
-      count.check = Math.max(FIRST_CHECK, Math.floor((subscribed + removed) / 2) + 1);
+      count.check = Math.max(FEWEST_REMOVED, Math.floor((subscribed + removed) / 2) + 1);
       return;
     }
     count.check = Number.POSITIVE_INFINITY;
@@ -63,7 +61,7 @@ export function createRemovalWatch(
       count?.removed.delete(id);
     }
     if (!count || count.removed.size === 0) {
-      count = { removed: new Map(), check: FIRST_CHECK };
+      count = { removed: new Map(), check: FEWEST_REMOVED };
       if (counts.size >= MOST) counts.clear();
       counts.set(key, count);
     }

@@ -28,8 +28,10 @@ export const insertHistory = bulkStatement((db, p: Owner & ActorOf & { at: numbe
   ),
 );
 
+type Position = Owner & { changed_at: number; seq: number; limit: number };
+
 /** A user's changes before a position, newest first. */
-const changesBefore = (db: Kysely<Schema>, p: Owner & { changed_at: number; seq: number; limit: number }) =>
+const changesBefore = (db: Kysely<Schema>, p: Position) =>
   db
     .selectFrom("history")
     .selectAll("history")
@@ -56,12 +58,69 @@ const changesBefore = (db: Kysely<Schema>, p: Owner & { changed_at: number; seq:
 
 export const listHistory = statement(changesBefore);
 
-/** The same, of one credential, device or label. */
-export const listHistoryBy = statement(
-  (db, p: Owner & { changed_at: number; seq: number; limit: number; by: string }) =>
-    changesBefore(db, p).where((row) =>
-      row.or([row("actor_id", "in", [p.by]), row("actor_device", "in", [p.by]), row("actor_label", "in", [p.by])]),
+type Changes = ReturnType<typeof changesBefore>;
+
+/** Those of one credential, device or label. */
+const by = (changes: Changes, p: { by: string }) =>
+  changes.where((row) =>
+    row.or([row("actor_id", "in", [p.by]), row("actor_device", "in", [p.by]), row("actor_label", "in", [p.by])]),
+  );
+
+/** Those of one subscription. */
+const of = (changes: Changes, p: { subscription: number }) =>
+  changes.where((row) =>
+    row.or([row("history.subscription", "in", [p.subscription]), row("merged_into", "in", [p.subscription])]),
+  );
+
+export const listHistoryBy = statement((db, p: Position & { by: string }) => by(changesBefore(db, p), p));
+
+export const listHistoryOf = statement((db, p: Position & { subscription: number }) => of(changesBefore(db, p), p));
+
+export const listHistoryOfBy = statement((db, p: Position & { subscription: number; by: string }) =>
+  of(by(changesBefore(db, p), p), p),
+);
+
+/** Who made the user's `limit` latest changes. */
+export const listChangers = statement((db, p: Owner & { limit: number }) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom("history")
+        .select(["actor_kind", "actor_id", "actor_label", "actor_device"])
+        .where("user_id", "in", [p.user_id])
+        .orderBy("changed_at", "desc")
+        .limit(p.limit)
+        .as("latest"),
+    )
+    .selectAll()
+    .distinct()
+    .orderBy("actor_label")
+    .orderBy("actor_device"),
+);
+
+/** Who made the changes with these timestamps. */
+export const findChangers = bulkStatement((db, p: Owner, rows: { changed_at: number }[]) =>
+  db
+    .selectFrom("history")
+    .select(["changed_at", "subscription", "actor_kind", "actor_id", "actor_label", "actor_device"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "changed_at",
+      "in",
+      rows.map((row) => row.changed_at),
     ),
+);
+
+/** How many podcasts apps took off the list from a timestamp on. */
+export const countRemovals = statement((db, p: Owner & { from: number }) =>
+  db
+    .selectFrom("history")
+    .select((row) => row.fn.countAll<number>().as("count"))
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">=", p.from)
+    .where("what", "in", ["unsubscribed", "deleted"])
+    .where("before", "=", "subscribed")
+    .where("actor_kind", "in", ["token", "session"]),
 );
 
 /** The first change that was recorded later than `at`. Its timestamp is not before its wall time. */

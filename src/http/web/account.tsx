@@ -12,7 +12,7 @@ import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
-import { show } from "./render.ts";
+import { show } from "./render.tsx";
 import { beginSession, clearSession } from "./session.ts";
 import { texts } from "./texts.ts";
 

@@ -7,7 +7,7 @@ import { approveLoginFlow, denyLoginFlow, findLoginFlow, type WaitingApp } from 
 import type { HttpEnv } from "../env.ts";
 import { AllowPage } from "./pages/allow.tsx";
 import { MessagePage } from "./pages/message.tsx";
-import { show } from "./render.ts";
+import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
 
 export function serveAllow(http: Hono<HttpEnv>, app: App): void {

@@ -13,7 +13,7 @@ import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
 import { AppsPage, ConnectedPage, ConnectPage, OpenLinkPage } from "./pages/apps.tsx";
-import { show } from "./render.ts";
+import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
 
 const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.connect.apps]);

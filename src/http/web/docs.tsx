@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { HttpEnv } from "../env.ts";
 import { Layout } from "./layout.tsx";
 import { inlineParts } from "./references.ts";
-import { show } from "./render.ts";
+import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
 
 const Schema = z.looseObject({

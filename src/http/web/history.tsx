@@ -1,32 +1,31 @@
 // Routes of the history: list, put back, restore a list.
 /** @jsxImportSource hono/jsx */
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
 import { DomainError } from "../../errors.ts";
+import type { Actor } from "../../services/actor.ts";
 import {
   type ChangedBy,
   type HistoryPosition,
+  listChangers,
   listHistory,
-  listMassRemovals,
   listSubscribedAt,
-  type MassRemoval,
   putBack,
   restoreSubscriptions,
 } from "../../services/history.ts";
+import { nameOf } from "../../services/podcasts.ts";
+import { getSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
 import { groupChanges } from "./history-groups.ts";
 import { HistoryPage, RestorePage } from "./pages/history.tsx";
-import { show } from "./render.ts";
+import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
 
 /** Changes on one page. */
 const PER_PAGE = 500;
-const DAY = 24 * 60 * 60 * 1000;
-/** How long the banner speaks of a mass removal, in milliseconds. */
-const BANNER = 14 * DAY;
 
 const By = z.object({
   kind: z.enum(["token", "session", "admin", "worker"]),
@@ -41,26 +40,27 @@ const number = z
 const PutBackForm = { by: z.string().max(2000), from: number, to: number };
 const RestoreForm = { as_of: z.string().max(40), exact: z.string().optional(), confirmed: z.string().optional() };
 
-/** The mass removals that the banner shows above the podcasts. */
-export const recentRemovals = (app: App, c: Context<HttpEnv>): Promise<MassRemoval[]> =>
-  listMassRemovals(app, c.get("actor"), app.clock.now() - BANNER);
-
 export function serveHistory(http: Hono<HttpEnv>, app: App): void {
   http.get("/history", async (c) => {
-    const by = c.req.query("by") || undefined;
+    const actor = c.get("actor");
+    const by = c.req.query("by") || null;
+    const guid = c.req.query("podcast")?.toLowerCase() || null;
     const after = readPosition(c.req.query("after"));
-    const changes = await listHistory(app, c.get("actor"), {
+    const changes = await listHistory(app, actor, {
       limit: PER_PAGE + 1,
-      ...(by !== undefined && { by }),
+      ...(by !== null && { by }),
+      ...(guid !== null && { guid }),
       ...(after && { after }),
     });
     const page = changes.slice(0, PER_PAGE);
     const last = changes.length > PER_PAGE ? page.at(-1) : undefined;
     const next = last ? `${last.changed_at}.${last.seq}` : null;
-    const canWrite = c.get("actor").scope === "write";
+    const canWrite = actor.scope === "write";
     const done = /^\d+$/.exec(c.req.query("done") ?? "")?.[0];
     const notice = done === undefined ? null : texts.history.putBackDone(Number(done));
-    return show(c, <HistoryPage groups={groupChanges(page)} next={next} by={by ?? null} {...{ canWrite, notice }} />);
+    const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
+    const props = { next, by, podcast, changers: await listChangers(app, actor), canWrite, notice };
+    return show(c, <HistoryPage groups={groupChanges(page)} {...props} />);
   });
 
   http.post("/history/put-back", async (c) => {
@@ -89,6 +89,15 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       return show(c, <RestorePage {...props} problem={error.message} />, 400);
     }
   });
+}
+
+/** What a podcast is called; the guid if it is unknown. */
+async function findName(app: App, actor: Actor, guid: string): Promise<string> {
+  const row = await getSubscription(app, actor, guid).catch((error) => {
+    if (error instanceof DomainError && ["not_found", "gone"].includes(error.code)) return null;
+    throw error;
+  });
+  return row ? nameOf(row) : guid;
 }
 
 function readPosition(text: string | undefined): HistoryPosition | null {

@@ -1,7 +1,9 @@
 // The frame of every page, and parts that several pages have.
 /** @jsxImportSource hono/jsx */
-import type { Child } from "hono/jsx";
+import { type Child, useContext } from "hono/jsx";
+import type { ChangedBy } from "../../services/history.ts";
 import { assets } from "./assets.ts";
+import { FrameContext } from "./frame.ts";
 import { texts } from "./texts.ts";
 
 export type Section = keyof typeof texts.menu;
@@ -26,9 +28,66 @@ export function Layout({ title, section = null, children }: LayoutProps) {
       </head>
       <body>
         {section && <Menu section={section} />}
-        <main>{children}</main>
+        <main>
+          <Banner />
+          {children}
+        </main>
       </body>
     </html>
+  );
+}
+
+/** Above everything, when an app removed most of a list. */
+function Banner() {
+  const text = texts.history;
+  const { removals, captions, canWrite } = useContext(FrameContext);
+  return (
+    <>
+      {removals.map(({ by, from, to, ended_at, removed, of }) => (
+        <div class="notice danger" role="alert">
+          <p>
+            {text.massRemoval(actorName(by, captions), removed, of)} <Time ms={ended_at} format="clock" />.
+          </p>
+          <div class="bar">
+            <a class="button" href={changesBy(by)}>
+              {text.seeWhat}
+            </a>
+            {canWrite && <PutBack by={by} from={from} to={to} text={text.putThemBack} />}
+          </div>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** What somebody is called: the app's label and its device. */
+export function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
+  const { actors } = texts.history;
+  const name = label || actors[kind];
+  const on = device && (captions.get(device) ?? device);
+  return on && !name.includes(on) ? actors.on(name, on) : name;
+}
+
+/** The same as a part of a page. */
+export function ActorName({ by }: { by: ChangedBy }) {
+  return <>{actorName(by, useContext(FrameContext).captions)}</>;
+}
+
+/** What the history is filtered by for one app; empty for apps without any name. */
+export const keyOf = ({ id, label, device }: ChangedBy): string => id ?? label ?? device ?? "";
+
+/** The history of one app. */
+export function changesBy(changed: ChangedBy): string {
+  const by = keyOf(changed);
+  return by ? `/history?${new URLSearchParams({ by })}` : "/history";
+}
+
+export function PutBack({ by, from, to, text }: { by: ChangedBy; from: number; to: number; text: string }) {
+  const { kind, id, label, device } = by;
+  return (
+    <ActionButton action="/history/put-back" by={JSON.stringify({ kind, id, label, device })} from={from} to={to}>
+      {text}
+    </ActionButton>
   );
 }
 
@@ -61,12 +120,16 @@ export function Copyable({ text }: { text: string }) {
   );
 }
 
-/** A moment: UTC, and the visitor's zone and language by the script. @param ms Unix milliseconds */
-export function Time({ ms, day = false }: { ms: number; day?: boolean }) {
+/**
+ * A moment: UTC, and the visitor's zone and language by the script.
+ * @param ms Unix milliseconds
+ * @param format of the script: how long ago, the day, or the day and the clock
+ */
+export function Time({ ms, format = "ago" }: { ms: number; format?: "ago" | "day" | "clock" }) {
   const iso = new Date(ms).toISOString();
   return (
-    <time datetime={iso} data-day={day ? "" : undefined}>
-      {day ? iso.slice(0, 10) : `${iso.slice(0, 16).replace("T", " ")} UTC`}
+    <time datetime={iso} data-format={format}>
+      {format === "day" ? iso.slice(0, 10) : `${iso.slice(0, 16).replace("T", " ")} UTC`}
     </time>
   );
 }

@@ -12,9 +12,8 @@ import { listPodcasts, type Podcast } from "../../services/podcasts.ts";
 import { addSubscriptions, getSubscription, patchSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
-import { recentRemovals } from "./history.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
-import { safePath, show } from "./render.ts";
+import { safePath, show } from "./render.tsx";
 import { texts } from "./texts.ts";
 
 const PER_PAGE = 100;
@@ -90,9 +89,7 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
   const query = { is_subscribed, search, page, per_page: PER_PAGE };
   const podcasts = await listPodcasts(app, actor, query);
-  const removals = await recentRemovals(app, c);
   const props = {
-    removals,
     page: podcasts,
     query,
     canWrite: canWrite(c),
@@ -112,7 +109,7 @@ async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> 
   });
   if (!row || row.is_subscribed === 1) return null;
   const { feed_url, title, subscription_changed } = row;
-  return { guid: row.guid, feed_url, title, subscription_changed, is_subscribed: false };
+  return { guid: row.guid, feed_url, title, subscription_changed, is_subscribed: false, changed_by: null };
 }
 
 function noticeOf(c: Context<HttpEnv>): string | null {

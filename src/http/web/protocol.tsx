@@ -17,7 +17,7 @@ import { serveDocs } from "./docs.tsx";
 import { serveHistory } from "./history.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
-import { show } from "./render.ts";
+import { show } from "./render.tsx";
 import { requireSession } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";

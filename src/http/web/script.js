@@ -6,13 +6,22 @@ const UNITS = [
   ["minute", 60],
 ];
 
+/** "today 18:02" or "yesterday 18:02"; nothing for earlier days. */
+function clock(date) {
+  const days = Math.round((new Date(date).setHours(0, 0, 0, 0) - new Date().setHours(0, 0, 0, 0)) / 86400000);
+  if (days < -1 || days > 0) return;
+  return `${relative.format(days, "day")} ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
+}
+
 for (const element of document.querySelectorAll("time")) {
   const date = new Date(element.dateTime);
   const exact = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const ago = (date - Date.now()) / 1000;
   const unit = UNITS.find(([, seconds]) => Math.abs(ago) >= seconds);
+  const { format } = element.dataset;
   element.title = exact;
-  if ("day" in element.dataset) element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
+  if (format === "day") element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
+  else if (format === "clock") element.textContent = clock(date) ?? exact;
   else if (Math.abs(ago) > 7 * 86400) element.textContent = exact;
   else element.textContent = unit ? relative.format(Math.round(ago / unit[1]), unit[0]) : relative.format(0, "second");
 }

@@ -9,6 +9,7 @@ import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { COOKIES, giveSession } from "../sign-in.ts";
 import { browserName } from "./browser-name.ts";
+import { readFrame } from "./frame.ts";
 
 /** Sets the actor of a request by its session. A page goes to the sign-in page instead, and back after that. */
 export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
@@ -22,6 +23,7 @@ export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
     c.set("actor", session.actor);
     c.set("userName", session.name);
     c.set("sessionId", session.id);
+    c.set("frame", () => readFrame(app, session.actor));
     await next();
     return;
   };

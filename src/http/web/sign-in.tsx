@@ -10,7 +10,7 @@ import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
-import { safePath, show } from "./render.ts";
+import { safePath, show } from "./render.tsx";
 import { beginSession, clearSession, findSession } from "./session.ts";
 import { texts } from "./texts.ts";
 

@@ -1,9 +1,12 @@
 // The history on the page: who changed what, and putting back what was lost.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { identifyClient } from "../../../src/services/clients.ts";
+import { uploadFeedChanges } from "../../../src/services/device-list.ts";
+import { saveDevice } from "../../../src/services/devices.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
-import { type Browser, signedIn } from "../browser.ts";
+import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const HOUR = 3_600_000;
 let server: TestApp;
@@ -43,9 +46,14 @@ test("changes are grouped by app, newest first", async () => {
   expect(body.indexOf("removed 12")).toBeLessThan(body.indexOf("added 12"));
 });
 
-test("a list that an app emptied is said above the podcasts, and one click brings it back", async () => {
+test("a list that an app emptied is said above every page, and one click brings it back", async () => {
   await wipe();
+  for (const path of ["/apps", "/history", "/account", "/connect", "/podcasts/add", "/podcasts/nothing"]) {
+    expect((await browser.open(path)).body).toContain("AntennaPod, phone removed 12 of 12 podcasts");
+  }
+  expect((await openBrowser(server).open("/sign-in")).body).not.toContain("removed 12");
   const page = await browser.open("/podcasts");
+  expect(page.body).toContain(`href="/history?by=${phone.token.split("_")[1]}"`);
   expect(page.body).toContain("AntennaPod, phone removed 12 of 12 podcasts");
   const after = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
   expect(after.body).toContain("12 changed.");
@@ -127,4 +135,51 @@ test("names of apps and podcasts can't bring markup into the history", async () 
   const { body } = await browser.open("/history");
   expect(body).not.toContain("<script>x");
   expect(body).not.toContain("<img>");
+});
+
+test("the history can be filtered by app and by podcast", async () => {
+  await phone.request("PATCH", `/subscriptions/${guidOf(3)}`, { is_subscribed: false });
+  await user.request("PATCH", `/subscriptions/${guidOf(4)}`, { is_subscribed: false });
+  const key = phone.token.split("_")[1];
+  const textOf = (body: string) => body.split('<ul class="rows">')[1] ?? "";
+  const all = await browser.open("/history");
+  expect(all.body).toContain(`<option value="${key}">AntennaPod, phone</option>`);
+  expect(all.body).toContain(`href="/history?podcast=${guidOf(3)}"`);
+  const byApp = await browser.open(`/history?by=${key}`);
+  expect(byApp.body).toContain(`<option value="${key}" selected="">`);
+  expect(textOf(byApp.body)).toContain("3.example");
+  expect(textOf(byApp.body)).not.toContain("4.example");
+  const ofPodcast = await browser.open(`/history?podcast=${guidOf(4).toUpperCase()}`);
+  expect(ofPodcast.body).toContain("Changes of 4.example.");
+  expect(textOf(ofPodcast.body)).toContain("removed 1");
+  expect(textOf(ofPodcast.body)).toContain("added 1");
+  expect(textOf(ofPodcast.body)).not.toContain("3.example");
+  const both = await browser.open(`/history?podcast=${guidOf(3)}&by=${key}`);
+  expect(textOf(both.body)).toContain("removed 1");
+  expect(textOf(both.body)).not.toContain("added");
+  for (const query of [`podcast=${guidOf(4)}&by=${key}`, `podcast=${guidOf(77)}`, "podcast=x", "by=nobody"]) {
+    expect((await browser.open(`/history?${query}`)).body).toContain("No change matches.");
+  }
+});
+
+test("the history of a podcast follows it to another guid and into a merged one", async () => {
+  await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(50) });
+  await user.request("PATCH", `/subscriptions/${guidOf(2)}`, { new_guid: guidOf(50) });
+  for (const guid of [guidOf(1), guidOf(50)]) {
+    const { body } = await browser.open(`/history?podcast=${guid}`);
+    expect(body).toContain("changed the id of 1");
+    expect(body).toContain("merged 1");
+  }
+});
+
+test("devices are called by their names", async () => {
+  const actor = { ...actorOf(user.id), kind: "token", id: phone.token.split("_")[1] ?? "", device: "id1" } as const;
+  await saveDevice(server.app, actor, { id: "id1", caption: "Pixel" });
+  const client = identifyClient(actor, "AntennaPod");
+  await uploadFeedChanges(server.app, { ...actor, label: "AntennaPod" }, client, {
+    add: ["https://p.example/"],
+    remove: [],
+  });
+  expect((await browser.open("/history")).body).toContain("AntennaPod on Pixel");
+  expect((await browser.open("/podcasts?search=p.example")).body).toContain("AntennaPod on Pixel");
 });

@@ -1,5 +1,6 @@
 // Podcasts on the page: list, search, add, unsubscribe and undo, import and export.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { pruneHistory } from "../../../src/services/history.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -104,6 +105,24 @@ test("a search finds words of title and URL, in any case", async () => {
   expect(body).not.toContain("Music");
   expect((await browser.open("/podcasts?search=news+evening")).body).toContain("1 podcast for");
   expect((await browser.open("/podcasts?search=%3Cscript%3E")).body).toContain("“&lt;script&gt;”");
+});
+
+test("a podcast's row says since when it is subscribed, and by which app", async () => {
+  const options = { label: "Kasts, laptop", scope: "write", expires_at: null } as const;
+  const laptop = server.as(user, (await issueToken(server.app, actorOf(user.id), options)).token);
+  await user.add("https://a.example/", guidOf(1));
+  server.clock.advance(86_400_000);
+  await laptop.add("https://b.example/", guidOf(2));
+  const rows = async (path: string) =>
+    (await browser.open(path)).body.replace(/<details[\s\S]*?<\/details>/g, "").replace(/<[^>]*>/g, "");
+  expect(await rows("/podcasts")).toContain("b.examplesince 2026-01-02 · Kasts, laptop");
+  expect(await rows("/podcasts")).toContain("a.examplesince 2026-01-01 · test");
+  await laptop.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  expect(await rows("/podcasts/unsubscribed")).toContain("a.exampleUnsubscribed 2026-01-02 · Kasts, laptop");
+  server.clock.advance(401 * 86_400_000);
+  await pruneHistory(server.app);
+  browser = await signedIn(server, user);
+  expect(await rows("/podcasts")).toContain("b.examplesince 2026-01-02 · History");
 });
 
 test("ten thousand podcasts are shown in pages, sorted by title", async () => {

@@ -79,11 +79,11 @@ function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: bo
         <div class="title">{name}</div>
         <div class="muted small">
           {scope === "read" ? `${kind}, ${text.readOnly}` : kind} · <LastSync at={last_used_at} /> · {text.created}{" "}
-          <Time ms={created_at} day />
+          <Time ms={created_at} format="day" />
           {expires_at !== null && (
             <>
               {" "}
-              · {text.expires} <Time ms={expires_at} day />
+              · {text.expires} <Time ms={expires_at} format="day" />
             </>
           )}
         </div>
@@ -134,7 +134,7 @@ function DeviceInfo({ device, canWrite }: { device: Device; canWrite: boolean })
       <div class="grow">
         <div class="title">{caption}</div>
         <div class="muted small">
-          {text.devices[type]} · <LastSync at={last_sync_at} /> · {text.created} <Time ms={created_at} day />
+          {text.devices[type]} · <LastSync at={last_sync_at} /> · {text.created} <Time ms={created_at} format="day" />
         </div>
       </div>
       {canWrite && (

@@ -1,10 +1,12 @@
-// The history, the banner of mass removals, and restoring a list.
+// The history, and restoring a list.
 /** @jsxImportSource hono/jsx */
+import { useContext } from "hono/jsx";
 import type { Change, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
-import type { ChangedBy, MassRemoval } from "../../../services/history.ts";
+import type { ChangedBy } from "../../../services/history.ts";
+import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActionButton, Layout, Notice, Time } from "../layout.tsx";
+import { ActionButton, ActorName, actorName, changesBy, keyOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface HistoryProps {
@@ -13,13 +15,18 @@ interface HistoryProps {
   next: string | null;
   /** Only changes by this app; null for all. */
   by: string | null;
+  /** Only changes of this podcast; null for all. */
+  podcast: { guid: string; name: string } | null;
+  /** Who made changes lately. */
+  changers: ChangedBy[];
   canWrite: boolean;
   notice: string | null;
 }
 
-export function HistoryPage({ groups, next, by, canWrite, notice }: HistoryProps) {
+export function HistoryPage({ groups, next, by, podcast, changers, canWrite, notice }: HistoryProps) {
   const text = texts.history;
-  const query = (more: Record<string, string>) => `/history?${new URLSearchParams({ ...(by && { by }), ...more })}`;
+  const filters = { ...(by && { by }), ...(podcast && { podcast: podcast.guid }) };
+  const query = (more: Record<string, string>) => `/history?${new URLSearchParams({ ...filters, ...more })}`;
   return (
     <Layout title={text.title} section="history">
       <div class="bar">
@@ -31,12 +38,14 @@ export function HistoryPage({ groups, next, by, canWrite, notice }: HistoryProps
         )}
       </div>
       {notice && <Notice>{notice}</Notice>}
-      {by && (
+      {podcast && (
         <p>
-          {text.onlyBy(by)} <a href="/history">{text.all}</a>
+          {text.onlyOf(podcast.name)}{" "}
+          <a href={by ? `/history?${new URLSearchParams({ by })}` : "/history"}>{text.all}</a>
         </p>
       )}
-      {groups.length === 0 && <p class="muted">{text.none}</p>}
+      <Filter by={by} podcast={podcast?.guid ?? null} changers={changers} />
+      {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
           <Group group={group} canWrite={canWrite} />
@@ -51,41 +60,51 @@ export function HistoryPage({ groups, next, by, canWrite, notice }: HistoryProps
   );
 }
 
-/** What somebody is called: the app's label and its device. */
-function actorName({ kind, label, device }: ChangedBy): string {
-  const { actors } = texts.history;
-  const name = label || actors[kind];
-  return device && !name.includes(device) ? actors.on(name, device) : name;
+/** Chooses whose changes are shown. */
+function Filter({ by, podcast, changers }: { by: string | null; podcast: string | null; changers: ChangedBy[] }) {
+  const text = texts.history;
+  const { captions } = useContext(FrameContext);
+  const options = new Map(changers.map((one) => [keyOf(one), one.id ? one.label : actorName(one, captions)]));
+  options.delete("");
+  if (by && !options.has(by)) options.set(by, by);
+  if (options.size < 2 && !by) return null;
+  return (
+    <form method="get" action="/history" class="bar">
+      {podcast && <input type="hidden" name="podcast" value={podcast} />}
+      <label for="by">{text.filter}</label>
+      <select id="by" name="by">
+        <option value="">{text.everybody}</option>
+        {[...options].map(([key, name]) => (
+          <option value={key} selected={key === by}>
+            {name || text.actors.token}
+          </option>
+        ))}
+      </select>
+      <button type="submit">{text.show}</button>
+    </form>
+  );
 }
 
 function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
   const { by, at, from, to, changes, removed } = group;
-  const key = by.id ?? by.label;
   return (
     <li>
       <div class="grow">
         <div class="title">
-          {key ? <a href={`/history?${new URLSearchParams({ by: key })}`}>{actorName(by)}</a> : actorName(by)}
+          <a href={changesBy(by)}>
+            <ActorName by={by} />
+          </a>
         </div>
         <details>
           <summary class="muted small">
-            <Time ms={at} />
+            <Time ms={at} format="clock" />
             &nbsp;· {summaryOf(changes)}
           </summary>
           <ChangeList changes={changes} />
         </details>
       </div>
-      {canWrite && removed > 0 && <PutBack by={by} from={from} to={to} />}
+      {canWrite && removed > 0 && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
     </li>
-  );
-}
-
-function PutBack({ by, from, to }: { by: ChangedBy; from: number; to: number }) {
-  const { kind, id, label, device } = by;
-  return (
-    <ActionButton action="/history/put-back" by={JSON.stringify({ kind, id, label, device })} from={from} to={to}>
-      {texts.history.putBack}
-    </ActionButton>
   );
 }
 
@@ -99,34 +118,15 @@ function summaryOf(changes: Change[]): string {
 function ChangeList({ changes }: { changes: Change[] }) {
   return (
     <ul class="small">
-      {changes.map(({ what, feed_url, title }) => (
-        <li>
-          {texts.history.what[what](1)}: {title ?? (feed_url ? readableUrl(feed_url) : "")}
-        </li>
-      ))}
+      {changes.map(({ what, feed_url, guid, title }) => {
+        const name = title ?? (feed_url ? readableUrl(feed_url) : "");
+        return (
+          <li>
+            {texts.history.what[what](1)}: {guid ? <a href={`/history?podcast=${guid}`}>{name}</a> : name}
+          </li>
+        );
+      })}
     </ul>
-  );
-}
-
-/** Above everything, when an app removed most of a list. */
-export function Banner({ removals, canWrite }: { removals: MassRemoval[]; canWrite: boolean }) {
-  const text = texts.history;
-  return (
-    <>
-      {removals.map(({ by, from, to, ended_at, removed, of }) => (
-        <div class="notice danger" role="alert">
-          <p>
-            {text.massRemoval(actorName(by), removed, of)} <Time ms={ended_at} />.
-          </p>
-          <div class="bar">
-            <a class="button" href="/history">
-              {text.seeWhat}
-            </a>
-            {canWrite && <PutBack by={by} from={from} to={to} />}
-          </div>
-        </div>
-      ))}
-    </>
   );
 }
 

@@ -1,11 +1,9 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
 import { hostOf, readableUrl } from "../../../domain/readable-url.ts";
-import type { MassRemoval } from "../../../services/history.ts";
 import { nameOf, type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { ActionButton, Layout, Notice, Time } from "../layout.tsx";
+import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
-import { Banner } from "./history.tsx";
 
 interface PodcastsProps {
   page: PodcastPage;
@@ -14,7 +12,6 @@ interface PodcastsProps {
   /** Guid of a podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
   notice: string | null;
-  removals: MassRemoval[];
 }
 
 const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
@@ -25,14 +22,13 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
-export function PodcastsPage({ page, query, canWrite, undo, notice, removals }: PodcastsProps) {
+export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsProps) {
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
   const rows = undo ? sortPodcasts([undo, ...page.podcasts]) : page.podcasts;
   return (
     <Layout title={texts.menu.podcasts} section="podcasts">
-      <Banner removals={removals} canWrite={canWrite} />
       <div class="bar">
         <h1>{search ? podcasts.found(page.matches, search) : all}</h1>
         <search>
@@ -85,7 +81,7 @@ interface RowProps {
 
 function Row({ podcast, canWrite, back, undone }: RowProps) {
   const { podcasts } = texts;
-  const { guid, feed_url, title, is_subscribed, subscription_changed } = podcast;
+  const { guid, feed_url, title, is_subscribed, subscription_changed, changed_by } = podcast;
   const text = readableUrl(feed_url);
   return (
     <li>
@@ -95,7 +91,9 @@ function Row({ podcast, canWrite, back, undone }: RowProps) {
         <div class="muted small">
           {title && `${hostOf(feed_url)} · `}
           {undone ? podcasts.unsubscribed : is_subscribed ? podcasts.since : podcasts.unsubscribed}{" "}
-          {!undone && <Time ms={subscription_changed} day />}
+          {!undone && <Time ms={subscription_changed} format="day" />}
+          {" · "}
+          <a href={`/history?podcast=${guid}`}>{changed_by ? <ActorName by={changed_by} /> : texts.menu.history}</a>
         </div>
         <details class="small">
           <summary>{podcasts.feedUrl}</summary>

@@ -1,16 +1,18 @@
 // Responses of the web page.
+/** @jsxImportSource hono/jsx */
 import type { Context } from "hono";
+import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { HttpEnv } from "../env.ts";
-
-type Page = { toString(): string | Promise<string> } | null;
+import { EMPTY, FrameContext } from "./frame.ts";
 
 /** Embeddings, overrides and isolates (UAX #9): a name or a feed URL could reorder the text around it. */
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** Responds with a page. */
-export async function show(c: Context<HttpEnv>, page: Page, status: ContentfulStatusCode = 200): Promise<Response> {
-  const html = `<!doctype html>${await page?.toString()}`;
+export async function show(c: Context<HttpEnv>, page: Child, status: ContentfulStatusCode = 200): Promise<Response> {
+  const frame = (await c.get("frame")?.()) ?? EMPTY;
+  const html = `<!doctype html>${await (<FrameContext.Provider value={frame}>{page}</FrameContext.Provider>)?.toString()}`;
   return c.html(html.replace(BIDI_CONTROLS, ""), status);
 }
 

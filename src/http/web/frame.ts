@@ -1,0 +1,26 @@
+// What every page of a signed-in user shows around its content.
+import { createContext } from "hono/jsx";
+import type { App } from "../../app.ts";
+import type { Actor } from "../../services/actor.ts";
+import { listDevices } from "../../services/devices.ts";
+import { listMassRemovals } from "../../services/history.ts";
+import type { Frame } from "../env.ts";
+
+/** Of a visitor who is not signed in. */
+export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false };
+export const FrameContext = createContext(EMPTY);
+
+/** How long the banner speaks of a mass removal, in milliseconds. */
+const BANNER = 14 * 24 * 60 * 60 * 1000;
+
+/** Reads the frame of a request's actor. If the database can't be read, the page is shown without it. */
+export async function readFrame(app: App, actor: Actor): Promise<Frame> {
+  try {
+    const removals = await listMassRemovals(app, actor, app.clock.now() - BANNER);
+    const devices = await listDevices(app, actor);
+    const captions = new Map(devices.map(({ id, caption }) => [id, caption]));
+    return { removals, captions, canWrite: actor.scope === "write" };
+  } catch {
+    return EMPTY;
+  }
+}
