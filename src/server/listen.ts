@@ -1,6 +1,4 @@
 // HTTP listeners.
-import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import type { Server } from "bun";
 import { DomainError } from "../errors.ts";
 
@@ -39,7 +37,7 @@ export async function listen(
 // For a name without an address, Bun.serve() reports whatever failed before.
 async function requireAddress(host: string): Promise<void> {
   try {
-    if (isIP(host) === 0) await lookup(host);
+    await Bun.dns.lookup(host);
   } catch (error) {
     throw missing(host, error);
   }

@@ -1,5 +1,4 @@
 // Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database, those of apps none.
-import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import {
@@ -158,4 +157,5 @@ async function requireKey({ database }: Context, user_id: string): Promise<strin
 const sign = (body: string, key: string) =>
   new Bun.CryptoHasher("sha256", Buffer.from(key, "hex")).update(body).digest("base64url");
 
-const isEqual = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+const isEqual = (a: string, b: string) =>
+  a.length === b.length && crypto.timingSafeEqual(Buffer.from(a), Buffer.from(b));
