@@ -26,6 +26,8 @@ export interface HttpEnv {
     userName: string;
     /** The id of the page's session. */
     sessionId: string | null;
+    /** The path of the public URL, which links of pages begin with. */
+    basePath: string;
     /** Reads what pages show around their content. */
     frame: () => Promise<Frame>;
     /** True if the response ends the session. */

@@ -3,6 +3,8 @@ import { isIP, isIPv6 } from "node:net";
 import { networkList } from "../domain/networks.ts";
 
 export interface Forwarded {
+  /** The path of the public URL, without a slash at its end; empty if it has none. */
+  basePath: string;
   /** The client's own address. */
   addressOf(request: Request, peer: string | undefined): string;
   /** Scheme, host and port of links. Reads the peer's address only if proxies are trusted, because that is slow. */
@@ -19,6 +21,7 @@ export function createForwarded({
   const trusted = networkList(trusted_proxies);
   const isTrusted = (address: string) => isIP(address) > 0 && trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
   return {
+    basePath: public_url ? new URL(public_url).pathname.replace(/\/$/, "") : "",
     addressOf(request, peer) {
       const hops = (request.headers.get("x-forwarded-for") ?? "").split(",").map((hop) => plainAddress(hop.trim()));
       let address = plainAddress(peer ?? "");

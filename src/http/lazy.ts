@@ -2,7 +2,6 @@
 import { type Handler, Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
-import { pathOf } from "./path.ts";
 import type { Shared } from "./shared.ts";
 
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
@@ -18,7 +17,7 @@ export function mountLazily(
 ): Handler<HttpEnv> {
   let routes: Promise<Hono<HttpEnv>> | undefined;
   const handle: Handler<HttpEnv> = async (c) => {
-    routes ??= load().then((serve) => createRoutes(serve, app, shared));
+    routes ??= load().then((serve) => createRoutes(serve, app, shared, http.getPath));
     return (await routes).fetch(c.req.raw, Object.assign(Object.create(c.env), { outer: c }));
   };
   for (const path of paths) http.all(path, handle);
@@ -26,8 +25,8 @@ export function mountLazily(
 }
 
 // The request log reads the actor, the request's id and the error from the outer context.
-function createRoutes(serve: Serve, app: App, shared: Shared): Hono<HttpEnv> {
-  const routes = new Hono<HttpEnv>({ getPath: pathOf });
+function createRoutes(serve: Serve, app: App, shared: Shared, getPath: Hono<HttpEnv>["getPath"]): Hono<HttpEnv> {
+  const routes = new Hono<HttpEnv>({ getPath });
   routes.use(async (c, next) => {
     const { outer } = c.env;
     if (outer) c.set("requestId", outer.get("requestId"));

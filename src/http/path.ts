@@ -2,8 +2,25 @@
 import { getPath } from "hono/utils/url";
 
 /** The path without doubled slashes and without one at its end: apps append paths to base URLs that have one. */
-export function pathOf(request: Request): string {
+function pathOf(request: Request): string {
   const path = getPath(request);
   if (!path.includes("//") && (path.length === 1 || !path.endsWith("/"))) return path;
   return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+}
+
+/**
+ * Reads the paths of requests, without the public URL's path if a proxy keeps it.
+ * @param base the public URL's path; empty if it has none
+ * @param isRoute whether a path begins as a route does: then it is not the public URL's
+ */
+export function createPathReader(base: string, isRoute: (path: string) => boolean): (request: Request) => string {
+  if (base === "") return pathOf;
+  let keeps: boolean | undefined;
+  return (request) => {
+    keeps ??= !isRoute(base);
+    const path = pathOf(request);
+    if (!keeps) return path;
+    if (path === base) return "/";
+    return path.startsWith(`${base}/`) ? path.slice(base.length) : path;
+  };
 }

@@ -5,7 +5,7 @@ import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 import { createForwarded } from "./forwarded.ts";
 import { serveHealth } from "./health.ts";
-import { pathOf } from "./path.ts";
+import { createPathReader } from "./path.ts";
 import { mountProtocols } from "./protocols.ts";
 import { logRequests } from "./request-log.ts";
 import { addHeaders } from "./response-headers.ts";
@@ -14,11 +14,14 @@ import { createThrottle } from "./throttle.ts";
 export type Http = Hono<HttpEnv>;
 
 export function createHttp(app: App): Http {
-  const http = new Hono<HttpEnv>({ getPath: pathOf });
-  const shared = {
-    forwarded: createForwarded(app.config),
-    throttle: createThrottle(app.clock, app.config.failed_logins),
-  };
+  const forwarded = createForwarded(app.config);
+  const throttle = createThrottle(app.clock, app.config.failed_logins);
+  const pathOf = createPathReader(forwarded.basePath, (path) => {
+    const first = path.split("/", 2).join("/");
+    return http.routes.some((route) => route.path === first || route.path.startsWith(`${first}/`));
+  });
+  const http: Http = new Hono<HttpEnv>({ getPath: pathOf });
+  const shared = { forwarded, throttle };
   http.use(addHeaders);
   // Not logged, to keep health checks out of the log.
   serveHealth(http, app);

@@ -70,8 +70,9 @@ export async function giveSession(
   setCookie(c, COOKIES[audience], text, { ...cookieOptions(c, shared), maxAge });
 }
 
-const cookieOptions = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
-  path: "/",
+/** What cookies of both kinds have. */
+export const cookieOptions = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
+  path: forwarded.basePath || "/",
   httpOnly: true,
   sameSite: "Lax" as const,
   secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),

@@ -15,6 +15,7 @@ const PHONE = { viewport: { width: 390, height: 780 }, hasTouch: true };
 describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   let browser: Browser;
   let program: ReturnType<typeof openProgram>;
+  let server: Awaited<ReturnType<typeof program.serve>>;
   let origin: string;
   const windows: Watched[] = [];
 
@@ -24,7 +25,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   afterAll(() => browser.close());
   beforeEach(async () => {
     program = openProgram();
-    origin = (await program.serve()).address;
+    server = await program.serve();
+    origin = server.address;
     await program.run(["user", "create", "ann", "--password-stdin"], `${PASSWORD}\n`);
   });
   afterEach(async () => {
@@ -126,6 +128,62 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const changes = await json(await request(token, "GET", `/subscriptions?per_page=100&since=${since}`));
     expect(changes.subscriptions.filter((item: { is_subscribed: boolean }) => item.is_subscribed)).toHaveLength(72);
   });
+
+  for (const strips of [true, false]) {
+    test(`under a path of another site, by a proxy that ${strips ? "strips" : "keeps"} it, the page works`, async () => {
+      let target = "";
+      const outside: string[] = [];
+      const proxy = Bun.serve({
+        port: 0,
+        async fetch(request) {
+          const { pathname, search } = new URL(request.url);
+          if (!`${pathname}/`.startsWith("/podkeep/")) {
+            outside.push(pathname);
+            return new Response("another site", { status: 404 });
+          }
+          const path = strips ? pathname.slice("/podkeep".length) || "/" : pathname;
+          const headers = new Headers(request.headers);
+          headers.delete("Accept-Encoding");
+          const body = request.body ? { body: await request.bytes() } : {};
+          return fetch(target + path + search, { method: request.method, headers, redirect: "manual", ...body });
+        },
+      });
+      try {
+        const base = `${proxy.url.origin}/podkeep`;
+        await server.stop();
+        target = (await program.serve(["--public-url", base])).address;
+        origin = proxy.url.origin;
+        const page = await open();
+        await page.goto(`${base}/podcasts/add`);
+        await page.getByLabel("Name").fill("ann");
+        await page.getByLabel("Password or token").fill(PASSWORD);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByLabel("Feed URL").fill("https://a.example/");
+        await page.getByRole("button", { name: "Add" }).click();
+        await page.getByRole("button", { name: "Unsubscribe" }).click();
+        await page.getByRole("button", { name: "Undo" }).click();
+        await page.getByRole("heading", { name: "1 podcast", exact: true }).waitFor();
+        const style = "getComputedStyle(document.querySelector('main')).maxWidth";
+        expect(await page.evaluate(style)).toBe("736px");
+        await page.getByRole("link", { name: "Apps" }).click();
+        await page.getByRole("link", { name: "Connect an app" }).click();
+        await page.getByRole("button", { name: "Continue" }).click();
+        const token = await page.getByText(/^podkeep_/).textContent();
+        const link = (await page.getByText(`${base}/connect/`).textContent()) ?? "";
+        const phone = await open(PHONE);
+        await phone.goto(link);
+        await phone.getByRole("button", { name: "Show the values" }).click();
+        expect(await phone.getByText(/^podkeep_/).textContent()).toBe(token);
+        await page.getByRole("link", { name: "Account" }).click();
+        await page.getByRole("button", { name: "Sign out", exact: true }).click();
+        await page.getByLabel("Name").waitFor();
+        expect(new URL(page.url()).pathname).toBe("/podkeep/");
+        expect(outside).toEqual([]);
+      } finally {
+        await proxy.stop(true);
+      }
+    });
+  }
 
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {
     const page = await open();

@@ -16,7 +16,7 @@ export interface Browser {
 }
 
 /** @param userAgent what it calls itself */
-export function openBrowser(server: TestApp, userAgent = ""): Browser {
+export function openBrowser(server: Pick<TestApp, "http">, userAgent = ""): Browser {
   const cookies = new Map<string, string>();
   async function request(method: string, path: string, init: RequestInit = {}): Promise<Page> {
     const headers = new Headers(init.headers);

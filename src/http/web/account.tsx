@@ -50,7 +50,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
   http.post("/account/sign-out-everywhere", async (c) => {
     await signOutEverywhere(app, c.get("actor"));
-    clearSession(c);
+    clearSession(c, shared);
     return c.redirect("/", 303);
   });
 

@@ -1,6 +1,6 @@
 // The web page: what people see in a browser.
 /** @jsxImportSource hono/jsx */
-import type { Context, Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
@@ -53,6 +53,7 @@ const SECURITY = secureHeaders({
 /** @param document gives the OpenAPI document of the Open Podcast API */
 export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document: () => object): void {
   http.use(SECURITY);
+  http.use(addBasePath(shared.forwarded.basePath));
   http.use(
     bodyLimit({
       maxSize: app.config.max_body,
@@ -81,6 +82,16 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
     return showError(toDomainError(app.log, error, c), c);
   });
+}
+
+/** Lets links and redirects begin with the public URL's path. */
+function addBasePath(basePath: string): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    c.set("basePath", basePath);
+    await next();
+    const location = c.res.headers.get("Location");
+    if (basePath && location?.startsWith("/")) c.res.headers.set("Location", basePath + location);
+  };
 }
 
 function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Promise<Response> {

@@ -7,7 +7,7 @@ import type { Actor } from "../../services/actor.ts";
 import { endPageSession, readSession, type Session } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { COOKIES, giveSession } from "../sign-in.ts";
+import { COOKIES, cookieOptions, giveSession } from "../sign-in.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
 
@@ -43,8 +43,8 @@ export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared
 }
 
 /** Ends the session in this browser. */
-export const clearSession = (c: Context<HttpEnv>) =>
-  setCookie(c, COOKIES.page, "", { path: "/", maxAge: 0, httpOnly: true, sameSite: "Lax" });
+export const clearSession = (c: Context<HttpEnv>, shared: Shared) =>
+  setCookie(c, COOKIES.page, "", { ...cookieOptions(c, shared), maxAge: 0 });
 
 function ignoreRefusal(error: unknown): null {
   if (error instanceof DomainError && error.code === "unauthorized") return null;

@@ -53,7 +53,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   http.post("/sign-out", async (c) => {
     const session = await findSession(c, app);
     if (session?.id) await endPageSession(app, session.actor, session.id);
-    clearSession(c);
+    clearSession(c, shared);
     return c.redirect("/", 303);
   });
 }
