@@ -10,6 +10,7 @@ import { measureGpodder } from "./measures/gpodder.ts";
 import { measureGrowth } from "./measures/growth.ts";
 import { measureLogins } from "./measures/logins.ts";
 import { measureLookups } from "./measures/lookups.ts";
+import { measurePage } from "./measures/page.ts";
 import { measureReads } from "./measures/reads.ts";
 import { measureWrites } from "./measures/writes.ts";
 import { build } from "./programs.ts";
@@ -24,6 +25,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   growth: measureGrowth,
   deletions: measureDeletions,
   lookups: measureLookups,
+  page: measurePage,
   executable: measureExecutable,
 };
 
