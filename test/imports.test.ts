@@ -141,3 +141,24 @@ test("statements use no function, sequence or type that only one engine has", as
   const foreign = /\b(now\(\)|current_timestamp|autoincrement|serial|nextval|json\w*\(|strftime|ilike|::\w+)/i;
   expect(matching(statements, foreign)).toEqual([]);
 });
+
+test("code that a server may never need is loaded when it is first used: idle memory stays small", () => {
+  const loaded = new Set<string>();
+  const load = (file: string) => {
+    if (loaded.has(file)) return;
+    loaded.add(file);
+    const statically = [...(files.get(file) ?? "").matchAll(/^(?:import|export) (?!type )[^;]*?"(\.[^"]+)"/gm)];
+    for (const [, path = ""] of statically) {
+      const imported = join(dirname(file), path);
+      if (files.has(imported)) load(imported);
+    }
+  };
+  for (const file of ["cli/main.ts", "src/server/run.ts"]) load(file);
+  expect(loaded).toContain("src/http/openpodcast/protocol.ts");
+  const lazy = /^src\/(http\/(web|gpodder|nextcloud)|lookup|doctor|domain\/(opml|feed-head)|http\/metrics)\b/;
+  expect([...loaded].filter((file) => lazy.test(file))).toEqual([]);
+  const packages = [...loaded].flatMap((file) => [
+    ...(files.get(file) ?? "").matchAll(/^import (?!type ).*"(htmlparser2|uqr|hono\/jsx.*)"/gm),
+  ]);
+  expect(packages.map(([line]) => line)).toEqual([]);
+});

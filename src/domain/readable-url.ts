@@ -4,9 +4,15 @@
 export function readableUrl(feed_url: string): string {
   const url = URL.parse(feed_url);
   if (!url) return feed_url;
-  if (url.username || url.password || url.search) return `${hostOf(feed_url)}/•••`;
-  return hostOf(feed_url) + (url.pathname === "/" ? "" : url.pathname);
+  const host = withoutWww(url);
+  if (url.username || url.password || url.search) return `${host}/•••`;
+  return host + (url.pathname === "/" ? "" : url.pathname);
 }
 
+const withoutWww = ({ host }: URL) => host.replace(/^www\./, "");
+
 /** The host of a URL, without www. */
-export const hostOf = (feed_url: string): string => URL.parse(feed_url)?.host.replace(/^www\./, "") ?? feed_url;
+export function hostOf(feed_url: string): string {
+  const url = URL.parse(feed_url);
+  return url ? withoutWww(url) : feed_url;
+}

@@ -1,8 +1,9 @@
 // A user's podcasts as a list for people: sorted by title, searchable, in pages.
 import type { ChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
+import { sortedPart } from "../domain/sorted-part.ts";
 import { findChangers } from "../store/history.ts";
-import { listSubscriptions } from "../store/subscriptions.ts";
+import { listPresent } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { actorOf } from "./mass-removals.ts";
@@ -36,12 +37,17 @@ export interface PodcastQuery {
 
 const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 
+type Named = Pick<Podcast, "title" | "feed_url">;
+
 /** Sorts podcasts by their names. */
-export const sortPodcasts = <T extends Pick<Podcast, "title" | "feed_url">>(podcasts: T[]): T[] =>
-  podcasts
-    .map((podcast) => ({ podcast, name: nameOf(podcast) }))
-    .sort((a, b) => collator.compare(a.name, b.name))
-    .map(({ podcast }) => podcast);
+export const sortPodcasts = <T extends Named>(podcasts: T[]): T[] => sortedPodcasts(podcasts, 0, podcasts.length);
+
+/** Podcasts from one position to another when they are sorted by their names. */
+function sortedPodcasts<T extends Named>(podcasts: T[], from: number, to: number): T[] {
+  const named = podcasts.map((podcast) => ({ podcast, name: nameOf(podcast) }));
+  const part = sortedPart(named, (a, b) => collator.compare(a.name, b.name), from, to);
+  return part.map(({ podcast }) => podcast);
+}
 
 /** Sorted here, because the engines order text by different rules. */
 export async function listPodcasts(
@@ -49,17 +55,16 @@ export async function listPodcasts(
   { user_id }: Actor,
   { is_subscribed, search, page, per_page }: PodcastQuery,
 ): Promise<PodcastPage> {
-  const all = await database.read((tx) => listSubscriptions(tx, { user_id }));
-  const rows = all.filter((row) => row.deleted === null);
+  const rows = await database.read((tx) => listPresent(tx, { user_id }));
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = rows
-    .filter((row) => (row.is_subscribed === 1) === is_subscribed)
-    .filter(({ title, feed_url }) => {
-      const text = `${title ?? ""} ${feed_url}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-  const shown = sortPodcasts(found).slice((page - 1) * per_page, page * per_page);
+  const found = rows.filter(({ title, feed_url, ...row }) => {
+    if ((row.is_subscribed === 1) !== is_subscribed) return false;
+    if (words.length === 0) return true;
+    const text = `${title ?? ""} ${feed_url}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const shown = sortedPodcasts(found, (page - 1) * per_page, page * per_page);
   const places = shown.map(({ subscription_changed }) => ({ changed_at: subscription_changed }));
   const changes = await database.read((tx) => findChangers(tx, { user_id }, places));
   const changers = new Map(changes.map((row) => [`${row.changed_at} ${row.subscription}`, actorOf(row)]));

@@ -21,6 +21,16 @@ export const listSubscriptions = statement((db, p: Owner) =>
   db.selectFrom("subscriptions").selectAll().where("user_id", "=", p.user_id).orderBy("id"),
 );
 
+/** What people see of a user's subscriptions that are not deleted. */
+export const listPresent = statement((db, p: Owner) =>
+  db
+    .selectFrom("subscriptions")
+    .select(["id", "guid", "feed_url", "title", "is_subscribed", "subscription_changed"])
+    .where("user_id", "=", p.user_id)
+    .where("deleted", "is", null)
+    .orderBy("id"),
+);
+
 /** The subscription that has, or had, a guid, and the user's clock. */
 export const findByGuid = statement((db, p: Owner & { guid: string }) =>
   db
