@@ -1,6 +1,7 @@
 // kill -9 at any moment, then a restart: no acknowledged write is lost (P6, P7).
 import { expect, test } from "bun:test";
 import { type Installation, install } from "../support/start-server.ts";
+import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
@@ -15,16 +16,26 @@ test(
   async () => {
     const podkeep = install();
     const random = chance(SEED);
-    const tokens = [await podkeep.user("ann"), await podkeep.user("bob")];
+    const tokens = { ann: await podkeep.user("ann"), bob: await podkeep.user("bob") };
+    const users = ["ann", "bob"] as const;
     const clients = Array.from({ length: 8 }, (_, index) => {
-      const token = tokens[index % 2] ?? "";
-      return { token, client: createClient(token, `client${index}`, chance(SEED + index + 1)) };
+      const user = users[index % 2] ?? "ann";
+      return { user, client: createClient(tokens[user], `client${index}`, chance(SEED + index + 1)) };
     });
-    const replicas = tokens.map((token) => ({ token, replica: createReplica(token) }));
+    const devices = await Promise.all(
+      (["AntennaPod", "Nextcloud", "gPodder", "AntennaPod"] as const).map(async (kind, index) => {
+        const user = users[index % 2] ?? "ann";
+        const { token } = await podkeep.token(user);
+        return { user, client: createDevice(user, token, `device${index}`, kind, chance(SEED + index + 9)) };
+      }),
+    );
+    const all = [...clients, ...devices];
+    const replicas = users.map((user) => ({ token: tokens[user], replica: createReplica(tokens[user]) }));
+    const walkAll = async () => ({ ann: await walk(server, tokens.ann), bob: await walk(server, tokens.bob) });
     let slowest = 0;
     let server = await podkeep.serve(SETTINGS);
     for (let round = 0; round < ROUNDS; round++) {
-      const work = Promise.all(clients.map(({ client }) => client.work(server)));
+      const work = Promise.all(all.map(({ client }) => client.work(server)));
       await Bun.sleep(20 + random.whole(500));
       expect(await server.end("SIGKILL")).toBe(137);
       await work;
@@ -33,16 +44,16 @@ test(
       if (round % 4 === 3) await dieYoung(podkeep, random.whole(80));
       server = await podkeep.serve(SETTINGS);
       slowest = Math.max(slowest, server.started_in);
-      const lists = new Map(
-        await Promise.all(tokens.map(async (token) => [token, await walk(server, token)] as const)),
-      );
-      await Promise.all(clients.map(({ client, token }) => client.check(server, lists.get(token) ?? new Map())));
+      const found = await walkAll();
+      await Promise.all(all.map(({ client, user }) => client.check(server, found[user])));
+      const repeated = await walkAll();
+      for (const { client, user } of devices) await client.expectSynced(server, repeated[user]);
       for (const { replica, token } of replicas) await expectUpToDate(replica, server, token);
     }
     expect(await server.end("SIGTERM")).toBe(0);
     inspect(podkeep.database);
     if (LONG) expect(slowest).toBeLessThan(2000);
-    const acknowledged = clients.reduce((sum, { client }) => sum + client.acknowledged, 0);
+    const acknowledged = all.reduce((sum, { client }) => sum + client.acknowledged, 0);
     report("kill -9", { rounds: ROUNDS, acknowledged, lost: 0, "slowest restart in ms": Math.round(slowest) });
   },
   60_000 + ROUNDS * 5000,

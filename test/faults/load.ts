@@ -5,7 +5,7 @@ import type { Answer, Server } from "../support/start-server.ts";
 import type { Chance } from "./rounds.ts";
 
 /** A subscription as the API shows it. */
-type Seen = { feed_url: string; guid: string; is_subscribed: boolean } | "absent" | "deleted";
+export type Seen = { feed_url: string; guid: string; is_subscribed: boolean } | "absent" | "deleted";
 
 interface Entry {
   /** Its first guid, which stays valid. */
@@ -46,20 +46,8 @@ export function createClient(token: string, name: string, random: Chance): Clien
   const newFeed = () => `https://${name}.test/${++feeds}`;
   const living = (entry: Entry) => typeof entry.state === "object" && entry.deletion === null;
 
-  // After 503 the request may have taken effect or not, so it is repeated.
-  async function send(method: string, path: string, body?: unknown): Promise<Answer> {
-    for (;;) {
-      const answer = await current.request(token, method, path, body);
-      if (answer.status === 503) {
-        expect(Number(answer.headers.get("Retry-After"))).toBeGreaterThan(0);
-        client.refused++;
-        await Bun.sleep(10);
-        continue;
-      }
-      client.acknowledged++;
-      return answer;
-    }
-  }
+  const send = (method: string, path: string, body?: unknown) =>
+    sendUntilTaken(client, () => current.request(token, method, path, body));
 
   // Notes the possible states before the request is sent, and the actual ones after the response.
   async function change(changed: Entry[], then: Seen[][], send: () => Promise<Seen[]>): Promise<void> {
@@ -188,8 +176,25 @@ export function createClient(token: string, name: string, random: Chance): Clien
   return client;
 }
 
+/** Sends a request until the response is not 503: it may have taken effect or not, so it is repeated. */
+export async function sendUntilTaken(
+  client: Pick<Client, "acknowledged" | "refused">,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  for (;;) {
+    const answer = await send();
+    if (answer.status !== 503) {
+      client.acknowledged++;
+      return answer;
+    }
+    expect(Number(answer.headers.get("Retry-After"))).toBeGreaterThan(0);
+    client.refused++;
+    await Bun.sleep(10);
+  }
+}
+
 /** Whether a request failed because the server is gone. */
-function isGone(error: unknown): boolean {
+export function isGone(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^(ECONN|Connection|FailedToOpenSocket|ERR_SOCKET)/.test(code);
 }
