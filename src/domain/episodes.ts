@@ -36,7 +36,7 @@ export interface StoredAction extends EpisodeAction {
 
 /** An upload of episode actions. */
 export interface Arrival {
-  /** Wall time in Unix milliseconds. */
+  /** Wall time, or the user's clock if that is later, in Unix milliseconds: no action happened after it. */
   now: number;
   /** The user's clock before the upload. */
   after: number;

@@ -235,7 +235,9 @@ export async function uploadActions(
     );
     const set = new ActionSet(await findStored(tx, user_id, read, feeds), feeds);
     const told = client ? (last ? endOf(last.given) : -1) : null;
-    const arrival = { now, after: user.clock(), stamp: user.nextTimestamp, client: client?.id ?? null, told };
+    // A wall clock that was set back must not make new plays older than stored ones.
+    const latest = Math.max(now, user.clock());
+    const arrival = { now: latest, after: user.clock(), stamp: user.nextTimestamp, client: client?.id ?? null, told };
     for (const action of read) set.add(action, (stored, one) => addAction(stored, one, arrival));
     await saveChanges(tx, user_id, set);
     if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN.upload);

@@ -5,6 +5,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Installation, install, type Server } from "../support/start-server.ts";
+import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
@@ -45,9 +46,11 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     const clock = createClock();
     const podkeep = install();
     const token = await podkeep.user("ann");
-    const clients = Array.from({ length: 4 }, (_, index) =>
-      createClient(token, `client${index}`, chance(SEED + index)),
-    );
+    const device = createDevice("ann", (await podkeep.token("ann")).token, "phone", "AntennaPod", chance(SEED + 4));
+    const clients = [
+      device,
+      ...Array.from({ length: 4 }, (_, index) => createClient(token, `client${index}`, chance(SEED + index))),
+    ];
     const replica = createReplica(token);
     const env = { ...clock.env, PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
     let server = await podkeep.serve(env);
@@ -64,6 +67,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
       server = await podkeep.serve(env);
       const list = await walk(server, token);
       for (const client of clients) await client.check(server, list);
+      await device.expectSynced(server, await walk(server, token));
       await expectUpToDate(replica, server, token);
     }
     expect(await server.end("SIGTERM")).toBe(0);

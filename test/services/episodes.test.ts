@@ -185,6 +185,16 @@ test("20,000 actions come in pages, once each, and what is new comes alone", asy
   expect((await read(tablet, { since: timestamp })).actions).toMatchObject([{ guid: "guid7", position: 7 }]);
 });
 
+test("a play counts though the server's clock was set back", async () => {
+  const now = podkeep.clock.now();
+  const phone = clientOf("phone");
+  await upload(phone, play(1, { sent_at: now }));
+  podkeep.clock.set(now - 365 * 24 * 3_600_000);
+  await upload(phone, play(2, { sent_at: now + 60_000 }));
+  podkeep.clock.set(now);
+  expect((await read(clientOf("tablet"))).actions).toMatchObject([{ position: 2 }]);
+});
+
 test("a client that is not known is told what arrived since two minutes before its `since`", async () => {
   await upload(null, play(1, { sent_at: 1000, episode_url: "https://feed.example/old.mp3" }));
   podkeep.clock.advance(600_000);
