@@ -73,9 +73,11 @@ export async function readFeedChanges(
       return answer(opened);
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
+    const given = client ? seen.known.last?.given : Math.max(0, since - 1);
+    // A new client must be kept: from an unknown one, a removal of what it was told would be kept back.
+    if (!(error instanceof DomainError) || error.code !== "unavailable" || given === undefined) throw error;
     // A full disk must not lock readers out: the client will ask for the same again.
-    return { ...seen.changes, timestamp: client ? (seen.known.last?.given ?? 0) : Math.max(0, since - 1) };
+    return { ...seen.changes, timestamp: given };
   }
 }
 

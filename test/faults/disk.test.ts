@@ -4,12 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { install, type Server } from "../support/start-server.ts";
+import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
 
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
+
+const APP = { "User-Agent": "AntennaPod/3.5" };
 
 const FAULTS: [what: string, calls: string, inject: string][] = [
   ["every sync fails", "fsync,fdatasync", "error=EIO"],
@@ -28,9 +31,14 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
       const times = rounds(1, 4);
       const podkeep = install();
       const token = await podkeep.user("ann");
-      const clients = Array.from({ length: 4 }, (_, index) =>
-        createClient(token, `client${index}`, chance(SEED + index)),
+      const devices = [
+        createDevice("ann", (await podkeep.token("ann")).token, "phone", "AntennaPod", chance(SEED + 1)),
+        createDevice("ann", (await podkeep.token("ann")).token, "tablet", "Nextcloud", chance(SEED + 2)),
+      ];
+      const apps = Array.from({ length: 3 }, (_, index) =>
+        createClient(token, `client${index}`, chance(SEED + 3 + index)),
       );
+      const clients = [...apps, ...devices];
       let server = await podkeep.serve(SETTINGS);
       let injected = 0;
       for (let round = 0; round < times; round++) {
@@ -52,6 +60,8 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
         server = await podkeep.serve(SETTINGS);
         const list = await walk(server, token);
         for (const client of clients) await client.check(server, list);
+        const repeated = await walk(server, token);
+        for (const device of devices) await device.expectSynced(server, repeated);
       }
       expect(await server.end("SIGTERM")).toBe(0);
       expect(injected).toBeGreaterThan(0);
@@ -90,6 +100,28 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(server.descriptors(log).length).toBe(before.length);
     await server.end("SIGKILL");
     inspect(podkeep.database);
+  });
+
+  test("gives a device the same changes again later, and lets a new device wait", async () => {
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const server = await podkeep.serve();
+    const sync = (device: string, since: number) =>
+      server.request(token, "GET", `/api/2/subscriptions/ann/${device}.json?since=${since}`, undefined, APP);
+    const { timestamp } = (await sync("phone", 0)).body;
+    const feed_url = "https://feeds.test/1";
+    await add(server, token, feed_url);
+    const faults = await trace(server.pid, "fsync,fdatasync", "error=EIO");
+    const during = await sync("phone", timestamp);
+    expect(during).toMatchObject({ status: 200, body: { add: [feed_url], remove: [], timestamp } });
+    // It would not be told of removals: an unknown device has nothing to remove.
+    expect((await sync("tablet", 0)).status).toBe(503);
+    await faults.end();
+    const after = (await sync("phone", timestamp)).body;
+    expect(after.add).toEqual([feed_url]);
+    expect(after.timestamp).toBeGreaterThan(timestamp);
+    expect((await sync("tablet", 0)).body.add).toEqual([feed_url]);
+    await server.end("SIGKILL");
   });
 
   test("that takes 10 ms to sync is synced once for many writes, and reads don't wait", async () => {
