@@ -21,10 +21,10 @@ import {
   saveHistoryStart,
 } from "../store/history.ts";
 import { findByGuid, listSubscriptions } from "../store/subscriptions.ts";
-import { listUsersAfter } from "../store/transfer.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { actorOf, findTimestamp, readMassRemovals } from "./mass-removals.ts";
+import { walkUsers } from "./users.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** A place in the history: only earlier changes come after it. */
@@ -258,8 +258,6 @@ export function putBack(
 
 /** Changes that are deleted in one transaction. */
 const PRUNE_BATCH = 1000;
-/** Users whose history is looked at before others get a turn. */
-const USERS = 100;
 
 /**
  * Deletes history that is older than PODKEEP_HISTORY_KEEP, a bounded number of rows in each transaction.
@@ -271,12 +269,7 @@ export async function pruneHistory(
 ): Promise<number> {
   const before = clock.now() - config.history_keep;
   let pruned = 0;
-  for (let last: string | undefined = ""; last !== undefined && !signal?.aborted; ) {
-    const id: string = last;
-    const users = await database.read((tx) => listUsersAfter(tx, { id, limit: USERS }));
-    for (const user of users) pruned += await pruneUser(database, user.id, before, signal);
-    last = users.at(-1)?.id;
-  }
+  for await (const id of walkUsers({ database }, signal)) pruned += await pruneUser(database, id, before, signal);
   return pruned;
 }
 

@@ -3,7 +3,7 @@ import type { Tx } from "../db/statement.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
-import { deleteUserRows } from "../store/transfer.ts";
+import { deleteUserRows, listUsersAfter } from "../store/transfer.ts";
 import { anyUser, findName, findUsers, insertUser, latestClock, listUsers as listRows } from "../store/users.ts";
 import type { Context } from "./context.ts";
 
@@ -37,6 +37,25 @@ export async function createUser(
 /** Lists users by name, each with the number of subscriptions and of tokens that were not revoked. */
 export function listUsers({ database }: Context) {
   return database.read((tx) => listRows(tx, {}));
+}
+
+/** Users read at a time. */
+const BATCH = 100;
+
+/** The ids of all users, until `signal` aborts; others get a turn between batches. */
+export async function* walkUsers(
+  { database }: Pick<Context, "database">,
+  signal?: AbortSignal,
+): AsyncGenerator<string> {
+  for (let last: string | undefined = ""; last !== undefined; ) {
+    const id: string = last;
+    const users = await database.read((tx) => listUsersAfter(tx, { id, limit: BATCH }));
+    for (const user of users) {
+      if (signal?.aborted) return;
+      yield user.id;
+    }
+    last = users.at(-1)?.id;
+  }
 }
 
 export async function hasUsers({ database }: Context): Promise<boolean> {
