@@ -1,6 +1,7 @@
-// Deletes history that is older than PODKEEP_HISTORY_KEEP, while the server runs.
+// Deletes history that is older than PODKEEP_HISTORY_KEEP and the clients of tokens that ended, while the server runs.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
+import { pruneClients } from "../services/clients.ts";
 import { pruneHistory } from "../services/history.ts";
 
 /** Not at the start, which should be fast. */
@@ -14,14 +15,17 @@ export function startPruning(app: App): () => Promise<void> {
   let timer = setTimeout(prune, FIRST_PAUSE);
 
   function prune(): void {
-    running = pruneHistory(app, ended)
-      .then((pruned) => {
-        if (pruned > 0) app.log.info({ pruned }, "old history deleted");
-      })
-      .catch((error) => app.log.error({ reason: messageOf(error) }, "old history can't be deleted"))
+    running = pruneAll()
+      .catch((error) => app.log.error({ reason: messageOf(error) }, "old data can't be deleted"))
       .finally(() => {
         if (!ended.signal.aborted) timer = setTimeout(prune, PAUSE);
       });
+  }
+
+  async function pruneAll(): Promise<void> {
+    const pruned = await pruneHistory(app, ended);
+    if (pruned > 0) app.log.info({ pruned }, "old history deleted");
+    await pruneClients(app, ended);
   }
 
   return () => {

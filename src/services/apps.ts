@@ -2,13 +2,13 @@
 
 import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
-import { listProducts } from "../store/clients.ts";
+import { deleteClientsByToken, listProducts } from "../store/clients.ts";
 import { listUserTokens, renameToken, revokeToken as revokeRow } from "../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { listDevices } from "./devices.ts";
 import { listSessions, type PageSession } from "./sessions.ts";
-import { checkLabel } from "./tokens.ts";
+import { checkLabel, isLive } from "./tokens.ts";
 
 /** A token that can sign in; times are Unix milliseconds. */
 export interface ConnectedApp {
@@ -42,7 +42,7 @@ export async function listApps(
   const devices = await listDevices(context, actor);
   const products = await database.read((tx) => listProducts(tx, { user_id: actor.user_id }));
   const apps = rows
-    .filter(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
+    .filter((row) => isLive(row, now))
     .map(({ id, label, scope, created_at, expires_at, last_used_at }) => {
       const own = devices.filter(({ token_id }) => token_id === id);
       const uses = [last_used_at, ...own.map(({ last_sync_at }) => last_sync_at)].filter((at) => at !== null);
@@ -59,8 +59,8 @@ export async function listApps(
       };
     })
     .sort((a, b) => (b.last_used_at ?? b.created_at) - (a.last_used_at ?? a.created_at));
-  const isLive = ({ token_id }: PageSession) => token_id === null || apps.some(({ id }) => id === token_id);
-  const sessions = actor.kind === "token" ? [] : (await listSessions(context, actor)).filter(isLive);
+  const isOfToken = ({ token_id }: PageSession) => token_id === null || apps.some(({ id }) => id === token_id);
+  const sessions = actor.kind === "token" ? [] : (await listSessions(context, actor)).filter(isOfToken);
   return { apps, byPassword: devices.filter(({ token_id }) => token_id === null), sessions };
 }
 
@@ -76,7 +76,7 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
 }
 
 /**
- * Revokes an app's token immediately.
+ * Revokes an app's token immediately, and forgets the clients that synced by it.
  * @throws DomainError "not_found" if the user has no such token, "forbidden" if the actor signed in with a token
  */
 export async function revokeApp({ database, clock }: Context, actor: Actor, id: string): Promise<void> {
@@ -86,5 +86,6 @@ export async function revokeApp({ database, clock }: Context, actor: Actor, id: 
     const rows = await listUserTokens(tx, { user_id });
     if (!rows.some((row) => row.id === id)) throw new DomainError("not_found", `There is no token ${id}`);
     await revokeRow(tx, { id, revoked_at: clock.now() });
+    await deleteClientsByToken(tx, { user_id }, [{ token_id: id }]);
   });
 }

@@ -1,10 +1,14 @@
 // Clients: one app on one device with one credential, and where the last GETs of each ended.
 import type { Tx } from "../db/statement.ts";
 import type { SyncPosition } from "../domain/sync-window.ts";
-import { deleteOldClients, findClient, saveClient } from "../store/clients.ts";
+import { deleteClientsByToken, deleteOldClients, findClient, listClientTokens, saveClient } from "../store/clients.ts";
+import { listUserTokens } from "../store/tokens.ts";
 import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
 import { noteSync } from "./devices.ts";
+import { isLive } from "./tokens.ts";
 import type { UserTx } from "./transact.ts";
+import { walkUsers } from "./users.ts";
 
 /** What a client syncs; it has a position for each. */
 export type Stream = "feeds" | "episodes";
@@ -86,4 +90,20 @@ export async function savePosition(
   await saveClient(tx, { ...nothing, ...row, ...moved, user_id, id, token_id, device, product, seen_at: now });
   if (!row) await deleteOldClients(tx, { user_id, kept: MOST_CLIENTS });
   if (device !== null) await noteSync(tx, actor, device, now);
+}
+
+/** Forgets the clients of tokens that expired or are gone. @returns how many */
+export async function pruneClients(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+  const { database, clock } = context;
+  let pruned = 0;
+  for await (const user_id of walkUsers(context, signal)) {
+    const used = await database.read((tx) => listClientTokens(tx, { user_id }));
+    if (used.length === 0) continue;
+    const tokens = await database.read((tx) => listUserTokens(tx, { user_id }));
+    const live = new Set(tokens.filter((token) => isLive(token, clock.now())).map(({ id }) => id));
+    const over = used.flatMap(({ token_id }) => (token_id === null || live.has(token_id) ? [] : { token_id }));
+    if (over.length === 0) continue;
+    pruned += (await database.write((tx) => deleteClientsByToken(tx, { user_id }, over), user_id)).length;
+  }
+  return pruned;
 }

@@ -1,5 +1,6 @@
 // Bearer tokens: shown once, recognised by their hash, revoked immediately.
 import { DomainError } from "../errors.ts";
+import { deleteClientsByToken } from "../store/clients.ts";
 import {
   deleteToken,
   findToken,
@@ -90,6 +91,10 @@ export async function withTemporaryToken<T>(context: Context, work: (token: stri
   }
 }
 
+/** Whether a token still signs in; one that doesn't never will again. @param now wall time in Unix milliseconds */
+export const isLive = (token: { revoked_at: number | null; expires_at: number | null }, now: number) =>
+  token.revoked_at === null && (token.expires_at === null || token.expires_at > now);
+
 /** Lists tokens without their secrets. @throws DomainError "not_found" if there is no such user */
 export async function listTokens(context: Context, user?: string) {
   if (user !== undefined) await requireUser(context, user);
@@ -97,12 +102,16 @@ export async function listTokens(context: Context, user?: string) {
   return rows.filter((row) => user === undefined || row.user === user);
 }
 
-/** Revokes a token immediately. @throws DomainError "not_found" */
+/** Revokes a token immediately, and forgets the clients that synced by it. @throws DomainError "not_found" */
 export async function revokeToken(
   { database, clock }: Context,
   id: string,
 ): Promise<{ id: string; revoked_at: number }> {
-  const [row] = await database.write((tx) => revokeRow(tx, { id, revoked_at: clock.now() }));
+  const row = await database.write(async (tx) => {
+    const [row] = await revokeRow(tx, { id, revoked_at: clock.now() });
+    if (row) await deleteClientsByToken(tx, row, [{ token_id: id }]);
+    return row;
+  });
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
   return { id, revoked_at: row.revoked_at ?? clock.now() };
 }

@@ -1,7 +1,7 @@
 // Statements on clients: apps that sync in whole seconds.
 import { sql } from "kysely";
 import type { ClientTable, Owner } from "../db/schema.ts";
-import { statement } from "../db/statement.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 
 export const findClient = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("clients").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
@@ -50,6 +50,28 @@ export const saveClient = statement((db, p: Omit<ClientTable, never>) =>
 
 export const deleteClientsOf = statement((db, p: Owner & { device: string }) =>
   db.deleteFrom("clients").where("user_id", "=", p.user_id).where("device", "=", p.device),
+);
+
+/** The tokens by which clients synced. */
+export const listClientTokens = statement((db, p: Owner) =>
+  db
+    .selectFrom("clients")
+    .select("token_id")
+    .distinct()
+    .where("user_id", "=", p.user_id)
+    .where("token_id", "is not", null),
+);
+
+export const deleteClientsByToken = bulkStatement((db, p: Owner, rows: { token_id: string }[]) =>
+  db
+    .deleteFrom("clients")
+    .where("user_id", "=", p.user_id)
+    .where(
+      "token_id",
+      "in",
+      rows.map((row) => row.token_id),
+    )
+    .returning("id"),
 );
 
 /** Deletes all but the `kept` clients that were seen last. */

@@ -62,7 +62,7 @@ export const revokeToken = statement((db, p: { id: string; revoked_at: number })
     .updateTable("tokens")
     .set((row) => ({ revoked_at: row.fn.coalesce("revoked_at", row.val(p.revoked_at)) }))
     .where("id", "=", p.id)
-    .returning(["id", "revoked_at"]),
+    .returning(["id", "user_id", "revoked_at"]),
 );
 
 export const renameToken = statement((db, p: { user_id: string; id: string; label: string }) =>

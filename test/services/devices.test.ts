@@ -1,7 +1,9 @@
 // Devices of apps, by the ids that the apps choose.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { identifyClient } from "../../src/services/clients.ts";
-import { readFeedChanges } from "../../src/services/device-list.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { revokeApp } from "../../src/services/apps.ts";
+import { identifyClient, pruneClients } from "../../src/services/clients.ts";
+import { readFeedChanges, uploadFeedChanges } from "../../src/services/device-list.ts";
 import {
   type DeviceType,
   forgetDevice,
@@ -11,6 +13,7 @@ import {
   renameDevice,
   saveDevice,
 } from "../../src/services/devices.ts";
+import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
@@ -73,6 +76,39 @@ test("a forgotten device starts from the beginning", async () => {
   expect([await since(), (await list()).map(({ id }) => id)]).toEqual([[], ["phone"]]);
   await forgetDevice(app, actorOf(ann.id), "phone");
   expect(await since()).toEqual(["https://a.example/"]);
+});
+
+test("what is kept of an app's syncs ends with its token; the device and other apps stay", async () => {
+  const { app } = podkeep;
+  const issue = async (expires_at: number | null) => {
+    const admin = await actAsAdmin(app, "ann", "test");
+    return (await issueToken(app, admin, { label: "app", scope: "write", expires_at })).id;
+  };
+  const day = START + 86_400_000;
+  const [kept, revoked, revokedOnPage, expired] = [
+    await issue(day + 1),
+    await issue(null),
+    await issue(null),
+    await issue(day),
+  ];
+  for (const id of [kept, revoked, revokedOnPage, expired]) {
+    const actor = { ...actorOf(ann.id), kind: "token" as const, id, device: "phone" };
+    const client = identifyClient(actor, "AntennaPod");
+    await uploadFeedChanges(app, actor, client, { add: ["https://a.example/"], remove: [] });
+    await readFeedChanges(app, actor, client, { since: 0 });
+  }
+  const clients = async () =>
+    (await podkeep.sql("select token_id from clients")).map(({ token_id }) => token_id).sort();
+  expect(await clients()).toHaveLength(4);
+  await revokeToken(app, revoked);
+  await revokeApp(app, { ...actorOf(ann.id), kind: "session" }, revokedOnPage);
+  expect(await clients()).toEqual([kept, expired].sort());
+  expect(await pruneClients(app)).toBe(0);
+  podkeep.clock.set(day);
+  expect(await pruneClients(app)).toBe(1);
+  expect(await clients()).toEqual([kept]);
+  expect(await podkeep.sql("select feed from claims")).toHaveLength(1);
+  expect((await list()).map(({ id }) => id)).toEqual(["phone"]);
 });
 
 test("a token that may only read changes none", async () => {
