@@ -16,7 +16,7 @@ export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const session = await findSession(c, app);
     if (!session) {
-      const query = new URLSearchParams({ next: c.req.method === "GET" ? c.req.path : "/podcasts" });
+      const query = new URLSearchParams({ next: pageOf(c) });
       if (getCookie(c, COOKIES.page)) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
@@ -27,6 +27,14 @@ export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
     await next();
     return;
   };
+}
+
+/** Where the user was: the page that was opened, or the one with the form that was sent. */
+function pageOf({ req }: Context<HttpEnv>): string {
+  if (req.method === "GET") return req.path + new URL(req.url).search;
+  const [, section = "", page] = req.path.split("/");
+  if (section === "allow") return `/allow/${page}`;
+  return section === "sign-out" ? "/podcasts" : `/${section}`;
 }
 
 /** The session of the request's cookie; null if there is none that is good. */

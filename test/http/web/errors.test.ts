@@ -1,0 +1,134 @@
+// Errors on the page: a session that has ended, a database that can't be written, a form that is sent twice.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { tables } from "../../../src/db/tables.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
+import { issueToken } from "../../../src/services/tokens.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { databaseFile } from "../../support/database.ts";
+import { actorOf } from "../../support/feeds.ts";
+import { type Browser, openBrowser, signedIn } from "../browser.ts";
+
+const PASSWORD = "correct horse";
+const HOUR = 3_600_000;
+let server: TestApp;
+let user: TestUser;
+let browser: Browser;
+/** An app's token to be revoked. */
+let token_id: string;
+
+beforeEach(async () => {
+  server = await openTestApp({ busy_timeout: "20ms" });
+  user = await server.user("ann");
+  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  for (let n = 1; n <= 12; n++) await user.add(`https://${n}.example/`, guidOf(n));
+  server.clock.advance(HOUR);
+  const { id, token } = await issueToken(server.app, actorOf(user.id), {
+    label: "phone",
+    scope: "write",
+    expires_at: null,
+  });
+  token_id = id;
+  const headers = { Authorization: `Basic ${Buffer.from(`ann:${token}`).toString("base64")}` };
+  const body = JSON.stringify({ add: [], remove: Array.from({ length: 11 }, (_, n) => `https://${n + 1}.example/`) });
+  await server.send("POST", "/api/2/devices/ann/phone.json", { headers, body: "{}" });
+  await server.send("POST", "/api/2/subscriptions/ann/phone.json", { headers, body });
+  browser = openBrowser(server);
+  await browser.submit("/sign-in", { name: "ann", password: PASSWORD });
+});
+afterEach(() => server.close());
+
+/** All rows but when each session and token was used last. */
+async function dump(): Promise<unknown> {
+  const rows: Record<string, unknown[]> = {};
+  for (const [name, { key }] of Object.entries(tables)) {
+    const all = await server.sql(`select * from ${name} order by ${key.join(", ")}`);
+    rows[name] = all.map(({ last_used_at, seen_at, ...row }) => row);
+  }
+  return rows;
+}
+
+const file = () => new File(['<opml><body><outline xmlUrl="https://new.example/"/></body></opml>'], "list.opml");
+
+/** The fields of the banner's button. */
+async function putBackFields(): Promise<Record<string, string>> {
+  const { body } = await browser.open("/podcasts");
+  const form = /action="\/history\/put-back"[\s\S]*?<\/form>/.exec(body)?.[0] ?? "";
+  const inputs = form.matchAll(/name="([^"]*)" value="([^"]*)"/g);
+  return Object.fromEntries([...inputs].map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]));
+}
+
+/** Each form that changes something. */
+const forms: [string, () => string, () => Promise<Record<string, string | File>>][] = [
+  ["adding a podcast", () => "/podcasts/add", async () => ({ feed_url: "https://new.example/" })],
+  ["unsubscribing", () => `/podcasts/${guidOf(12)}/unsubscribe`, async () => ({ back: "/podcasts" })],
+  ["subscribing", () => `/podcasts/${guidOf(1)}/subscribe`, async () => ({ back: "/podcasts" })],
+  ["an import", () => "/podcasts/import", async () => ({ file: file() })],
+  ["putting back", () => "/history/put-back", putBackFields],
+  [
+    "restoring a list",
+    () => "/history/restore",
+    async () => ({ as_of: "2026-01-01T00:30", exact: "1", confirmed: "1" }),
+  ],
+  ["renaming a device", () => "/apps/devices/phone/rename", async () => ({ caption: "My phone" })],
+  ["forgetting a device", () => "/apps/devices/phone/forget", async () => ({})],
+  ["revoking an app", () => `/apps/${token_id}/revoke`, async () => ({})],
+  ["connecting an app", () => "/connect", async () => ({ app: "kasts", device: "phone", nonce: "n".repeat(20) })],
+];
+
+for (const [name, path, fields] of forms) {
+  test(`${name} has its effect once if the browser sends the form again`, async () => {
+    const sent = await fields();
+    const before = await dump();
+    await browser.submit(path(), sent);
+    const after = await dump();
+    expect(after).not.toEqual(before);
+    server.clock.advance(5000);
+    await browser.submit(path(), sent);
+    expect(await dump()).toEqual(after);
+  });
+
+  const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+  test.if(onSqlite)(`${name} says so if the database can't be written, and changes nothing`, async () => {
+    const sent = await fields();
+    const before = await dump();
+    const other = new Sqlite(databaseFile(server.app.config));
+    other.run("begin immediate");
+    try {
+      const page = await browser.submit(path(), sent);
+      expect([page.status, page.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+      expect(page.body).toContain("podkeep can&#39;t write right now. Nothing was changed.");
+      expect((await browser.open("/podcasts")).status).toBe(200);
+    } finally {
+      other.run("rollback");
+      other.close();
+    }
+    expect(await dump()).toEqual(before);
+    await browser.submit(path(), sent);
+    expect(await dump()).not.toEqual(before);
+  });
+
+  test(`${name} after the session has ended changes nothing, and leads to the page where it was`, async () => {
+    const sent = await fields();
+    const other = await signedIn(server, user);
+    browser.cookies.set("podkeep_page", `${other.cookies.get("podkeep_page")}x`);
+    const before = await dump();
+    const page = await browser.submit(path(), sent);
+    expect(page.body).toContain("Your session has ended. Sign in to continue.");
+    expect(await dump()).toEqual(before);
+    const next = /name="next" value="([^"]*)"/.exec(page.body)?.[1] ?? "";
+    const back = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next });
+    expect([back.status, back.path]).toEqual([200, `/${path().split("/")[1]}`]);
+  });
+}
+
+test("a page opened after the session has ended comes back after signing in, with its search", async () => {
+  for (const path of ["/podcasts?search=12&page=1", "/history?by=phone", "/account", "/apps", "/podcasts/add"]) {
+    browser.cookies.set("podkeep_page", "ended");
+    const page = await browser.open(path);
+    expect(page.body).toContain("Your session has ended. Sign in to continue.");
+    const next = (/name="next" value="([^"]*)"/.exec(page.body)?.[1] ?? "").replaceAll("&amp;", "&");
+    const back = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next });
+    expect([back.status, back.path]).toEqual([200, path]);
+  }
+});
