@@ -4,13 +4,17 @@ import { join } from "node:path";
 import { createBackup } from "../../src/backups/backups.ts";
 import { SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { openTestApp } from "../support/app.ts";
-import { ask, tell } from "./story.ts";
+import { ask, askAsApp, tell } from "./story.ts";
 
 const file = join(import.meta.dirname, `${SCHEMA_VERSION}.db.gz`);
 if (existsSync(file)) throw new Error(`${SCHEMA_VERSION} is recorded already`);
 const podkeep = await openTestApp();
 const ann = await tell(podkeep);
-const answers = { token: ann.token, answers: await ask((path) => ann.request("GET", path)) };
+const answers = {
+  token: ann.token,
+  answers: await ask((path) => ann.request("GET", path)),
+  app: await askAsApp(podkeep.send),
+};
 const backup = createBackup(podkeep.app.config, podkeep.clock);
 await Bun.write(file, Bun.gzipSync(await Bun.file(backup.file).bytes()));
 await Bun.write(file.replace(/db\.gz$/, "json"), `${JSON.stringify(answers, null, 2)}\n`);

@@ -2,6 +2,7 @@
 import { identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges, uploadFeedChanges } from "../../src/services/device-list.ts";
 import { uploadActions } from "../../src/services/episodes.ts";
+import { setPassword } from "../../src/services/passwords.ts";
 import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
@@ -12,10 +13,13 @@ const GUIDS = {
   renamed: "22222222-2222-4222-8222-222222222222",
 };
 
+const PASSWORD = "correct horse battery staple";
+
 /** Fills a new database with one of everything. Returns the user who has it. */
 export async function tell(podkeep: TestApp): Promise<TestUser> {
   const ann = await podkeep.user("ann");
   const bob = await podkeep.user("bob");
+  await setPassword(podkeep.app, actorOf(ann.id), PASSWORD);
   const add = async (...names: string[]): Promise<string[]> => {
     const body = { subscriptions: names.map((name) => ({ feed_url: url(name) })) };
     return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
@@ -69,4 +73,25 @@ export async function ask(get: (path: string) => Promise<Answer>): Promise<Recor
     answers[path] = { status, body };
   }
   return answers;
+}
+
+/** The responses to an app that synced before, on the user's phone, by password. */
+export async function askAsApp(send: TestApp["send"]) {
+  const headers = {
+    Authorization: `Basic ${Buffer.from(`ann:${PASSWORD}`).toString("base64")}`,
+    "User-Agent": "AntennaPod/3.5",
+  };
+  const get = async (path: string) => {
+    const { status, body } = await send("GET", path, { headers });
+    return { status, body };
+  };
+  const played = await get(`/api/2/episodes/ann.json?since=0&podcast=${encodeURIComponent(url("kept"))}`);
+  return {
+    devices: await get("/api/2/devices/ann.json"),
+    // In its own spelling.
+    list: await get("/subscriptions/ann/phone.json"),
+    // Later than what it was told last: only what is new.
+    changes: await get("/api/2/subscriptions/ann/phone.json?since=2000000000"),
+    actions: played.body.actions,
+  };
 }

@@ -7,18 +7,27 @@ import { Kysely, Migrator } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { z } from "zod";
 import { openApp } from "../../src/app.ts";
-import { verifyBackup } from "../../src/backups/backups.ts";
+import { createBackup, verifyBackup } from "../../src/backups/backups.ts";
+import { restoreBackup } from "../../src/backups/restore.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { DIALECT } from "../../src/db/postgres/database.ts";
+import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
-import { ask } from "./story.ts";
+import { ask, askAsApp } from "./story.ts";
 
 setDefaultTimeout(30_000);
 
-const Recorded = z.object({ token: z.string(), answers: z.record(z.string(), z.looseObject({})) });
+const Recorded = z.object({
+  token: z.string(),
+  answers: z.record(z.string(), z.looseObject({})),
+  /** Responses to an app of the gPodder API; not recorded before 0008_page. */
+  app: z.record(z.string(), z.unknown()).optional(),
+});
+const readRecorded = async (version: string) =>
+  Recorded.parse(await Bun.file(join(import.meta.dirname, `${version}.json`)).json());
 const recorded = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith(".db.gz"))
   .map((name) => name.slice(0, -6));
@@ -50,11 +59,12 @@ async function openRecorded(version: string): Promise<void> {
 
 /** Expects the recorded responses, and then one subscription more and the pending deletion done. */
 async function expectUnchanged(app: TestApp, version: string): Promise<void> {
-  const { token, answers } = Recorded.parse(await Bun.file(join(import.meta.dirname, `${version}.json`)).json());
+  const { token, answers, app: asApp } = await readRecorded(version);
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const get = (path: string) => app.send("GET", path, { headers });
   expect(Object.keys(answers).length).toBeGreaterThan(10);
   expect(await ask(get)).toMatchObject(answers);
+  if (asApp) expect<unknown>(await askAsApp(app.send)).toEqual(asApp);
   const before = (await get("/subscriptions")).body.total;
   const body = JSON.stringify({ subscriptions: [{ feed_url: "https://new.example/rss" }] });
   expect((await app.send("POST", "/subscriptions", { headers, body })).status).toBe(200);
@@ -74,6 +84,66 @@ describe.each(recorded)("a database of %s", (version) => {
   test("answers as it did, and takes changes", async () => {
     await openRecorded(version);
     await expectUnchanged(podkeep, version);
+  });
+
+  test("keeps every row: passwords, tokens, devices, what apps synced, plays and history", async () => {
+    await placeRecorded(version);
+    const before = await readTables();
+    await podkeep.open();
+    const after = await readTables();
+    expect(Object.keys(before).length).toBeGreaterThan(5);
+    for (const [table, rows] of Object.entries(before)) {
+      const kept = (after[table] ?? []).map((row) => pick(row, Object.keys(rows[0] ?? {})));
+      for (const row of rows) expect(kept).toContainEqual(row);
+    }
+  });
+});
+
+/** The rows of all tables of ours; a column by its present name. */
+async function readTables(): Promise<Record<string, Rows>> {
+  const names = await podkeep.sql(`select name from sqlite_schema where type = 'table'
+    and name not like 'sqlite_%' and name not like '${MIGRATION_TABLE}%'`);
+  const tables: Record<string, Rows> = {};
+  for (const { name } of names) {
+    tables[String(name)] = (await podkeep.sql(`select * from ${name}`)).map(({ called_off, ...row }) =>
+      called_off === undefined ? row : { ...row, cancelled: called_off },
+    );
+  }
+  return tables;
+}
+
+const pick = (row: Rows[number], columns: string[]) =>
+  Object.fromEntries(columns.map((column) => [column, row[column]]));
+
+describe("what apps have synced", () => {
+  afterEach(remove);
+
+  test("goes on after a copy to PostgreSQL", async () => {
+    await openRecorded(SCHEMA_VERSION);
+    await podkeep.app.close();
+    const server = await sharedPostgres();
+    await server.createDatabase("copied");
+    const url = server.url("copied");
+    await copy(databaseFile(podkeep.app.config), url, podkeep.app.config, () => {});
+    const app = await openTestApp({ database_url: url });
+    await expectUnchanged(app, SCHEMA_VERSION);
+    await app.close();
+  });
+
+  test("survives a restore, but for what apps were told: they get everything again", async () => {
+    await openRecorded(SCHEMA_VERSION);
+    const { file } = createBackup(podkeep.app.config, podkeep.clock);
+    const before = await readTables();
+    await podkeep.app.close();
+    await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    const { app = {} } = await readRecorded(SCHEMA_VERSION);
+    const { devices, actions, list, changes } = await askAsApp(podkeep.send);
+    expect<unknown>({ devices, actions }).toEqual({ devices: app["devices"], actions: app["actions"] });
+    expect(changes.body.add.toSorted()).toEqual(list.body.toSorted());
+    expect(list.body.length).toBeGreaterThan(5);
+    const after = await readTables();
+    for (const row of before["history"] ?? []) expect(after["history"]).toContainEqual(row);
   });
 });
 
