@@ -14,6 +14,9 @@ const READS = ["GET", "HEAD", "OPTIONS"];
 /** Milliseconds. */
 const SLOW = 1000;
 const LONGEST_PATH = 200;
+/** Parts of texts that may be secrets: tokens, random texts, feed URLs. */
+const SECRETS = /podkeep_\w+|[\w-]{26,}|https?(:|%3A).*/gi;
+const withoutSecrets = (text: string) => text.replace(SECRETS, "…");
 /** Users whose names are kept in memory. */
 const MOST_NAMES = 10_000;
 
@@ -50,21 +53,21 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
   });
 }
 
-// Errors of the server are logged in toDomainError. Other messages have nothing that was sent.
+// Errors of the server are logged in toDomainError. A message may have an id that was sent.
 function refusalOf({ error, res }: Context): string | undefined {
   if (res.status >= 500) return;
-  if (error instanceof DomainError) return error.extras.details?.[0] ?? error.message;
+  if (error instanceof DomainError) return withoutSecrets(error.extras.details?.[0] ?? error.message);
   return error instanceof HTTPException ? error.message : undefined;
 }
 
-/** Gives a path that is none of the API's, where guids or feed URLs could be, without tokens. */
+/** Gives a path that is none of the API's, without what may be a secret. */
 function createPathFilter(http: Hono<HttpEnv>): (path: string) => string | undefined {
   let nouns: Set<string | undefined> | undefined;
   const nounOf = (path: string) => path.replace(/^\/v1(?=\/)/, "").split("/")[1];
   return (path) => {
     nouns ??= new Set(http.routes.map((route) => nounOf(route.path)));
     if (nouns.has(nounOf(path))) return;
-    return path.replace(/podkeep_\w+/gi, "podkeep_…").slice(0, LONGEST_PATH);
+    return withoutSecrets(path).slice(0, LONGEST_PATH);
   };
 }
 

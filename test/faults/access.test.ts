@@ -1,6 +1,8 @@
 // Access: every route with every kind of credential (P8).
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openTestApp } from "../support/app.ts";
 import { type Answer, type Installation, install, type Server } from "../support/start-server.ts";
+import { routesOf } from "./routes.ts";
 import { say } from "./socket.ts";
 
 const GUID = "11111111-1111-4111-8111-111111111111";
@@ -69,7 +71,27 @@ const TABLE: Row[] = [
   ["HEAD", "/deletions/1", null, 200, 404, 200],
 ];
 
+/** Routes that need no token. */
+const PUBLIC = ["GET /livez", "GET /readyz", "GET /openapi.json", "GET /v1/openapi.json"];
+
 const BOTH = TABLE.flatMap((row): Row[] => [row, row.with(1, `/v1${row[1]}`) as Row]);
+
+test("the table lists every route", async () => {
+  const app = await openTestApp();
+  const served = routesOf(app).flatMap(({ protocol, name }) => (protocol === "openpodcast" ? name : []));
+  await app.close();
+  const listed = BOTH.filter(([method]) => method !== "HEAD").map(([method, path]) => {
+    return `${method} ${path.replace(GUID, ":guid").replace(/1$/, ":id")}`;
+  });
+  expect([...listed, ...PUBLIC].toSorted()).toEqual(served.toSorted());
+});
+
+test.each(PUBLIC)("%s is for everybody", async (name) => {
+  const [method = "", path = ""] = name.split(" ");
+  for (const kind of ["none", "unknown", "the user's"]) {
+    expect((await ask(credentials[kind] ?? "", method, path, null)).status).toBe(200);
+  }
+});
 
 function ask(authorization: string, method: string, path: string, body: object | null): Promise<Answer> {
   const headers = authorization ? { Authorization: authorization } : {};

@@ -12,16 +12,20 @@ if (!LONG) console.warn("SKIPPED: half a request is cut off after a minute (npm 
 let podkeep: Installation;
 let server: Server;
 let token: string;
+let cookie: string;
 
 beforeAll(async () => {
   podkeep = install();
   token = await podkeep.user("ann");
   server = await podkeep.serve();
+  const form = new URLSearchParams({ name: "ann", password: token });
+  const signedIn = await fetch(`${server.url}/sign-in`, { method: "POST", body: form, redirect: "manual" });
+  cookie = /podkeep_page=([^;]+)/.exec(signedIn.headers.getSetCookie().join())?.[1] ?? "";
 });
 afterAll(() => server.end("SIGKILL"));
 
 const HOST = "Host: podkeep.test\r\n";
-// TOKEN stands for a token that is issued later.
+// TOKEN stands for a token that is issued later, BASIC for ann with it, COOKIE for a session of the page.
 const AUTHORIZATION = "Authorization: Bearer TOKEN\r\n";
 const BOTH = HOST + AUTHORIZATION;
 const EMPTY = '{"subscriptions":[]}';
@@ -158,12 +162,131 @@ const TABLE: [what: string, send: string | Uint8Array, statuses: number[], end: 
 
 describe("requests that no client should send", () => {
   test.concurrent.each(TABLE)("%s is answered as the table says", async (_, send, statuses, end) => {
-    const text = typeof send === "string" ? send.replaceAll("TOKEN", token) : send;
+    const text = typeof send === "string" ? withCredentials(send) : send;
     const heard = await say(server.url, text, end === "cut" ? 1 : statuses.length);
     if (end === "cut") expect(statuses.slice(0, heard.statuses.length)).toEqual(heard.statuses);
     else expect([...heard.statuses, heard.closed ? "closed" : "open"]).toEqual([...statuses, end]);
   });
 });
+
+const BASIC = `${HOST}Authorization: Basic BASIC\r\n`;
+const SIGNED_IN = `${HOST}Cookie: podkeep_page=COOKIE\r\n`;
+const FORM = "Content-Type: application/x-www-form-urlencoded\r\n";
+const FEEDS = '{"add":[],"remove":[]}';
+const CHUNKED_FEEDS = `Transfer-Encoding: chunked\r\n\r\n16\r\n${FEEDS}\r\n0\r\n\r\n`;
+const CHUNKS = "Transfer-Encoding: chunked\r\n\r\n";
+const NEXTCLOUD = "/index.php/apps/gpoddersync";
+const DEVICE = "POST /api/2/devices/ann/tablet.json HTTP/1.1\r\n";
+const UPLOAD = "POST /api/2/subscriptions/ann/tablet.json HTTP/1.1\r\n";
+const megabyte = "a".repeat(1_000_000);
+
+/** A good request to a route of each kind, without the empty line that ends it. */
+const ROUTES = {
+  "gPodder devices": `GET /api/2/devices/ann.json HTTP/1.1\r\n${BASIC}`,
+  "gPodder list": `GET /subscriptions/ann/tablet.opml HTTP/1.1\r\n${BASIC}`,
+  "gPodder changes": `GET /api/2/subscriptions/ann/tablet.json HTTP/1.1\r\n${BASIC}`,
+  "gPodder episodes": `GET /api/2/episodes/ann.json HTTP/1.1\r\n${BASIC}`,
+  "Nextcloud changes": `GET ${NEXTCLOUD}/subscriptions HTTP/1.1\r\n${BASIC}`,
+  "Nextcloud episodes": `GET ${NEXTCLOUD}/episode_action HTTP/1.1\r\n${BASIC}`,
+  "the page's podcasts": `GET /podcasts HTTP/1.1\r\n${SIGNED_IN}`,
+  "the page's account": `GET /account HTTP/1.1\r\n${SIGNED_IN}`,
+  "the API reference": `GET /docs HTTP/1.1\r\n${HOST}`,
+};
+
+const APPS: typeof TABLE = [
+  ...Object.entries(ROUTES).flatMap(([what, request]): typeof TABLE => {
+    const needsBasic = request.includes("BASIC");
+    return [
+      [what, `${request}\r\n`, [200], "open"],
+      [`${what}: two Hosts`, `${request}Host: other.test\r\n\r\n`, [405], "open"],
+      [`${what}: 300 headers`, `${request}${"X-A: a\r\n".repeat(300)}\r\n`, [431], "closed"],
+      [`${what}: a header of 1 MB`, `${request}X-A: ${megabyte}\r\n\r\n`, [431], "closed"],
+      [`${what}: a cookie of 1 MB`, `${request}Cookie: podkeep_app=${megabyte}\r\n\r\n`, [431], "closed"],
+      [`${what}: NUL in a header`, `${request}Cookie: a\0b\r\n\r\n`, [400], "closed"],
+      [`${what}: two Authorizations`, `${request}Authorization: Basic BASIC\r\n\r\n`, [needsBasic ? 401 : 200], "open"],
+      [`${what}: HEAD`, `${request.replace("GET", "HEAD")}\r\n`, [200], "open"],
+      [`${what}: a body of GET`, `${request}Content-Length: 5\r\n\r\nhello`, [200], "open"],
+    ];
+  }),
+  ["a name of 1 MB", `${DEVICE}${HOST}Authorization: Basic ${btoa(`${megabyte}:a`)}\r\n\r\n`, [431], "closed"],
+  ["a name of 10 kB", `${DEVICE}${HOST}Authorization: Basic ${btoa(`${"a".repeat(10_000)}:a`)}\r\n\r\n`, [401], "open"],
+  ["a name in the path of 1 MB", `POST /api/2/devices/${megabyte}/a.json HTTP/1.1\r\n${BASIC}\r\n`, [431], "closed"],
+  ["a device of 8 kB", `GET /subscriptions/ann/${"a".repeat(8000)}.json HTTP/1.1\r\n${BASIC}\r\n`, [400], "open"],
+  ["NUL in a device", `GET /subscriptions/ann/a%00b.json HTTP/1.1\r\n${BASIC}\r\n`, [400], "open"],
+  ["a bad escape in a device", `GET /subscriptions/ann/%zz.json HTTP/1.1\r\n${BASIC}\r\n`, [400], "open"],
+  ["bytes over 127 in a name", `GET /subscriptions/\u00e9.json HTTP/1.1\r\n${BASIC}\r\n`, [400], "open"],
+  ["the target of another host", `GET //other.test/podcasts HTTP/1.1\r\n${SIGNED_IN}\r\n`, [404], "open"],
+  ["a page by an absolute target", `GET http://other.test/podcasts HTTP/1.1\r\n${SIGNED_IN}\r\n`, [200], "open"],
+  [
+    "two cookies, the good one last",
+    `GET /podcasts HTTP/1.1\r\n${HOST}Cookie: a=b\r\nCookie: podkeep_page=COOKIE\r\n\r\n`,
+    [200],
+    "open",
+  ],
+  ["chunks", `${UPLOAD}${BASIC}${CHUNKED_FEEDS}`, [200], "open"],
+  ["no body", `${UPLOAD}${BASIC}\r\n`, [400], "open"],
+  ["NUL for a body", `${UPLOAD}${BASIC}Content-Length: 3\r\n\r\n\0\0\0`, [400], "open"],
+  [
+    "NUL in JSON",
+    `${UPLOAD}${BASIC}Content-Length: 24\r\n\r\n{"add":["\0"],"remove":[]}`.replace("24", "25"),
+    [400],
+    "open",
+  ],
+  ["a chunk size that is not a number", `${UPLOAD}${BASIC}${CHUNKS}zz\r\n${FEEDS}\r\n0\r\n\r\n`, [400], "closed"],
+  ["a length over the limit", `${UPLOAD}${BASIC}Content-Length: 999999999\r\n\r\n{}`, [413], "closed"],
+  ["length and chunks", `${UPLOAD}${BASIC}Content-Length: 6\r\n${CHUNKED_FEEDS}`, [400], "closed"],
+  [
+    "a sign-in over the limit",
+    `POST /sign-in HTTP/1.1\r\n${HOST}${FORM}Content-Length: 999999999\r\n\r\nname=`,
+    [413],
+    "closed",
+  ],
+  ["a sign-in of NUL", `POST /sign-in HTTP/1.1\r\n${HOST}${FORM}Content-Length: 3\r\n\r\n\0\0\0`, [400], "open"],
+  [
+    "a sign-in in broken chunks",
+    `POST /sign-in HTTP/1.1\r\n${HOST}${FORM}${CHUNKS}zz\r\nname=ann\r\n0\r\n\r\n`,
+    [400],
+    "closed",
+  ],
+  [
+    "an import without its end",
+    `POST /podcasts/import HTTP/1.1\r\n${SIGNED_IN}Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 5\r\n\r\n--x\r\n`,
+    [400],
+    "open",
+  ],
+  [
+    "a poll of NUL",
+    `POST /index.php/login/v2/poll HTTP/1.1\r\n${HOST}${FORM}Content-Length: 3\r\n\r\n\0\0\0`,
+    [404],
+    "open",
+  ],
+  [
+    "a poll over the limit",
+    `POST /login/v2/poll HTTP/1.1\r\n${HOST}${FORM}Content-Length: 999999999\r\n\r\ntoken=`,
+    [413],
+    "closed",
+  ],
+  [
+    "a poll in broken chunks",
+    `POST /login/v2/poll HTTP/1.1\r\n${HOST}${FORM}${CHUNKS}-5\r\ntoken\r\n0\r\n\r\n`,
+    [400],
+    "closed",
+  ],
+  ["a flow's page with NUL", `GET /login/v2/flow/%00 HTTP/1.1\r\n${HOST}\r\n`, [404], "open"],
+];
+
+describe("requests to today's apps' routes and the page that no client should send", () => {
+  test.concurrent.each(APPS)("%s is answered as the table says", async (_, send, statuses, end) => {
+    const heard = await say(server.url, withCredentials(String(send)), statuses.length);
+    expect([...heard.statuses, heard.closed ? "closed" : "open"]).toEqual([...statuses, end]);
+  });
+});
+
+const withCredentials = (text: string) =>
+  text
+    .replaceAll("TOKEN", token)
+    .replaceAll("BASIC", btoa(`ann:${token}`))
+    .replaceAll("COOKIE", cookie);
 
 describe("clients that misbehave", () => {
   test("300 that hang up during a request leave no trace", async () => {
@@ -217,11 +340,33 @@ describe("clients that misbehave", () => {
     socket.terminate();
   });
 
+  test.each([
+    ["gPodder's upload", `${UPLOAD}${BASIC}`, FEEDS, 200],
+    ["a sign-in", `POST /sign-in HTTP/1.1\r\n${HOST}${FORM}`, "name=ann&password=wrong", 401],
+    ["a poll", `POST /login/v2/poll HTTP/1.1\r\n${HOST}${FORM}`, "token=aaaa", 404],
+  ])("%s that is slow blocks no other client", async (_, head, body, status) => {
+    const heard = Promise.withResolvers<string>();
+    const socket = await open(`${head}Content-Length: ${body.length}\r\n\r\n`, heard.resolve);
+    for (const byte of body) {
+      socket.write(byte);
+      expect((await server.request(token, "GET", "/subscriptions?since=2000-01-01T00:00:00Z")).status).toBe(200);
+    }
+    expect(await heard.promise).toStartWith(`HTTP/1.1 ${status}`);
+    socket.terminate();
+  });
+
   test("secrets of tokens and feeds stay out of the log", async () => {
     const feed_url = "https://me:hunter2@feeds.test/private?key=hunter3";
     await server.request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url }, { feed_url: "hunter4" }] });
     await server.request(`${token}x`, "GET", "/subscriptions?since=hunter5");
     await server.request(token, "GET", "/subscriptions/hunter6?cursor=hunter7");
+    await server.send("POST", "/sign-in", "name=ann&password=hunter8", {
+      "Content-Type": "application/x-www-form-urlencoded",
+    });
+    await server.send("GET", "/api/2/devices/hunter9.json", undefined, {
+      Authorization: `Basic ${btoa("ann:hunter10")}`,
+    });
+    await server.send("GET", "/login/v2/flow/hunter11?hunter12", undefined, { Cookie: "podkeep_page=hunter13" });
     const { headers } = await server.request(token, "GET", "/nowhere");
     while (!server.log().includes(headers.get("X-Request-Id") ?? "")) await Bun.sleep(5);
     expect(server.log()).not.toContain("hunter");
@@ -240,7 +385,7 @@ function open(
     hostname,
     port: Number(port),
     socket: {
-      open: (socket) => void socket.write(text.replace("TOKEN", token)),
+      open: (socket) => void socket.write(withCredentials(text)),
       data: (_, bytes) => heard(bytes.toString()),
       end: close,
       close,

@@ -80,6 +80,9 @@ test("a refused request has its reason, and a 404 outside the API its path", asy
   await server.as(user, "podkeep_wrong").request("GET", "/subscriptions");
   await user.request("GET", "/podkeep/subscriptions?a=b");
   await user.request("GET", `/sub/${user.token}`);
+  await user.request("GET", `/nextcloud/login/v2/flow/${"a".repeat(52)}`);
+  await user.request("GET", "/subs/https://ann:secret@feeds.test/");
+  await user.request("GET", "/subs/https%3a%2f%2fann%3asecret%40feeds.test");
   await user.request("GET", `/v1/subscriptions/${SECRET}/more`);
   await user.request("GET", `/subscriptions/${guidOf(9)}`);
   await user.request("PUT", `/subscriptions/${SECRET}`);
@@ -92,7 +95,10 @@ test("a refused request has its reason, and a 404 outside the API its path", asy
     [401, "/subscriptions", "Not one bearer token"],
     [401, "/subscriptions", "The token is mistyped"],
     [404, "/podkeep/subscriptions", undefined],
-    [404, "/sub/podkeep_…", undefined],
+    [404, "/sub/…", undefined],
+    [404, "/nextcloud/login/v2/flow/…", undefined],
+    [404, "/subs/…", undefined],
+    [404, "/subs/…", undefined],
     [404, undefined, undefined],
     [404, "/subscriptions/:guid", "There is no such subscription"],
     [405, "/subscriptions/:guid", "Method not allowed"],

@@ -11,7 +11,7 @@ import { exportFeeds, importFeeds } from "../../services/imports.ts";
 import { listPodcasts, type Podcast } from "../../services/podcasts.ts";
 import { addSubscriptions, getSubscription, patchSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
-import { readForm } from "./form.ts";
+import { readFields, readForm } from "./form.ts";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { safePath, show } from "./render.tsx";
 import { texts } from "./texts.ts";
@@ -53,8 +53,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
   }
 
   http.post("/podcasts/import", async (c) => {
-    const body = await c.req.parseBody();
-    const file = body["file"];
+    const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) {
       return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.noFile} />, 400);
     }

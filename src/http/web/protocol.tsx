@@ -23,7 +23,6 @@ import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
 
 const SIGNED_IN = [
-  "/sign-out",
   "/podcasts",
   "/podcasts/*",
   "/apps",
@@ -50,18 +49,23 @@ const SECURITY = secureHeaders({
   crossOriginOpenerPolicy: false,
 });
 
+/** Bytes. Two of the longest passwords or feed URLs fit; a million fields, which would take a second to read, don't. */
+const MOST_FORM = 64 * 1024;
+
+function limitBody(maxSize: number, what: string) {
+  const onError = () => {
+    throw new DomainError("too_large", `The ${what} is too large`);
+  };
+  return bodyLimit({ maxSize, onError });
+}
+
 /** @param document gives the OpenAPI document of the Open Podcast API */
 export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document: () => object): void {
   http.use(SECURITY);
   http.use(addBasePath(shared.forwarded.basePath));
-  http.use(
-    bodyLimit({
-      maxSize: app.config.max_body,
-      onError: () => {
-        throw new DomainError("too_large", "The file is too large");
-      },
-    }),
-  );
+  const { max_body } = app.config;
+  const [limitFile, limitForm] = [limitBody(max_body, "file"), limitBody(Math.min(max_body, MOST_FORM), "form")];
+  http.use((c, next) => (c.req.path === "/podcasts/import" ? limitFile : limitForm)(c, next));
   for (const { path, type, text } of Object.values(assets)) {
     http.get(path, (c) =>
       c.body(text, 200, { "Content-Type": type, "Cache-Control": "public, max-age=31536000, immutable" }),

@@ -92,6 +92,14 @@ for (const [name, file, reason] of [
   });
 }
 
+test("an import whose form is broken says what is wrong", async () => {
+  for (const type of ["multipart/form-data", "multipart/form-data; boundary=x", "text/plain"]) {
+    const headers = { Cookie: `podkeep_page=${browser.cookies.get("podkeep_page")}`, "Content-Type": type };
+    const page = await server.send("POST", "/podcasts/import", { body: "--x\r\n", headers });
+    expect([page.status, page.body]).toEqual([400, expect.stringContaining("Choose an OPML file.")]);
+  }
+});
+
 test("a search finds words of title and URL, in any case", async () => {
   await browser.submit("/podcasts/import", {
     file: opml(

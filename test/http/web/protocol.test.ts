@@ -28,3 +28,15 @@ test("an unknown file of the page is a page that says so", async () => {
   expect(status).toBe(404);
   expect(headers.get("content-type")).toStartWith("text/html");
 });
+
+test("a form with a million fields is refused before it is read, a large file is not", async () => {
+  const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+  const body = `name=ann&password=wrong&feed_url=a&${"a&".repeat(64 * 1024)}`;
+  for (const path of ["/sign-in", "/connect/abc", "/podcasts/add", "/account/password"]) {
+    const { status, body: page } = await server.send("POST", path, { body, headers });
+    expect([status, page]).toEqual([413, expect.stringContaining("The form is too large")]);
+  }
+  expect((await server.send("POST", "/podcasts/import", { body, headers })).status).toBe(303);
+  const longest = new URLSearchParams({ name: "ann", password: "ü".repeat(1000), next: "/apps" }).toString();
+  expect((await server.send("POST", "/sign-in", { body: longest, headers })).status).toBe(401);
+});

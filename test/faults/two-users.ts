@@ -1,0 +1,319 @@
+// Ann and bob with data of every kind, their credentials, and one good request to every route of the apps and the page.
+import { type Table, tables } from "../../src/db/tables.ts";
+import { type Actor, actAsAdmin, type Scope } from "../../src/services/actor.ts";
+import type { Context } from "../../src/services/context.ts";
+import { saveDevice } from "../../src/services/devices.ts";
+import { startLoginFlow } from "../../src/services/login-flow.ts";
+import { type Audience, createSession } from "../../src/services/sessions.ts";
+import { issueToken } from "../../src/services/tokens.ts";
+import { guidOf, openTestApp, type TestApp } from "../support/app.ts";
+
+export const PASSWORD = "correct: horse hunter0";
+/** Cheap, because a fuzz sends many wrong ones. */
+const HASH = await Bun.password.hash(PASSWORD, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
+
+export interface Person {
+  id: string;
+  name: "ann" | "bob";
+  /** In every text of this user's data, and nowhere else. */
+  mark: string;
+  guid: string;
+  feed: string;
+  device: string;
+  token: string;
+  token_id: string;
+  /** A token that may only read. */
+  reader: string;
+  reader_id: string;
+  /** An app that nothing else needs. */
+  spare_id: string;
+  /** A session of the page. */
+  session_id: string;
+  /** The secrets of a login flow that has started: of the page, and to poll with. */
+  flow: string;
+  poll: string;
+}
+
+export interface World {
+  server: TestApp;
+  ann: Person;
+  bob: Person;
+}
+
+type Options = Parameters<typeof openTestApp>[1];
+
+export async function openWorld(options: Options = {}): Promise<World> {
+  const server = await openTestApp({}, options);
+  return { server, ann: await createPerson(server, "ann", 1), bob: await createPerson(server, "bob", 2) };
+}
+
+async function createPerson(server: TestApp, name: Person["name"], number: number): Promise<Person> {
+  const { app } = server;
+  const { id, token: first } = await server.user(name);
+  const mark = `x${name}x`;
+  const admin = await actAsAdmin(app, name, `${mark} command`);
+  const issue = (label: string, scope: Scope) =>
+    issueToken(app, admin, { label: `${mark} ${label}`, scope, expires_at: null });
+  const [phone, reader, spare] = [
+    await issue("phone", "write"),
+    await issue("reader", "read"),
+    await issue("spare", "write"),
+  ];
+  const user = server.as({ name, id } as Parameters<TestApp["as"]>[0], first);
+  const [guid, feed, device] = [guidOf(number), `https://me:hunter1@${mark}.test/1?key=hunter2`, `device-${number}`];
+  await user.add(feed, guid);
+  for (const n of [2, 3, 4]) await user.add(`https://${mark}.test/${n}`, guidOf(number * 100 + n));
+  await user.request("PATCH", `/subscriptions/${guidOf(number * 100 + 2)}`, { is_subscribed: false });
+  await user.remove(guidOf(number * 100 + 3));
+  await server.drain();
+  await saveDevice(
+    app,
+    { ...admin, kind: "token", id: phone.id },
+    { id: device, caption: `${mark} phone`, type: "mobile" },
+  );
+  await user.request("POST", `/api/2/episodes/${name}.json`, [
+    { podcast: feed, episode: `https://${mark}.test/1.mp3`, action: "play", position: 5, total: 9 },
+  ]);
+  await server.sql(`update users set password_hash = '${HASH}' where name = '${name}'`);
+  const person: Person = {
+    ...{
+      id,
+      name,
+      mark,
+      guid,
+      feed,
+      device,
+      token: phone.token,
+      token_id: phone.id,
+      session_id: "",
+      flow: "",
+      poll: "",
+    },
+    ...{ reader: reader.token, reader_id: reader.id, spare_id: spare.id },
+  };
+  await sessionOf(app, person, "page", "password");
+  const [session] = await server.sql(`select id from page_sessions where user_id = '${id}'`);
+  return { ...person, session_id: String(session?.["id"]), ...(await startFlow(server)) };
+}
+
+/** Starts a login flow; it is nobody's until it is allowed. */
+export async function startFlow({ app }: TestApp): Promise<Pick<Person, "flow" | "poll">> {
+  const { page, poll } = await startLoginFlow(app, { label: "an app", address: "192.0.2.1" });
+  return { flow: page, poll };
+}
+
+/** The text of a session, by the password or by a token. @param now wall time at which it began */
+export async function sessionOf(
+  app: Context,
+  { id, token_id, reader_id, mark }: Person,
+  audience: Audience,
+  by: "password" | "token" | "reader",
+  now = app.clock.now(),
+): Promise<string> {
+  const actors: Record<typeof by, Actor> = {
+    password: { user_id: id, kind: "session", id: null, label: `${mark} page`, device: null, scope: "write" },
+    token: { user_id: id, kind: "token", id: token_id, label: null, device: null, scope: "write" },
+    reader: { user_id: id, kind: "token", id: reader_id, label: null, device: null, scope: "read" },
+  };
+  return (await createSession({ ...app, clock: { ...app.clock, now: () => now } }, actors[by], audience)).text;
+}
+
+export const basic = (name: string, password: string) =>
+  `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
+
+/** All rows, or those of one user, without the times at which tokens and sessions were used. */
+export async function rowsOf({ server }: World, of?: Person): Promise<Record<string, string[]>> {
+  const rows: Record<string, string[]> = {};
+  for (const [name, table] of Object.entries(tables) as [string, Table<Record<string, unknown>>][]) {
+    if (of && table.owner === null) continue;
+    const found = await server.sql(`select * from ${name}${of ? ` where ${table.owner} = '${of.id}'` : ""}`);
+    rows[name] = found.map((row) => JSON.stringify({ ...row, last_used_at: null, seen_at: null })).sort();
+  }
+  return rows;
+}
+
+type Fields = Record<string, string | { file: string }>;
+
+/** `<own.guid>`, `<other.guid>` and so on stand for data of the users. */
+export interface Example {
+  path: string;
+  /** A form, JSON, or text; GET has none. */
+  form?: Fields;
+  json?: unknown;
+  text?: string;
+  /** The response to the user's own credentials: for the page, a session by password. */
+  status: number;
+  /** To those of a token that may only read. */
+  reader: number;
+  /** To a session of the page by a token of write scope, if it is another one. */
+  token?: number;
+  /** To another user's. */
+  other: number;
+}
+
+const FEEDS = { add: ["https://<own.mark>.test/new"], remove: ["https://<own.mark>.test/4"] };
+const PLAYS = [
+  { podcast: "<own.feed>", episode: "https://<own.mark>.test/2.mp3", action: "play", position: 5, total: 9 },
+];
+const OPML = '<opml version="2.0"><body><outline type="rss" xmlUrl="https://<own.mark>.test/opml"/></body></opml>';
+const BY = JSON.stringify({ kind: "token", id: "<own.token_id>", label: null, device: null });
+
+const same = (path: string, status = 200): Example => ({ path, status, reader: status, other: status });
+/** A path with the user's name: 400 for others. */
+const named = (path: string): Example => ({ path, status: 200, reader: 200, other: 400 });
+const form = (path: string, form: Fields, status: number, rest: Partial<Example> = {}): Example => ({
+  path,
+  form,
+  status,
+  reader: 403,
+  other: status,
+  ...rest,
+});
+
+const GPODDER: Record<string, Example> = {
+  "POST /api/2/auth/:user/login.json": named("/api/2/auth/<own.name>/login.json"),
+  "POST /api/2/auth/:user/logout.json": named("/api/2/auth/<own.name>/logout.json"),
+  "GET /api/2/devices/:user{[^/]+\\.json}": named("/api/2/devices/<own.name>.json"),
+  "POST /api/2/devices/:user/:device{[^/]+\\.json}": {
+    ...named("/api/2/devices/<own.name>/<own.device>.json"),
+    json: { caption: "<own.mark> telephone", type: "mobile" },
+    reader: 403,
+  },
+  "GET /api/2/sync-devices/:user{[^/]+\\.json}": named("/api/2/sync-devices/<own.name>.json"),
+  "POST /api/2/sync-devices/:user{[^/]+\\.json}": {
+    ...named("/api/2/sync-devices/<own.name>.json"),
+    json: { synchronize: [["<own.device>", "tablet"]], "stop-synchronize": [] },
+  },
+  "GET /api/2/subscriptions/:user/:device{[^/]+\\.json}": named(
+    "/api/2/subscriptions/<own.name>/<own.device>.json?since=0",
+  ),
+  "POST /api/2/subscriptions/:user/:device{[^/]+\\.json}": {
+    ...named("/api/2/subscriptions/<own.name>/<own.device>.json"),
+    json: FEEDS,
+    reader: 403,
+  },
+  "GET /api/2/episodes/:user{[^/]+\\.json}": named("/api/2/episodes/<own.name>.json?since=0"),
+  "POST /api/2/episodes/:user{[^/]+\\.json}": {
+    ...named("/api/2/episodes/<own.name>.json"),
+    json: PLAYS,
+    reader: 403,
+  },
+  "GET /subscriptions/:user{[^/]+\\.(json|opml|txt)}": named("/subscriptions/<own.name>.opml"),
+  "GET /subscriptions/:user/:device{[^/]+\\.(json|opml|txt)}": named("/subscriptions/<own.name>/<own.device>.txt"),
+  "PUT /subscriptions/:user/:device{[^/]+\\.(json|opml|txt)}": {
+    ...named("/subscriptions/<own.name>/<own.device>.opml"),
+    text: OPML,
+    reader: 403,
+  },
+};
+
+const LOGIN: Record<string, Example> = Object.fromEntries(
+  ["/index.php/login/v2", "/login/v2"].flatMap((place): [string, Example][] => [
+    [`POST ${place}`, same(place)],
+    [`POST ${place}/poll`, { ...same(`${place}/poll`, 404), form: { token: "a".repeat(52) } }],
+  ]),
+);
+
+const NEXTCLOUD: Record<string, Example> = Object.fromEntries(
+  ["/index.php/apps/gpoddersync", "/apps/gpoddersync"].flatMap((place): [string, Example][] => [
+    [`GET ${place}/subscriptions`, same(`${place}/subscriptions?since=0`)],
+    [
+      `POST ${place}/subscription_change/create`,
+      { ...same(`${place}/subscription_change/create`), json: FEEDS, reader: 403 },
+    ],
+    [`GET ${place}/episode_action`, same(`${place}/episode_action?since=0`)],
+    [`POST ${place}/episode_action/create`, { ...same(`${place}/episode_action/create`), json: PLAYS, reader: 403 }],
+  ]),
+);
+
+const PUBLIC: Record<string, Example> = {
+  "GET /assets/*": same("/assets/nothing.css", 404),
+  "GET /sign-in": same("/sign-in?next=/apps"),
+  "POST /sign-in": { ...same("/sign-in", 303), form: { name: "<own.name>", password: "<password>", next: "/apps" } },
+  "POST /sign-out": same("/sign-out", 303),
+  "GET /docs": same("/docs"),
+  "GET /connect/:secret": same(`/connect/${"a".repeat(32)}`),
+  "POST /connect/:secret": same(`/connect/${"a".repeat(32)}`),
+};
+
+const PAGE: Record<string, Example> = {
+  "GET /": same("/", 303),
+  "GET /podcasts": same("/podcasts?search=test&page=1&undo=<own.guid>"),
+  "GET /podcasts/unsubscribed": same("/podcasts/unsubscribed"),
+  "GET /podcasts/add": same("/podcasts/add"),
+  "GET /podcasts/more": same("/podcasts/more"),
+  "POST /podcasts/add": form("/podcasts/add", { feed_url: "<own.mark>.test/typed" }, 303),
+  "POST /podcasts/:guid/unsubscribe": form("/podcasts/<own.guid>/unsubscribe", {}, 303, { other: 404 }),
+  "POST /podcasts/:guid/subscribe": form("/podcasts/<own.guid>/subscribe", { back: "/podcasts" }, 303, { other: 404 }),
+  "POST /podcasts/import": form("/podcasts/import", { file: { file: OPML } }, 303),
+  "GET /podcasts/podkeep.opml": same("/podcasts/podkeep.opml"),
+  "GET /history": same("/history?by=<own.token_id>"),
+  "POST /history/put-back": form("/history/put-back", { by: BY, from: "0", to: "9999999999999" }, 303),
+  "GET /history/restore": same("/history/restore?as_of=2026-01-01"),
+  "POST /history/restore": form(
+    "/history/restore",
+    { as_of: "2026-01-01T00:00:00Z", exact: "on", confirmed: "1" },
+    303,
+  ),
+  "GET /apps": same("/apps"),
+  "POST /apps/devices/:id/rename": form("/apps/devices/<own.device>/rename", { caption: "<own.mark> tablet" }, 303, {
+    other: 404,
+  }),
+  "POST /apps/devices/:id/forget": form("/apps/devices/<own.device>/forget", {}, 303, { other: 404 }),
+  "POST /apps/sessions/:id/end": form("/apps/sessions/<own.session_id>/end", {}, 303, { token: 403 }),
+  "POST /apps/:id/rename": form("/apps/<own.spare_id>/rename", { label: "<own.mark> app" }, 303, {
+    token: 403,
+    other: 404,
+  }),
+  "POST /apps/:id/revoke": form("/apps/<own.spare_id>/revoke", {}, 303, { token: 403, other: 404 }),
+  "GET /allow/:page": same("/allow/<own.flow>"),
+  "POST /allow/:page": form("/allow/<own.flow>", {}, 200, { token: 403 }),
+  "POST /allow/:page/deny": form("/allow/<own.flow>/deny", {}, 200, { token: 403 }),
+  "GET /connect": { ...same("/connect"), reader: 403, token: 403 },
+  "POST /connect": form("/connect", { app: "antennapod", device: "<own.mark> phone", nonce: "n".repeat(20) }, 200, {
+    token: 403,
+  }),
+  "GET /account": same("/account"),
+  "POST /account/password": form("/account/password", { present: "<password>", changed: "<password>" }, 303, {
+    token: 403,
+  }),
+  "POST /account/sign-out-everywhere": form("/account/sign-out-everywhere", {}, 303, { token: 403 }),
+  "GET /account/podkeep.json": same("/account/podkeep.json"),
+};
+
+/** By the way that a request is signed in; `open` needs no credentials. */
+export const EXAMPLES = { gpodder: GPODDER, nextcloud: NEXTCLOUD, page: PAGE, open: { ...LOGIN, ...PUBLIC } };
+
+/** Puts a user's data in the place of `<own.guid>` and the like, in all texts of a value. */
+export function fill<T>(value: T, own: Person, other: Person): T {
+  if (typeof value === "string") {
+    return value
+      .replaceAll("<password>", PASSWORD)
+      .replace(/<(own|other)\.(\w+)>/g, (_, whose, what) => (whose === "own" ? own : other)[what as keyof Person]) as T;
+  }
+  if (Array.isArray(value)) return value.map((one) => fill(one, own, other)) as T;
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, own, other)])) as T;
+}
+
+/** A body, and its headers, as a client sends it. */
+export async function encodeBody({
+  form,
+  json,
+  text,
+}: Pick<Example, "form" | "json" | "text">): Promise<{ body?: string | Uint8Array; headers: Record<string, string> }> {
+  if (json !== undefined) return { body: JSON.stringify(json), headers: { "Content-Type": "application/json" } };
+  if (text !== undefined) return { body: text, headers: {} };
+  if (!form) return { headers: {} };
+  if (!Object.values(form).some((value) => typeof value !== "string")) {
+    const body = new URLSearchParams(form as Record<string, string>).toString();
+    return { body, headers: { "Content-Type": "application/x-www-form-urlencoded" } };
+  }
+  const data = new FormData();
+  for (const [name, value] of Object.entries(form)) {
+    data.set(name, typeof value === "string" ? value : new File([value.file], "a.opml"));
+  }
+  const request = new Request("http://a.test", { method: "POST", body: data });
+  const headers = { "Content-Type": request.headers.get("content-type") ?? "" };
+  return { body: await request.bytes(), headers };
+}
