@@ -191,6 +191,18 @@ test("no cache keeps what a user sees", async () => {
     expect([path, control]).toEqual([path, expect.stringMatching(/private, no-cache|no-store/)]);
     expect(headers.has("etag")).toBe(false);
   }
+  const connected = await browser.submit("/connect", { app: "kasts", device: "", nonce: "n".repeat(20) });
+  const link = /\/connect\/[a-z2-7]+/.exec(connected.body)?.[0] ?? "";
+  const onPhone = openBrowser(server);
+  for (const page of [
+    connected,
+    await onPhone.open(link),
+    await onPhone.submit(link),
+    await browser.open("/connect"),
+  ]) {
+    expect([page.path, page.headers.get("cache-control")]).toEqual([page.path, "no-store"]);
+  }
+  expect(connected.body).toContain("podkeep_");
 });
 
 test("a session that somebody put into the browser before does not become the user's", async () => {
