@@ -365,6 +365,19 @@ test("files have fixed names: nothing that users or apps choose is in a header",
   }
 });
 
+test("guesses at tokens are counted by address", async () => {
+  const guess = (n: number) => `podkeep_${String(n).padStart(10, "a").replace(/\d/g, "b")}_${"c".repeat(26)}0000000`;
+  const send = (n: number) =>
+    server.send("POST", "/sign-in", {
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ name: "ann", password: guess(n) }).toString(),
+      address: "192.0.2.7",
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 120; n++) statuses.push((await send(n)).status);
+  expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+});
+
 test("guesses at the present password are counted like those at the sign-in", async () => {
   let page = await browser.submit("/account/password", { present: "wrong", changed: "another horse" });
   for (let n = 0; page.status === 400 && n < 100; n++) {
