@@ -40,3 +40,16 @@ test("a form with a million fields is refused before it is read, a large file is
   const longest = new URLSearchParams({ name: "ann", password: "ü".repeat(1000), next: "/apps" }).toString();
   expect((await server.send("POST", "/sign-in", { body: longest, headers })).status).toBe(401);
 });
+
+test("a page and all that it loads are at most 60 KB, the API reference too", async () => {
+  for (const path of ["/", "/docs"]) {
+    const { body } = await server.send("GET", path);
+    const links = new Set(
+      [...body.matchAll(/<(?:link|script)[^>]*(?:src|href)="([^"]*)"/g)].map(([, link = ""]) => link),
+    );
+    expect(links.size).toBeGreaterThan(1);
+    let bytes = Buffer.byteLength(body);
+    for (const link of links) bytes += Buffer.byteLength((await server.send("GET", link)).body);
+    expect(bytes).toBeLessThanOrEqual(60_000);
+  }
+});
