@@ -1,6 +1,7 @@
 // Takes the screenshots in docs/screenshots: `npm run screenshots`, with Debian's Chromium.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { z } from "zod";
 import { launch } from "../test/browser/chromium.ts";
 import { openProgram } from "../test/support/program.ts";
@@ -9,6 +10,10 @@ const FOLDER = join(import.meta.dir, "../docs/screenshots");
 const OPML = join(import.meta.dir, "../test/domain/opml/subscriptions.opml");
 const PASSWORD = "correct horse battery";
 const SIZES = { phone: { width: 390, height: 780 }, laptop: { width: 1024, height: 700 } };
+/** What the app calls itself. */
+const AGENT = { "User-Agent": "AntennaPod/3.5.0" };
+const Feeds = z.object({ add: z.array(z.string()) });
+const Flow = z.object({ login: z.string() });
 
 mkdirSync(FOLDER, { recursive: true });
 const program = openProgram();
@@ -16,32 +21,74 @@ const browser = await launch();
 try {
   await program.run(["user", "create", "ann", "--password-stdin"], `${PASSWORD}\n`);
   await program.run(["opml", "import", "ann", OPML]);
+  const issue = async (label: string): Promise<string> =>
+    (await program.run(["token", "issue", "ann", "--label", label, "--json"])).json.token;
+  await issue("Kasts, laptop");
+  const token = await issue("AntennaPod");
   const { address } = await program.serve();
-  const { token } = (await program.run(["token", "issue", "ann", "--label", "AntennaPod, phone", "--json"])).json;
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const response = await fetch(`${address}/subscriptions?per_page=4`, { headers });
-  const Page = z.object({ subscriptions: z.array(z.object({ guid: z.string() })) });
-  for (const { guid } of Page.parse(await response.json()).subscriptions) {
-    await fetch(`${address}/subscriptions/${guid}`, { method: "PATCH", headers, body: '{"is_subscribed":false}' });
-  }
-  for (const [size, viewport] of Object.entries(SIZES)) {
-    for (const colorScheme of ["light", "dark"] as const) {
-      const context = await browser.newContext({ baseURL: address, viewport, colorScheme });
-      const window = await context.newPage();
-      const take = (name: string) => window.screenshot({ path: join(FOLDER, `${name}-${size}-${colorScheme}.png`) });
-      await window.goto("/");
-      await take("sign-in");
-      await window.getByLabel("Name").fill("ann");
-      await window.getByLabel("Password or token").fill(PASSWORD);
-      await window.getByRole("button", { name: "Sign in" }).click();
-      await window.waitForURL("**/podcasts");
-      for (const name of ["podcasts", "apps", "history", "account"]) {
-        await window.goto(`/${name}`);
-        await take(name);
+  const headers = { Authorization: `Basic ${btoa(`ann:${token}`)}`, ...AGENT };
+  const send = (path: string, body: unknown) =>
+    fetch(address + path, { method: "POST", headers, body: JSON.stringify(body) });
+  const list = "/api/2/subscriptions/ann/phone.json";
+  await send("/api/2/devices/ann/phone.json", { caption: "Pixel", type: "mobile" });
+  const { add: feeds } = Feeds.parse(await (await fetch(`${address}${list}?since=0`, { headers })).json());
+  await send(list, { add: ["https://feeds.example.com/private?token=s3cret"], remove: feeds.slice(0, 3) });
+
+  /** Takes each page in both sizes and both colors. */
+  async function take(pages: Record<string, (window: Page) => Promise<unknown>>, signedIn = true): Promise<void> {
+    for (const [size, viewport] of Object.entries(SIZES)) {
+      for (const colorScheme of ["light", "dark"] as const) {
+        const context = await browser.newContext({ baseURL: address, viewport, colorScheme });
+        const window = await context.newPage();
+        if (signedIn) await signIn(window);
+        for (const [name, open] of Object.entries(pages)) {
+          await open(window);
+          const path = join(FOLDER, `${name}-${size}-${colorScheme}.png`);
+          // Chromium fails at times when the machine is busy.
+          await window.screenshot({ path }).catch(() => window.screenshot({ path }));
+        }
+        if (signedIn) await signOut(window);
+        await context.close();
       }
-      await context.close();
     }
   }
+  async function signIn(window: Page): Promise<void> {
+    await window.goto("/");
+    await window.getByLabel("Name").fill("ann");
+    await window.getByLabel("Password or token").fill(PASSWORD);
+    await window.getByRole("button", { name: "Sign in" }).click();
+    await window.waitForURL("**/podcasts");
+  }
+  async function signOut(window: Page): Promise<void> {
+    await window.goto("/account");
+    await window.getByRole("button", { name: "Sign out", exact: true }).click();
+    await window.waitForURL("**/");
+  }
+  const startLogin = async () =>
+    Flow.parse(await (await fetch(`${address}/index.php/login/v2`, { method: "POST", headers: AGENT })).json()).login;
+
+  await take({ "sign-in": (window) => window.goto("/") }, false);
+  await take({
+    podcasts: (window) => window.goto("/podcasts"),
+    apps: (window) => window.goto("/apps"),
+    async history(window) {
+      await window.goto("/history");
+      await window.locator("summary").first().click();
+    },
+    account: (window) => window.goto("/account"),
+    allow: async (window) => window.goto(await startLogin()),
+  });
+  await take({
+    async connect(window) {
+      await window.goto("/connect");
+      await window.getByLabel("Which app?").selectOption("AntennaPod");
+      await window.getByLabel(/Which device/).fill("tablet");
+      await window.getByRole("button", { name: "Continue" }).click();
+    },
+  });
+  // Last, because every page has the banner then.
+  await send(list, { add: [], remove: feeds.slice(3) });
+  await take({ banner: (window) => window.goto("/podcasts") });
 } finally {
   await browser.close();
   program.close();

@@ -87,13 +87,13 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
       await visit(path);
     }
     await page.goto("/podcasts");
-    expect(await page.getByRole("alert").count()).toBe(1);
+    expect(await page.getByRole("region", { name: "Warning" }).count()).toBe(1);
     for (const text of NASTY) {
       const query = new URLSearchParams({ search: text, by: text, next: text, as_of: text });
       for (const path of ["/podcasts", "/history", "/history/restore", "/sign-in"]) await visit(`${path}?${query}`);
     }
     await page.goto("/podcasts");
-    await page.getByRole("alert").getByRole("button").click();
+    await page.getByRole("region", { name: "Warning" }).getByRole("button").click();
     await visit("");
     expect(problems).toEqual([]);
     await page.context().close();

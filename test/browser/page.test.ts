@@ -71,6 +71,14 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       ...(body && { body: JSON.stringify(body) }),
     });
 
+  /** An app removes all podcasts. */
+  async function wipe(): Promise<void> {
+    const { token } = (await program.run(["token", "issue", "ann", "--label", "phone", "--json"])).json;
+    const place = "/index.php/apps/gpoddersync/subscription";
+    const { add } = await json(await request(token, "GET", `${place}s?since=0`));
+    await request(token, "POST", `${place}_change/create`, { add: [], remove: add });
+  }
+
   for (const [name, options] of [
     ["on a phone", PHONE],
     ["on a laptop", {}],
@@ -123,7 +131,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const since = new Date().toISOString();
     await page.goto("/podcasts");
     await page.getByText(/removed 72 of 72 podcasts/).waitFor();
-    await page.getByRole("alert").getByRole("button", { name: "Put back" }).click();
+    await page.getByRole("region", { name: "Warning" }).getByRole("button", { name: "Put them back" }).click();
     await page.getByText("72 changed.").waitFor();
     const changes = await json(await request(token, "GET", `/subscriptions?per_page=100&since=${since}`));
     expect(changes.subscriptions.filter((item: { is_subscribed: boolean }) => item.is_subscribed)).toHaveLength(72);
@@ -184,6 +192,28 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       }
     });
   }
+
+  test("times are in the visitor's zone, and so is the time of a restore", async () => {
+    const page = await signIn({ timezoneId: "Asia/Tokyo", locale: "de-DE" });
+    await importList(page);
+    await page
+      .getByText(/seit|since/)
+      .first()
+      .waitFor();
+    const shown = page.locator("time").first();
+    const time = (await shown.getAttribute("datetime")) ?? "";
+    const zone = { timeZone: "Asia/Tokyo", dateStyle: "medium" } as const;
+    expect(await shown.textContent()).toBe(new Date(time).toLocaleDateString("de-DE", zone));
+    await page.goto("/history/restore");
+    await page.getByLabel("As of", { exact: true }).fill("2001-01-01T00:00");
+    const sent = page.waitForRequest((request) => request.method() === "POST");
+    await page.getByRole("button", { name: "Preview" }).click();
+    expect((await sent).postData()).toContain("zone=-540");
+    await page.getByText("The history begins at").waitFor();
+    // Chromium says that the response was 400.
+    const watched = windows.at(-1);
+    if (watched) watched.problems = watched.problems.filter((one) => !one.includes("400"));
+  });
 
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {
     const page = await open();
@@ -273,6 +303,11 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.locator("summary", { hasText: "Rename" }).click();
       await page.locator("summary", { hasText: "Revoke" }).click();
       await check("revoke");
+      await wipe();
+      await page.goto("/history");
+      await page.getByText(/removed 71 of 71 podcasts/).waitFor();
+      await page.locator("summary").first().click();
+      await check("banner and history");
       await page.context().clearCookies();
       await page.goto("/");
       await check("sign in");

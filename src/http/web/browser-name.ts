@@ -7,7 +7,7 @@ const BROWSERS = [
   ["Opera", /\bOPR\//],
   ["Samsung Internet", /\bSamsungBrowser\//],
   ["Firefox", /\b(Firefox|FxiOS)\//],
-  ["Chrome", /\b(Chrome|CriOS)\//],
+  ["Chrome", /(Chrome|CriOS)\//],
   ["Safari", /\bSafari\//],
 ] as const;
 

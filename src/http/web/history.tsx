@@ -26,6 +26,7 @@ import { texts } from "./texts.ts";
 
 /** Changes on one page. */
 const PER_PAGE = 500;
+const MINUTE = 60_000;
 
 const By = z.object({
   kind: z.enum(["token", "session", "admin", "worker"]),
@@ -38,7 +39,18 @@ const number = z
   .regex(/^\d{1,16}$/)
   .transform(Number);
 const PutBackForm = { by: z.string().max(2000), from: number, to: number };
-const RestoreForm = { as_of: z.string().max(40), exact: z.string().optional(), confirmed: z.string().optional() };
+/** Minutes. */
+const Zone = z
+  .string()
+  .regex(/^-?\d{1,4}$/)
+  .transform(Number)
+  .optional();
+const RestoreForm = {
+  as_of: z.string().max(40),
+  zone: Zone,
+  exact: z.string().optional(),
+  confirmed: z.string().optional(),
+};
 
 export function serveHistory(http: Hono<HttpEnv>, app: App): void {
   http.get("/history", async (c) => {
@@ -73,10 +85,11 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
 
   // Shows what would change; with `confirmed` changes it.
   http.post("/history/restore", async (c) => {
-    const { as_of, exact, confirmed } = await readForm(c, RestoreForm);
-    const moment = parseDateTime(as_of.length === 10 ? `${as_of}T23:59:59Z` : as_of);
-    const props = { as_of, exact: exact !== undefined };
-    if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
+    const { as_of, zone = 0, exact, confirmed } = await readForm(c, RestoreForm);
+    const local = parseDateTime(as_of.length === 10 ? `${as_of}T23:59:59Z` : as_of);
+    const props = { as_of, zone, exact: exact !== undefined };
+    if (local === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
+    const moment = local + zone * MINUTE;
     const actor = c.get("actor");
     try {
       const options = { exact: props.exact, dry_run: confirmed === undefined };

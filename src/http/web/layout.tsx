@@ -44,7 +44,7 @@ function Banner() {
   return (
     <>
       {removals.map(({ by, from, to, ended_at, removed, of }) => (
-        <div class="notice danger" role="alert">
+        <section class="notice danger" aria-label={text.warning}>
           <p>
             {text.massRemoval(actorName(by, captions), removed, of)} <Time ms={ended_at} format="clock" />.
           </p>
@@ -54,7 +54,7 @@ function Banner() {
             </a>
             {canWrite && <PutBack by={by} from={from} to={to} text={text.putThemBack} />}
           </div>
-        </div>
+        </section>
       ))}
     </>
   );

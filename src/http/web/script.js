@@ -23,7 +23,11 @@ for (const element of document.querySelectorAll("time")) {
   if (format === "day") element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
   else if (format === "clock") element.textContent = clock(date) ?? exact;
   else if (Math.abs(ago) > 7 * 86400) element.textContent = exact;
-  else element.textContent = unit ? relative.format(Math.round(ago / unit[1]), unit[0]) : relative.format(0, "second");
+  else {
+    element.textContent = unit ? relative.format(Math.round(ago / unit[1]), unit[0]) : relative.format(0, "second");
+    // The title is for pointers; screen readers say this.
+    element.ariaLabel = `${element.textContent}, ${exact}`;
+  }
 }
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
@@ -36,5 +40,13 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     setTimeout(() => {
       button.textContent = text;
     }, 2000);
+  });
+}
+
+for (const label of document.querySelectorAll("label[data-local]")) {
+  label.textContent = label.dataset.local;
+  const { form } = label.control;
+  form.addEventListener("submit", () => {
+    form.elements.zone.value = new Date(label.control.value).getTimezoneOffset();
   });
 }

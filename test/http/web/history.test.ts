@@ -78,6 +78,17 @@ test("the list as of a moment is shown first, and restored only then", async () 
   expect(await subscribed()).toHaveLength(13);
 });
 
+test("a moment is taken in the visitor's zone, and the preview says what would happen", async () => {
+  await wipe();
+  const as_of = new Date(START + HOUR / 2 - 5 * HOUR).toISOString().slice(0, 16);
+  const preview = await browser.submit("/history/restore", { as_of, zone: "300" });
+  expect(preview.body).toContain("Will subscribe to 12, leave 0.");
+  const fields = fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore");
+  expect(fields).toMatchObject({ as_of, zone: "300" });
+  expect((await browser.submit("/history/restore", fields)).path).toBe("/history?done=12");
+  expect((await browser.submit("/history/restore", { as_of, zone: "x" })).status).toBe(400);
+});
+
 test("an exact restore also unsubscribes what was added since", async () => {
   await user.add("https://new.example/", guidOf(99));
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);

@@ -123,14 +123,14 @@ test("a podcast's row says since when it is subscribed, and by which app", async
   await laptop.add("https://b.example/", guidOf(2));
   const rows = async (path: string) =>
     (await browser.open(path)).body.replace(/<details[\s\S]*?<\/details>/g, "").replace(/<[^>]*>/g, "");
-  expect(await rows("/podcasts")).toContain("b.examplesince 2026-01-02 · Kasts, laptop");
-  expect(await rows("/podcasts")).toContain("a.examplesince 2026-01-01 · test");
+  expect(await rows("/podcasts")).toContain("b.example · since 2026-01-02 · Kasts, laptop");
+  expect(await rows("/podcasts")).toContain("a.example · since 2026-01-01 · test");
   await laptop.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
-  expect(await rows("/podcasts/unsubscribed")).toContain("a.exampleUnsubscribed 2026-01-02 · Kasts, laptop");
+  expect(await rows("/podcasts/unsubscribed")).toContain("a.example · Unsubscribed 2026-01-02 · Kasts, laptop");
   server.clock.advance(401 * 86_400_000);
   await pruneHistory(server.app);
   browser = await signedIn(server, user);
-  expect(await rows("/podcasts")).toContain("b.examplesince 2026-01-02 · History");
+  expect(await rows("/podcasts")).toContain("b.example · since 2026-01-02 · History");
 });
 
 test("ten thousand podcasts are shown in pages, sorted by title", async () => {

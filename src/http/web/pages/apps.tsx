@@ -61,9 +61,10 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, can
 
 function LastSync({ at }: { at: number | null }) {
   const text = texts.apps;
+  if (at === null) return <>{text.never}</>;
   return (
     <>
-      {text.lastSync} {at === null ? text.never : <Time ms={at} />}
+      {text.lastSync} <Time ms={at} />
     </>
   );
 }
@@ -75,7 +76,7 @@ function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: bo
   const kind = products.join(", ") || text.kind;
   return (
     <li>
-      <div class="grow">
+      <div class="grow wide">
         <div class="title">{name}</div>
         <div class="muted small">
           {scope === "read" ? `${kind}, ${text.readOnly}` : kind} · <LastSync at={last_used_at} /> · {text.created}{" "}
@@ -131,7 +132,7 @@ function DeviceInfo({ device, canWrite }: { device: Device; canWrite: boolean })
   const { id, caption, type, created_at, last_sync_at } = device;
   return (
     <>
-      <div class="grow">
+      <div class="grow wide">
         <div class="title">{caption}</div>
         <div class="muted small">
           {text.devices[type]} · <LastSync at={last_sync_at} /> · {text.created} <Time ms={created_at} format="day" />
@@ -235,6 +236,12 @@ export function ConnectedPage({ kind, values, link }: { kind: AppKind; values: C
           <p>
             <Copyable text={link} />
           </p>
+          <details>
+            <summary>{text.scanValues}</summary>
+            <div class="qr" role="img" aria-label={text.scanValues}>
+              {raw(renderSVG(`${values.server}\n${values.user}\n${values.token}`))}
+            </div>
+          </details>
           <p>
             <a href="/apps">{text.back}</a>
           </p>

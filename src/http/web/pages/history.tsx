@@ -71,8 +71,7 @@ function Filter({ by, podcast, changers }: { by: string | null; podcast: string 
   return (
     <form method="get" action="/history" class="bar">
       {podcast && <input type="hidden" name="podcast" value={podcast} />}
-      <label for="by">{text.filter}</label>
-      <select id="by" name="by">
+      <select name="by" aria-label={text.filter}>
         <option value="">{text.everybody}</option>
         {[...options].map(([key, name]) => (
           <option value={key} selected={key === by}>
@@ -97,8 +96,9 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
         </div>
         <details>
           <summary class="muted small">
-            <Time ms={at} format="clock" />
-            &nbsp;· {summaryOf(changes)}
+            <span>
+              <Time ms={at} format="clock" /> · {summaryOf(changes)}
+            </span>
           </summary>
           <ChangeList changes={changes} />
         </details>
@@ -119,34 +119,36 @@ function ChangeList({ changes }: { changes: Change[] }) {
   return (
     <ul class="small">
       {changes.map(({ what, feed_url, guid, title }) => {
-        const name = title ?? (feed_url ? readableUrl(feed_url) : "");
-        return (
-          <li>
-            {texts.history.what[what](1)}: {guid ? <a href={`/history?podcast=${guid}`}>{name}</a> : name}
-          </li>
-        );
+        const text = texts.history.what[what](title ?? (feed_url ? readableUrl(feed_url) : ""));
+        return <li>{guid ? <a href={`/history?podcast=${guid}`}>{text}</a> : text}</li>;
       })}
     </ul>
   );
 }
 
 interface RestoreProps {
+  /** As the field has it, in the visitor's zone. */
   as_of: string;
+  /** Minutes that UTC is ahead of the zone. */
+  zone?: number;
   exact?: boolean;
   problem?: string | null;
   /** What a restore would change, and how many podcasts the list had then. */
   preview?: { changes: Change[]; then: number } | null;
 }
 
-export function RestorePage({ as_of, exact = false, problem = null, preview = null }: RestoreProps) {
+export function RestorePage({ as_of, zone = 0, exact = false, problem = null, preview = null }: RestoreProps) {
   const text = texts.history;
   return (
     <Layout title={text.restore} section="history">
       <h1>{text.restore}</h1>
       {problem && <Notice kind="danger">{problem}</Notice>}
       <form method="post" action="/history/restore">
+        <input type="hidden" name="zone" value={zone} />
         <div class="field">
-          <label for="as_of">{text.asOf}</label>
+          <label for="as_of" data-local={text.asOf}>
+            {text.asOfUtc}
+          </label>
           <input id="as_of" name="as_of" type="datetime-local" value={as_of} required />
         </div>
         <p>
@@ -163,9 +165,15 @@ export function RestorePage({ as_of, exact = false, problem = null, preview = nu
             <p>{text.nothing}</p>
           ) : (
             <>
-              <p>{summaryOf(preview.changes)}</p>
+              <p>{willDo(preview)}</p>
               <ChangeList changes={preview.changes} />
-              <ActionButton action="/history/restore" as_of={as_of} confirmed="1" {...(exact && { exact: "1" })}>
+              <ActionButton
+                action="/history/restore"
+                as_of={as_of}
+                zone={zone}
+                confirmed="1"
+                {...(exact && { exact: "1" })}
+              >
                 {text.restoreNow}
               </ActionButton>
             </>
@@ -177,4 +185,11 @@ export function RestorePage({ as_of, exact = false, problem = null, preview = nu
       </p>
     </Layout>
   );
+}
+
+/** "Will subscribe to 71, leave 1." */
+function willDo({ changes, then }: { changes: Change[]; then: number }): string {
+  const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
+  const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;
+  return texts.history.will(subscribed, then - subscribed, unsubscribed);
 }

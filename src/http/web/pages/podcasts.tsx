@@ -47,8 +47,8 @@ export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsPr
             {podcasts.add}
           </a>
         )}
-        <a class="button" href="/podcasts/more">
-          {podcasts.more}
+        <a class="button" href="/podcasts/more" aria-label={podcasts.more} title={podcasts.more}>
+          …
         </a>
       </div>
       {notice && <Notice>{notice}</Notice>}
@@ -88,17 +88,19 @@ function Row({ podcast, canWrite, back, undone }: RowProps) {
       <Tile guid={guid} name={nameOf(podcast)} />
       <div class="grow">
         <div class="title">{title ?? text}</div>
-        <div class="muted small">
-          {title && `${hostOf(feed_url)} · `}
-          {undone ? podcasts.unsubscribed : is_subscribed ? podcasts.since : podcasts.unsubscribed}{" "}
-          {!undone && <Time ms={subscription_changed} format="day" />}
-          {" · "}
-          <a href={`/history?podcast=${guid}`}>{changed_by ? <ActorName by={changed_by} /> : texts.menu.history}</a>
+        <div class="muted small line">
+          <details>
+            <summary>{title ? hostOf(feed_url) : podcasts.showUrl}</summary>
+            <code>{feed_url}</code>
+          </details>{" "}
+          <span>
+            · {undone ? podcasts.unsubscribed : is_subscribed ? podcasts.since : podcasts.unsubscribed}{" "}
+            {!undone && <Time ms={subscription_changed} format="day" />}
+          </span>{" "}
+          <span>
+            · <a href={`/history?podcast=${guid}`}>{changed_by ? <ActorName by={changed_by} /> : texts.menu.history}</a>
+          </span>
         </div>
-        <details class="small">
-          <summary>{podcasts.feedUrl}</summary>
-          <code>{feed_url}</code>
-        </details>
       </div>
       {canWrite && (
         <ActionButton action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`} back={back}>
