@@ -11,7 +11,7 @@ import { stagedFile } from "../db/sqlite/file.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { messageOf } from "../errors.ts";
-import { insertForAll, insertHistory, listChangesFrom, readHistoryStart, saveHistoryStart } from "../store/history.ts";
+import { insertForAll, insertHistory, listChangesFrom, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
   insertHistoryRows,
@@ -19,6 +19,7 @@ import {
   listPasswords,
   listRevoked,
   renewTables,
+  setHistoryStart,
 } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
@@ -141,7 +142,7 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
       // Old data that is older than the backup has nothing to add.
       if (!old || old.counters.clock < own.clock) continue;
       await insertHistoryRows(tx, old.history);
-      if (old.history_since > own.clock) await saveHistoryStart(tx, { user_id, to: old.history_since });
+      await setHistoryStart(tx, { user_id, since: await startOf(tx, user_id, own.clock, old.history_since) });
       // A subscription's id means the same in the whole history.
       const last_subscription = Math.max(own.last_subscription, old.counters.last_subscription);
       await saveCounters(tx, { user_id, ...own, last_subscription });
@@ -152,6 +153,12 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
     }
     last = users.at(-1)?.id;
   }
+}
+
+/** When the whole history begins. That of a backup from before there was a history begins now, at its migration. */
+async function startOf(tx: Tx, user_id: string, clock: number, old_since: number): Promise<number> {
+  const [own] = await readHistoryStart(tx, { user_id });
+  return old_since > clock ? old_since : Math.min(own?.history_since ?? 0, clock);
 }
 
 /** Reads a user's old data; null if it can't be read, or has no such user. @param from history after this timestamp */

@@ -54,6 +54,10 @@ export async function insertHistoryRows(tx: Tx, rows: HistoryTable[]): Promise<v
   );
 }
 
+export const setHistoryStart = statement((db, p: { user_id: string; since: number }) =>
+  db.updateTable("users").set({ history_since: p.since }).where("id", "=", p.user_id),
+);
+
 /** The renewed timestamps begin after `base` and end at `clock`; `ids` is added to counters. */
 type Renewal = { base: number; clock: number; ids: number };
 

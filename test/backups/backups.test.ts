@@ -19,7 +19,7 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { listHistory, listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
+import { listHistory, listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/history.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
@@ -305,6 +305,27 @@ describe("restoring a backup", () => {
       { guid: d, feed_url: "https://d.test/rss", is_subscribed: false },
     ]);
   });
+
+  for (const [whose, backup_since, data_since, begins] of [
+    ["the backup's, which the old data continues", 0, 0, START],
+    ["the backup's last change, if the backup is from before there was a history", START + 9e9, 0, START + 60_000],
+    ["the old data's, if that is later than the backup", 0, START + 120_000, START + 120_000],
+  ] as const) {
+    test(`the history begins with ${whose}`, async () => {
+      podkeep.clock.advance(60_000);
+      await add("a");
+      const { file } = backup();
+      change(file, `update users set history_since = ${backup_since}`);
+      podkeep.clock.advance(60_000);
+      await add("b");
+      await podkeep.sql(`update users set history_since = ${data_since}`);
+      podkeep.clock.advance(60_000);
+      await restore(file);
+      expect(await readHistorySince(podkeep.app, actorOf(ann.id))).toBe(begins);
+      const then = await listSubscribedAt(podkeep.app, actorOf(ann.id), { as_of: START + 150_000 });
+      expect(then.map(({ feed_url }) => feed_url)).toEqual(["https://a.test/rss", "https://b.test/rss"]);
+    });
+  }
 
   test("a backup that is newer than the data brings its own history, without a difference", async () => {
     const { file: early } = backup();

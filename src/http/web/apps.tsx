@@ -12,6 +12,7 @@ import { endPageSession } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
+import { noStore } from "./no-store.ts";
 import { AppsPage, ConnectedPage, ConnectPage, OpenLinkPage } from "./pages/apps.tsx";
 import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
@@ -75,6 +76,7 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
 
 /** The values on the phone that scanned the code: a link that works once, without signing in. GET takes nothing. */
 export function serveConnectLinks(http: Hono<HttpEnv>, app: App): void {
+  http.use("/connect/*", noStore);
   http.get("/connect/:secret", async (c) =>
     show(c, <OpenLinkPage known={await isOpenLink(app, c.req.param("secret"))} />),
   );

@@ -191,6 +191,18 @@ test("no cache keeps what a user sees", async () => {
     expect([path, control]).toEqual([path, expect.stringMatching(/private, no-cache|no-store/)]);
     expect(headers.has("etag")).toBe(false);
   }
+  const connected = await browser.submit("/connect", { app: "kasts", device: "", nonce: "n".repeat(20) });
+  const link = /\/connect\/[a-z2-7]+/.exec(connected.body)?.[0] ?? "";
+  const onPhone = openBrowser(server);
+  for (const page of [
+    connected,
+    await onPhone.open(link),
+    await onPhone.submit(link),
+    await browser.open("/connect"),
+  ]) {
+    expect([page.path, page.headers.get("cache-control")]).toEqual([page.path, "no-store"]);
+  }
+  expect(connected.body).toContain("podkeep_");
 });
 
 test("a session that somebody put into the browser before does not become the user's", async () => {
@@ -351,6 +363,19 @@ test("files have fixed names: nothing that users or apps choose is in a header",
     const { headers } = await own.open(path);
     expect(headers.get("content-disposition")).toBe(`attachment; filename="${name}"`);
   }
+});
+
+test("guesses at tokens are counted by address", async () => {
+  const guess = (n: number) => `podkeep_${String(n).padStart(10, "a").replace(/\d/g, "b")}_${"c".repeat(26)}0000000`;
+  const send = (n: number) =>
+    server.send("POST", "/sign-in", {
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ name: "ann", password: guess(n) }).toString(),
+      address: "192.0.2.7",
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 120; n++) statuses.push((await send(n)).status);
+  expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
 });
 
 test("guesses at the present password are counted like those at the sign-in", async () => {

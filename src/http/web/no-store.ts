@@ -1,0 +1,8 @@
+// Pages with secrets, which nothing keeps: no cache, and no browser for its Back button.
+import { createMiddleware } from "hono/factory";
+import type { HttpEnv } from "../env.ts";
+
+export const noStore = createMiddleware<HttpEnv>(async (c, next) => {
+  await next();
+  c.header("Cache-Control", "no-store");
+});
