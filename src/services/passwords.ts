@@ -26,7 +26,7 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   }, user_id);
 }
 
-/** @throws DomainError "invalid" if it is too short or too long, or has control characters */
+/** @throws DomainError "invalid" if it is too short or too long, or no keyboard types it */
 export function requireGoodPassword(password: string): void {
   const length = password.normalize("NFC").length;
   if (length < SHORTEST || length > LONGEST_PASSWORD) {
@@ -37,6 +37,8 @@ export function requireGoodPassword(password: string): void {
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no keyboard types them into an app's field
   if (/[\u0000-\u001f\u007f]/.test(password)) throw new DomainError("invalid", "A password has no control characters");
+  // What decoders put in the place of bytes that are not UTF-8.
+  if (password.includes("\ufffd")) throw new DomainError("invalid", "The password is not UTF-8 text");
   if (isToken(password)) throw new DomainError("invalid", "This is a token: a token is not a password");
 }
 

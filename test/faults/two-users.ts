@@ -200,6 +200,11 @@ const GPODDER: Record<string, Example> = {
   },
   "GET /subscriptions/:user{[^/]+\\.(json|opml|txt)}": named("/subscriptions/<own.name>.opml"),
   "GET /subscriptions/:user/:device{[^/]+\\.(json|opml|txt)}": named("/subscriptions/<own.name>/<own.device>.txt"),
+  "PUT /subscriptions/:user{[^/]+\\.(json|opml|txt)}": {
+    ...named("/subscriptions/<own.name>.json"),
+    json: ["https://<own.mark>.test/1"],
+    reader: 403,
+  },
   "PUT /subscriptions/:user/:device{[^/]+\\.(json|opml|txt)}": {
     ...named("/subscriptions/<own.name>/<own.device>.opml"),
     text: OPML,

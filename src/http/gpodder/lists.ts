@@ -17,7 +17,9 @@ const FILE = "{[^/]+\\.(json|opml|txt)}";
 const Urls = z.array(z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]));
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
-  http.get(`/subscriptions/:user${FILE}`, requireUserInPath, (c) => sendList(c, app, null, c.req.param("user")));
+  const whole = `/subscriptions/:user${FILE}`;
+  http.get(whole, requireUserInPath, (c) => sendList(c, app, null, c.req.param("user")));
+  http.put(whole, requireUserInPath, (c) => receiveList(c, app, c.req.param("user")));
 
   const path = `/subscriptions/:user/:device${FILE}`;
   http.get(path, requireUserInPath, (c) => {
@@ -25,21 +27,30 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
     nameDeviceOf(c, file);
     return sendList(c, app, clientOf(c), file);
   });
-  // mygpoclient takes a response with a body for a failure.
-  http.put(path, requireUserInPath, async (c) => {
+  http.put(path, requireUserInPath, (c) => {
     const file = c.req.param("device");
     nameDeviceOf(c, file);
-    await uploadFeedList(app, c.get("actor"), clientOf(c), await readList(c, app, file));
-    return c.body("", 200);
+    return receiveList(c, app, file);
   });
 }
 
 async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, file: string): Promise<Response> {
   const feeds = await listDeviceFeeds(app, c.get("actor"), client);
   if (file.endsWith(".json")) return c.json(feeds.map(({ feed_url }) => feed_url));
-  if (file.endsWith(".txt")) return c.text(feeds.map(({ feed_url }) => `${feed_url}\n`).join(""));
+  if (file.endsWith(".txt")) {
+    // Hono leaves this type to the runtime, which forgets it if the response has a cookie.
+    return c.text(feeds.map(({ feed_url }) => `${feed_url}\n`).join(""), 200, {
+      "Content-Type": "text/plain; charset=utf-8",
+    });
+  }
   const head = { title: `Podcasts of ${c.get("userName")}`, date_created: new Date(app.clock.now()).toUTCString() };
   return c.body(writeOpml(feeds, head), 200, { "Content-Type": "text/x-opml; charset=utf-8" });
+}
+
+async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise<Response> {
+  await uploadFeedList(app, c.get("actor"), clientOf(c), await readList(c, app, file));
+  // mygpoclient takes a response with a body for a failure.
+  return c.body("", 200);
 }
 
 async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<string[]> {

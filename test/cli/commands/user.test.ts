@@ -45,7 +45,7 @@ test("a generated passphrase is printed once", async () => {
 });
 
 test("a bad password creates no user", async () => {
-  for (const password of ["", "short", "with\u0000NUL and more", "a".repeat(1001)]) {
+  for (const password of ["", "short", "with\u0000NUL and more", "no UTF-8: \ufffd", "a".repeat(1001)]) {
     expect((await podkeep.run(["user", "create", "ann", "--password-stdin"], password)).code).toBe(2);
   }
   const { code, err } = await podkeep.run(["user", "create", "ann", "--password"]);

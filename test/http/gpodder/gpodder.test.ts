@@ -162,6 +162,25 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
+  test("uploads the user's list without a device, which empties no list either", async () => {
+    await ann.add(A);
+    const app = appOf("mygpoclient/1.9");
+    expect(await app("PUT", "/subscriptions/ann.json", [B])).toMatchObject({ status: 200, body: "" });
+    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A, B]);
+    expect((await app("PUT", "/subscriptions/ann.txt", `${A}\n`)).status).toBe(200);
+    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A]);
+  });
+
+  test("gets each kind of list with its type", async () => {
+    const types = { json: "application/json", txt: "text/plain; charset=utf-8", opml: "text/x-opml; charset=utf-8" };
+    for (const [kind, type] of Object.entries(types)) {
+      for (const path of [`/subscriptions/ann.${kind}`, `/subscriptions/ann/desktop.${kind}`]) {
+        const { headers } = await server.send("GET", path, { headers: basic() });
+        expect([path, headers.get("content-type")]).toEqual([path, type]);
+      }
+    }
+  });
+
   test("is not told its own changes", async () => {
     const app = appOf("mygpoclient/1.9");
     const path = "/api/2/subscriptions/ann/desktop.json";
