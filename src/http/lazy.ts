@@ -2,6 +2,7 @@
 import { type Handler, Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
+import { setLength } from "./response-headers.ts";
 import type { Shared } from "./shared.ts";
 
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
@@ -31,6 +32,7 @@ function createRoutes(serve: Serve, app: App, shared: Shared, getPath: Hono<Http
     const { outer } = c.env;
     if (outer) c.set("requestId", outer.get("requestId"));
     await next();
+    if (c.req.raw.method === "HEAD") await setLength(c);
     if (outer && c.get("actor")) outer.set("actor", c.get("actor"));
     if (outer && c.error) outer.error = c.error;
   });

@@ -24,7 +24,10 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   }
 };
 
-// Hono drops the body of a response to HEAD, and Bun then says that its length is 0 (RFC 9110 section 8.6).
-async function setLength(c: Context<HttpEnv>): Promise<void> {
+/**
+ * Gives a response to HEAD the length that GET has (RFC 9110 section 8.6). Each Hono app drops the body, also the apps of
+ * protocols that are loaded later, and Bun then says that the length is 0.
+ */
+export async function setLength(c: Context<HttpEnv>): Promise<void> {
   if (c.res.body) c.res.headers.set("Content-Length", String((await c.res.clone().arrayBuffer()).byteLength));
 }

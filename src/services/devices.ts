@@ -10,10 +10,10 @@ import type { Context } from "./context.ts";
 
 export type DeviceType = DeviceTable["type"];
 
-const ID = /^[\w.-]{1,255}$/;
+const ID = /^(?!\.{1,2}$)[\w.-]{1,255}$/;
 const LONGEST_CAPTION = 200;
 
-/** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). */
+/** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). Browsers take . and .. for paths. */
 export const isDeviceId = (id: string) => ID.test(id);
 
 const readCaption = (text: string) => printable(text).trim().slice(0, LONGEST_CAPTION);

@@ -61,3 +61,29 @@ test("an app's own request id is used if it is one", async () => {
   expect(await idOf("abc-123_=")).toBe("abc-123_=");
   for (const id of ["a b", "x".repeat(256), 'a"b']) expect(await idOf(id)).toMatch(/^[\w-]{36}$/);
 });
+
+test("HEAD has the length that GET has, on every protocol", async () => {
+  const { headers: signedIn } = await server.send("POST", "/sign-in", {
+    body: new URLSearchParams({ name: user.name, password: user.token }).toString(),
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+  });
+  const Cookie = signedIn.getSetCookie().map((one) => one.split(";")[0])[0] ?? "";
+  for (const path of [
+    "/subscriptions",
+    `/api/2/devices/${user.name}.json`,
+    `/subscriptions/${user.name}.opml`,
+    "/index.php/apps/gpoddersync/subscriptions",
+    "/podcasts",
+    "/docs",
+  ]) {
+    const get = await user.request("GET", path, undefined, { Cookie });
+    const { status, headers, body } = await user.request("HEAD", path, undefined, { Cookie });
+    const text = typeof get.body === "string" ? get.body : JSON.stringify(get.body);
+    expect([path, status, headers.get("content-length"), body]).toEqual([
+      path,
+      200,
+      String(Buffer.byteLength(text)),
+      "",
+    ]);
+  }
+});

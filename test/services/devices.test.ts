@@ -124,6 +124,6 @@ test("a token that may only read changes none", async () => {
 });
 
 test("ids are those of the gPodder API", () => {
-  for (const id of ["a", "my-phone_2.0", "ABC"]) expect(isDeviceId(id)).toBe(true);
-  for (const id of ["", "a b", "ü", "a/b", "a\n", "a".repeat(256)]) expect(isDeviceId(id)).toBe(false);
+  for (const id of ["a", "my-phone_2.0", "ABC", "...", ".a"]) expect(isDeviceId(id)).toBe(true);
+  for (const id of ["", ".", "..", "a b", "ü", "a/b", "a\n", "a".repeat(256)]) expect(isDeviceId(id)).toBe(false);
 });
