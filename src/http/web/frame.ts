@@ -6,7 +6,7 @@ import { listDevices } from "../../services/devices.ts";
 import { listMassRemovals } from "../../services/history.ts";
 import type { Frame } from "../env.ts";
 
-/** Of a visitor who is not signed in. */
+/** Of a visitor who is not signed in: there is no menu. */
 export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false };
 export const FrameContext = createContext(EMPTY);
 
@@ -21,6 +21,6 @@ export async function readFrame(app: App, actor: Actor): Promise<Frame> {
     const captions = new Map(devices.map(({ id, caption }) => [id, caption]));
     return { removals, captions, canWrite: actor.scope === "write" };
   } catch {
-    return EMPTY;
+    return { ...EMPTY };
   }
 }

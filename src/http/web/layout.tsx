@@ -3,14 +3,14 @@
 import { type Child, useContext } from "hono/jsx";
 import type { ChangedBy } from "../../services/history.ts";
 import { assets } from "./assets.ts";
-import { FrameContext } from "./frame.ts";
+import { EMPTY, FrameContext } from "./frame.ts";
 import { texts } from "./texts.ts";
 
 export type Section = keyof typeof texts.menu;
 
 interface LayoutProps {
   title?: string;
-  /** The section that is marked in the menu; without it there is no menu. */
+  /** The section that is marked in the menu. */
   section?: Section | null;
   children?: Child;
 }
@@ -27,7 +27,7 @@ export function Layout({ title, section = null, children }: LayoutProps) {
         <script src={assets.script.path} defer />
       </head>
       <body>
-        {section && <Menu section={section} />}
+        {useContext(FrameContext) !== EMPTY && <Menu section={section} />}
         <main>
           <Banner />
           {children}
@@ -91,7 +91,7 @@ export function PutBack({ by, from, to, text }: { by: ChangedBy; from: number; t
   );
 }
 
-function Menu({ section }: { section: Section }) {
+function Menu({ section }: { section: Section | null }) {
   return (
     <header>
       <nav aria-label={texts.name}>

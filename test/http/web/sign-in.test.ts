@@ -185,3 +185,10 @@ test("cookies are Secure if the public URL is https, and never read by scripts",
     await one.close();
   }
 });
+
+test("a signed-in user keeps the menu on a page that does not exist; a visitor has none", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  const page = await browser.open("/podcasts/nothing");
+  expect([page.status, page.body.includes("<nav")]).toEqual([404, true]);
+  expect((await openBrowser(server).open("/sign-in")).body).not.toContain("<nav");
+});

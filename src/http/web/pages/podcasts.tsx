@@ -55,6 +55,16 @@ export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsPr
       {rows.length === 0 && (
         <p class="muted">{search ? podcasts.noneFound : is_subscribed ? podcasts.none : podcasts.noneUnsubscribed}</p>
       )}
+      {rows.length === 0 && is_subscribed && !search && canWrite && (
+        <div class="bar">
+          <a class="button" href="/connect">
+            {texts.apps.connect}
+          </a>
+          <a class="button" href="/podcasts/more">
+            {podcasts.importOpml}
+          </a>
+        </div>
+      )}
       <ul class="rows">
         {rows.map((podcast) => (
           <Row podcast={podcast} canWrite={canWrite} back={hrefOf(query)} undone={podcast === undo} />
