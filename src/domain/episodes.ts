@@ -87,16 +87,23 @@ function countAction(before: StoredAction | undefined, action: EpisodeAction, ar
   const { now, after, stamp, client, told } = arrival;
   // Apps compare whole seconds; so does the server, or they would disagree with it.
   const acted_at = Math.floor(Math.min(action.sent_at, now) / 1000) * 1000;
-  const add = (): StoredAction => ({ ...action, acted_at, arrived_at: stamp(), client });
-  if (!before) return add();
+  const add = (at: number): StoredAction => ({ ...action, acted_at: at, arrived_at: stamp(), client });
+  if (!before) return add(acted_at);
   const isOwn = client !== null && client === before.client;
   const sentBefore = isOwn && action.sent_at === before.sent_at && before.arrived_at <= after;
-  if (sentBefore || (acted_at === before.acted_at && action.position === before.position)) return before;
-  // Two clients in one second: the first stays, as gPodder keeps its own then.
-  if (acted_at > before.acted_at || (acted_at === before.acted_at && isOwn)) return add();
+  const isSecond = acted_at === before.acted_at;
+  if (sentBefore || (isSecond && action.position === before.position)) return before;
+  if (acted_at > before.acted_at) return add(acted_at);
+  // What counts gets a later second than before: gPodder ignores what is no later than its own.
+  const next = before.acted_at + 1000;
+  // A client's own order counts, even if the server's clock went back in between.
+  if (isOwn && (isSecond || action.sent_at > before.sent_at)) return add(next);
+  if (isOwn || action.position === before.position) return before;
+  // Of two clients in one second, the first stays.
+  if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };
   // Who was told of the later one and shows another place is told again: its clock may be wrong.
   const knew = told === null || before.arrived_at <= told;
-  return action.position !== before.position && knew && !isOwn ? { ...before, arrived_at: stamp() } : before;
+  return knew ? { ...before, arrived_at: stamp() } : before;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?$/i;

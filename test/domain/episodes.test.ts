@@ -98,6 +98,21 @@ test("what a client sends again is no change", () => {
   expect(addAction(first, play(1, { sent_at: 5e12 }), { ...arrival(9, "a"), now: 90_000 })).toEqual(first);
 });
 
+test("what a client plays later counts, even if the server's clock went back in between", () => {
+  const first = addAction([], play(1, { sent_at: 500_000 }), { ...arrival(1, "a"), now: 500_000 });
+  const later = addAction(first, play(2, { sent_at: 510_000 }), { ...arrival(2, "a"), now: 10_000 });
+  expect(later).toMatchObject([{ position: 2, acted_at: 501_000 }]);
+  const late = addAction(later, play(1, { sent_at: 505_000 }), { ...arrival(3, "a"), now: 10_000 });
+  expect(late).toMatchObject([{ position: 2 }]);
+});
+
+test("of two clients in one second the first counts, and is told as later than the other", () => {
+  const first = addAction([], play(1, { sent_at: 5000 }), arrival(1, "a"));
+  const both = addAction(first, play(2, { sent_at: 5900 }), arrival(2, "b"));
+  expect(both).toMatchObject([{ position: 1, client: "a", acted_at: 6000, arrived_at: 2 }]);
+  expect(addAction(both, play(2, { sent_at: 5900 }), arrival(3, "b"))).toMatchObject([{ position: 1, acted_at: 6000 }]);
+});
+
 const action = fc.record({
   url: fc.nat(3),
   guid: fc.option(fc.constant(true), { nil: undefined }),
