@@ -14,8 +14,34 @@ type Step =
   | { do: "merge" | "alias"; feed: number; to: number }
   | { do: "delete"; feed: number }
   | { do: "tap"; device: number; feed: number; spelling: number; quick: boolean }
-  | { do: "sync"; device: number; luck: Luck; between: Step[] }
-  | { do: "list" | "backup" | "restore"; device: number };
+  | { do: "sync"; device: number; luck: Luck; between: Step[]; beside?: Beside }
+  | { do: "list" | "backup" | "restore"; device: number }
+  | { do: "listen"; device: number; feed: number; under: number; episode: number }
+  | { do: "read"; replica: number; pages: number };
+
+/** What happens during one sync beside the list. */
+interface Beside {
+  /** Another app changes a feed at the moment of the GET. */
+  write: { feed: number; on: boolean } | null;
+  /** Which response about episodes is lost. */
+  lost: Luck["lost"];
+}
+
+/** What apps do beside keeping lists, on a server that has more than those. */
+export interface Others {
+  /** Sends this change at the moment of the next GET. */
+  race(feed_url: string, on: boolean): void;
+  /** An Open Podcast API app reads. */
+  read(replica: number, pages: number): Promise<void>;
+  /** A user plays an episode of `home` on a device that has it; `under`: in a feed that it moved to, if it did. */
+  listen(device: Device, home: string, under: string, episode: number): void;
+  /** The device has synced its list, and goes on with its play positions. */
+  syncPlaces(device: Device, lost: Luck["lost"]): Promise<void>;
+  /** The device is to ask for all play positions again: after a full sync, or without those it had. */
+  restart(device: Device, empty: boolean): void;
+  /** @throws when play positions or Open Podcast API apps differ from the server */
+  finish(devices: Device[]): Promise<void>;
+}
 
 export interface World {
   devices: { kind: Kind; skew: number }[];
@@ -50,21 +76,41 @@ const plain: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("alias", fc.record({ feed, to: feed })) },
 ];
 const between = fc.array(fc.oneof(...plain), { maxLength: 3 });
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  ...plain,
-  { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between })) },
+const rare: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("list", fc.record({ device })) },
   { weight: 1, arbitrary: step("backup", fc.record({ device })) },
   { weight: 1, arbitrary: step("restore", fc.record({ device })) },
+];
+const worldOf = (one: fc.Arbitrary<Step>, size: fc.SizeForArbitrary): fc.Arbitrary<World> =>
+  fc.record({
+    devices: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), skew: fc.constantFrom(0, 0, -90, 90) }), {
+      minLength: 3,
+      maxLength: 3,
+    }),
+    steps: fc.array(one, { minLength: 5, maxLength: 60, size }),
+  });
+
+/** Devices that keep a list. */
+export const world = worldOf(
+  fc.oneof(...plain, { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between })) }, ...rare),
+  "small",
 );
 
-export const world: fc.Arbitrary<World> = fc.record({
-  devices: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), skew: fc.constantFrom(0, 0, -90, 90) }), {
-    minLength: 3,
-    maxLength: 3,
-  }),
-  steps: fc.array(anyStep, { minLength: 5, maxLength: 60 }),
+const beside: fc.Arbitrary<Beside> = fc.record({
+  write: fc.option(fc.record({ feed, on: fc.boolean() }), { freq: 2 }),
+  lost: luck.map(({ lost }) => lost),
 });
+/** Devices that keep a list and play positions, beside Open Podcast API apps. */
+export const wholeWorld = worldOf(
+  fc.oneof(
+    ...plain,
+    { weight: 4, arbitrary: step("listen", fc.record({ device, feed, under: feed, episode: fc.nat(1) })) },
+    { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between, beside })) },
+    { weight: 2, arbitrary: step("read", fc.record({ replica: fc.nat(4), pages: fc.integer({ min: 1, max: 4 }) })) },
+    ...rare,
+  ),
+  "max",
+);
 
 /** The user's last change of each feed, as far as it must hold: made on a device that knew of all changes before. */
 class Decisions {
@@ -158,12 +204,22 @@ class Decisions {
 const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
 
 /** Plays a world, then syncs all devices until they are quiet. @throws when a list differs or a change was lost */
-export async function play({ devices: kinds, steps }: World, server: SyncServer): Promise<void> {
+export async function play({ devices: kinds, steps }: World, server: SyncServer, others?: Others): Promise<void> {
   const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
   const decisions = new Decisions();
 
-  const sync = async (one: Device, luck?: Luck, during: () => Promise<void> = async () => {}): Promise<void> => {
+  const sync = async (
+    one: Device,
+    luck?: Luck,
+    during: () => Promise<void> = async () => {},
+    { write, lost }: Beside = { write: null, lost: null },
+  ): Promise<void> => {
     const counts = decisions.snapshot();
+    if (write) {
+      decisions.settle(url(write.feed, 0), write.on);
+      others?.race(url(write.feed, 0), write.on);
+    }
+    if (luck?.full) others?.restart(one, false);
     // A full sync uploads everything that the device has.
     const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
     const arrived = await one.sync(luck, async () => {
@@ -177,6 +233,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer)
     if (luck?.lost !== "post") decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET.
     decisions.disturb(one.postedBack.filter((posted) => decisions.changedSince(counts, posted)));
+    if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
 
   const run = async (one: Step, busy?: Device): Promise<void> => {
@@ -184,6 +241,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer)
       server.wall += one.ms;
       return;
     }
+    if (one.do === "read") return others?.read(one.replica, one.pages);
     if (!("device" in one)) {
       if ("to" in one) decisions.join(url(one.feed, 0), url(one.to, 0));
       else if (one.do === "write") decisions.settle(url(one.feed, 0), one.on);
@@ -210,13 +268,17 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer)
         await on.quickUpload();
       }
     } else if (one.do === "sync") {
-      await sync(on, one.luck, async () => {
+      const during = async () => {
         for (const next of one.between) await run(next, on);
-      });
+      };
+      await sync(on, one.luck, during, one.beside);
+    } else if (one.do === "listen") {
+      others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode);
     } else if (one.do === "backup") on.keepBackup();
     else if (one.do === "restore") {
       decisions.disturb(ALL);
       await on.restore();
+      others?.restart(on, true);
     } else if (on.kind === "gpodder") {
       decisions.disturb([...on.urls, ...on.removed]);
       await on.uploadList();
@@ -242,4 +304,5 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer)
   }
   const lost = await decisions.lost(server);
   if (lost) throw new Error(`A change was lost: ${lost}`);
+  await others?.finish(devices);
 }

@@ -30,12 +30,16 @@ export type Rules = typeof RULES;
 
 type Eventually<T> = T | Promise<T>;
 
-/** A server of one user's episode actions, as devices use it. */
-export interface EpisodeServer {
+/** One user's episode actions, as devices use them. */
+export interface ActionServer {
   /** Wall time in Unix milliseconds. */
-  wall: number;
+  readonly wall: number;
   get(client: string, since: number): Eventually<{ actions: PublishedAction[]; timestamp: number }>;
   post(client: string, actions: EpisodeAction[]): Eventually<number>;
+}
+
+export interface EpisodeServer extends ActionServer {
+  wall: number;
   /** The play position of each episode, by its URL. */
   places(): Eventually<Map<string, number | null>>;
 }
@@ -82,28 +86,27 @@ export class Server implements EpisodeServer {
 
 const url = (episode: number) => `https://feed.example/${episode}.mp3`;
 
-class Device {
+/** An app's play positions. */
+export class Player {
   readonly places = new Map<string, { position: number; at: number }>();
   private queue: EpisodeAction[] = [];
   private since = 0;
   constructor(
-    readonly server: EpisodeServer,
+    readonly server: ActionServer,
     readonly name: string,
     readonly kind: Kind,
     /** How wrong its clock is, in seconds. */
     readonly skew: number,
   ) {}
 
-  play(episode: number, position: number): void {
+  play({ episode_url, guid, ...more }: Pick<EpisodeAction, "episode_url"> & Partial<EpisodeAction>, position: number) {
     const sent_at = this.server.wall + this.skew * 1000;
     const hasGuids = this.kind !== "gpodder" && this.kind !== "pinepods";
     const at = this.kind === "pinepods" ? sent_at : Math.floor(sent_at / 1000) * 1000;
-    this.places.set(url(episode), { position, at });
+    this.places.set(episode_url, { position, at });
     // An app keeps the latest play of an episode until it is sent.
-    this.queue = this.queue.filter((one) => one.episode_url !== url(episode));
-    this.queue.push(
-      play(position, { sent_at: at, episode_url: url(episode), guid: hasGuids ? `guid${episode}` : null }),
-    );
+    this.queue = this.queue.filter((one) => one.episode_url !== episode_url);
+    this.queue.push(play(position, { ...more, sent_at: at, episode_url, guid: hasGuids ? (guid ?? null) : null }));
   }
 
   /** The app is installed again under the same device id. */
@@ -113,7 +116,12 @@ class Device {
     this.since = 0;
   }
 
-  async sync(lost: "get" | "post" | null, between: () => Promise<void>): Promise<void> {
+  /** "Force full sync". */
+  startAgain(): void {
+    this.since = 0;
+  }
+
+  async sync(lost: "get" | "post" | null, between: () => Promise<void> = async () => {}): Promise<void> {
     const { actions, timestamp } = await this.server.get(this.name, this.since);
     if (lost === "get") return;
     for (const one of actions) this.apply(one);
@@ -144,6 +152,9 @@ class Device {
   }
 }
 
+/** gPodder compares with its own clock: with a wrong one it ignores others, or takes what is older. */
+export const skewOf = (kind: Kind, skew: number) => (kind === "gpodder" ? 0 : skew);
+
 const rarely = (max: number) => fc.nat(max).map((n) => n === 0);
 const lost = fc.oneof(
   { weight: 8, arbitrary: fc.constant(null) },
@@ -169,15 +180,13 @@ export type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
 /** Plays a world, then syncs all devices until they are quiet. @throws when places differ or the latest is lost */
 export async function simulate({ devices: kinds, steps }: World, server: EpisodeServer): Promise<void> {
-  // gPodder compares with its own clock: with a wrong one it ignores others, or takes what is older.
-  const skewOf = (kind: Kind, skew: number) => (kind === "gpodder" ? 0 : skew);
-  const devices = kinds.map(({ kind, skew }, i) => new Device(server, `${kind}${i}`, kind, skewOf(kind, skew)));
+  const devices = kinds.map(({ kind, skew }, i) => new Player(server, `${kind}${i}`, kind, skewOf(kind, skew)));
   const latest = new Map<number, number>();
   let position = 0;
-  const listen = (device: Device | undefined, episode: number) => {
+  const listen = (device: Player | undefined, episode: number) => {
     server.wall += 1000;
     position++;
-    device?.play(episode, position);
+    device?.play({ episode_url: url(episode), guid: `guid${episode}` }, position);
     latest.set(episode, position);
   };
   for (const one of steps) {
@@ -190,14 +199,14 @@ export async function simulate({ devices: kinds, steps }: World, server: Episode
         if (!one.between) return;
         const other = devices[(one.device + 1) % 3];
         listen(other, 0);
-        await other?.sync(null, async () => {});
+        await other?.sync(null);
       });
     }
   }
   for (let round = 0; round < 5; round++) {
     for (const one of devices) {
       server.wall += 5000;
-      await one.sync(null, async () => {});
+      await one.sync(null);
     }
   }
   const wanted = await server.places();

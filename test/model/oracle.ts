@@ -5,13 +5,14 @@ import {
   date,
   deletionRecord,
   gone,
+  type Item,
   invalid,
   item,
   notFound,
   type Page,
   pageOf,
 } from "./answers.ts";
-import { feedProblem, isGuid } from "./feeds.ts";
+import { computedGuid, feedKey, feedProblem, isGuid } from "./feeds.ts";
 import { add, type Changes, cascade, patch, requestDeletion } from "./rules.ts";
 import { type Entry, State } from "./state.ts";
 
@@ -19,6 +20,12 @@ import { type Entry, State } from "./state.ts";
 export interface Sent {
   feed_url: string;
   guid?: string;
+}
+
+/** What an app of another protocol says of a feed. */
+export interface Statement {
+  feed_url: string;
+  subscribed: boolean;
 }
 
 /** One user's service in memory. `wall` is the server's clock at the time of the request. */
@@ -113,6 +120,29 @@ export class Oracle {
   /** GET /subscriptions, a page by its number. */
   list(since: number | undefined, page: number, perPage: number): Page {
     return pageOf(changesSince(this.state, since ?? -Infinity), page, Math.min(perPage, 500));
+  }
+
+  /** The subscription that a feed URL leads to. */
+  find(feedUrl: string): Entry | undefined {
+    const key = feedKey(feedUrl);
+    return this.state.feeds.get(key) ?? this.state.byGuid(computedGuid(key));
+  }
+
+  /**
+   * Takes over what the server made of an app's statements, which depends on what that app was told before.
+   * @param items the server's subscriptions by their guids
+   */
+  follow(statements: Statement[], items: Map<string, Item>): void {
+    for (const { feed_url, subscribed } of statements) {
+      const entry = this.find(feed_url);
+      const item = items.get(entry?.guid ?? computedGuid(feedKey(feed_url)));
+      if (item?.is_subscribed !== subscribed || (entry?.isSubscribed ?? false) === subscribed) continue;
+      const stamp = () => Date.parse(item.subscription_changed);
+      // Of several URLs of a deleted subscription, the one that counts brings it back.
+      const counts = statements.some((one) => one.subscribed && one.feed_url === item.feed_url);
+      if (subscribed) add(this.state, stamp, counts ? item.feed_url : feed_url);
+      else if (entry) patch(this.state, stamp, entry.guid, { is_subscribed: false });
+    }
   }
 
   #living(guid: string): Entry | undefined {

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import type { Change } from "../../src/domain/history.ts";
 import type { Answer } from "./answers.ts";
 import type { Command, Write } from "./commands.ts";
-import { Oracle } from "./oracle.ts";
+import { Oracle, type Statement } from "./oracle.ts";
 import { listAt, replay } from "./past.ts";
 import { Reader } from "./reader.ts";
 import { Replica } from "./replica.ts";
@@ -101,6 +101,21 @@ export class World {
     const deleted = new Map(subscriptions.map((item) => [item.new_guid ?? item.guid, item.deleted ?? ""]));
     this.oracle.drain(this.wall(), ({ guid }) => deleted.get(guid) ?? "");
     this.#lastAnswer = undefined;
+    await this.#checkState();
+  }
+
+  /** Apps of another protocol were told something: that moves the user's clock on. */
+  told(clock: number): void {
+    expect(clock).toBeGreaterThanOrEqual(this.oracle.state.clock);
+    this.oracle.state.clock = clock;
+  }
+
+  /** Apps of another protocol sent statements. The server decides which of them count; nothing else may change. */
+  async follow(statements: Statement[], clock: number): Promise<void> {
+    const { subscriptions } = await this.#reader.page("/subscriptions?per_page=500");
+    this.oracle.follow(statements, new Map(subscriptions.map((item) => [item.new_guid ?? item.guid, item])));
+    this.told(clock);
+    this.#lastWrite = undefined;
     await this.#checkState();
   }
 

@@ -1,0 +1,297 @@
+// A user's devices on the real routes, beside Open Podcast API apps that the oracle checks.
+import { expect } from "bun:test";
+import type { PublishedAction } from "../../src/domain/episodes.ts";
+import type { SyncPosition } from "../../src/domain/sync-window.ts";
+import { readClock } from "../../src/store/users.ts";
+import { type Device, feedOf, type Kind, type Luck, type SyncServer } from "../domain/device-sync.ts";
+import type { Others } from "../domain/device-world.ts";
+import { type ActionServer, Player, skewOf } from "../domain/episode-sync.ts";
+import type { TestUser } from "../support/app.ts";
+import { DeviceApp } from "./device-apps.ts";
+import { computedGuid, feedKey } from "./feeds.ts";
+import type { Statement } from "./oracle.ts";
+import type { Processes } from "./processes.ts";
+import type { Entry } from "./state.ts";
+import { type Client, type History, World } from "./world.ts";
+
+const kindOf = (name: string) => name.replace(/-\d+$/, "") as Kind;
+
+/** The server for one user: each request goes to the next process. */
+export class DeviceServer implements SyncServer, Others {
+  readonly #apps = new Map<string, { app: DeviceApp; token: string }>();
+  readonly #actionServer: ActionServer;
+  readonly #players = new Map<string, Player>();
+  /** The last play of each episode, by its URL. */
+  readonly #latest = new Map<string, { feed: string; url: string; position: number }>();
+  readonly #deletedFeeds = new Set<string>();
+  readonly #aliases = new Map<string, string>();
+  #racing: Statement | undefined;
+  #wentBack = false;
+  #wasEmptied = false;
+  #plays = 0;
+  #posts = 0;
+
+  private constructor(
+    private readonly processes: Processes,
+    private readonly user: TestUser,
+    private readonly world: World,
+  ) {
+    this.#actionServer = {
+      get wall() {
+        return processes.wall;
+      },
+      get: async (name, since) => {
+        const answer = await (await this.#appOf(name)).readActions(since);
+        world.told(await this.#clock());
+        return answer;
+      },
+      post: async (name, actions) => {
+        const timestamp = await (await this.#appOf(name)).sendActions(actions);
+        world.told(await this.#clock());
+        return timestamp;
+      },
+    };
+  }
+
+  static async open(processes: Processes, user: TestUser, history: History | null): Promise<DeviceServer> {
+    return new DeviceServer(processes, user, await World.open(pinReaders(processes, user), processes.now, history));
+  }
+
+  get wall(): number {
+    return this.processes.wall;
+  }
+  set wall(milliseconds: number) {
+    this.#wentBack ||= milliseconds < this.processes.wall;
+    this.processes.wall = milliseconds;
+  }
+
+  async #appOf(name: string): Promise<DeviceApp> {
+    const known = this.#apps.get(name);
+    if (known) return known.app;
+    const { token } = await this.user.another();
+    const app = new DeviceApp(this.processes.send, this.user.name, token, name, kindOf(name));
+    this.#apps.set(name, { app, token });
+    return app;
+  }
+
+  async #clock(): Promise<number> {
+    const rows = await this.processes.app.database.read((tx) => readClock(tx, { user_id: this.user.id }));
+    return rows[0]?.clock ?? 0;
+  }
+
+  async get(name: string, since: number) {
+    const app = await this.#appOf(name);
+    // HEAD changes nothing.
+    if (since % 3 === 0) {
+      await app.readFeeds(since, "HEAD");
+      expect(await this.#clock()).toBe(this.world.oracle.state.clock);
+    }
+    const racing = this.#racing;
+    this.#racing = undefined;
+    await app.begin();
+    const [changes] = await Promise.all([app.readFeeds(since), racing && this.#send(racing)]);
+    const clock = await this.#clock();
+    if (racing) await this.world.follow([racing], clock);
+    else this.world.told(clock);
+    return changes;
+  }
+
+  async #send({ feed_url, subscribed }: Statement): Promise<void> {
+    const entry = this.world.oracle.find(feed_url);
+    this.processes.next();
+    if (subscribed) await this.user.request("POST", "/subscriptions", { subscriptions: [{ feed_url }] });
+    else if (entry) await this.user.request("PATCH", `/subscriptions/${entry.guid}`, { is_subscribed: false });
+  }
+
+  async post(name: string, add: Iterable<string>, remove: Iterable<string>): Promise<number> {
+    const [added, removed] = [[...add], [...remove]];
+    const app = await this.#appOf(name);
+    const timestamp = await app.sendFeeds(added, removed);
+    // Some arrive twice.
+    if (++this.#posts % 5 === 0) expect(await app.sendFeeds(added, removed)).toBe(timestamp);
+    const said = (subscribed: boolean) => (feed_url: string) => ({ feed_url, subscribed });
+    await this.world.follow([...removed.map(said(false)), ...added.map(said(true))], await this.#clock());
+    return timestamp;
+  }
+
+  async put(name: string, urls: Iterable<string>): Promise<number> {
+    const list = [...urls];
+    await (await this.#appOf(name)).sendList(list);
+    const feeds = new Set(list.map(feedKey));
+    const others = this.world.oracle.state.entries().filter(({ feedUrl }) => !feeds.has(feedKey(feedUrl)));
+    const dropped = others.map(({ feedUrl }) => ({ feed_url: feedUrl, subscribed: false }));
+    const kept = list.map((feed_url) => ({ feed_url, subscribed: true }));
+    await this.world.follow([...dropped, ...kept], await this.#clock());
+    return 0;
+  }
+
+  async positionOf(name: string): Promise<SyncPosition | null> {
+    const [, id] = this.#apps.get(name)?.token.split("_") ?? [];
+    const [row] = await this.processes.test.sql(`select * from clients where token_id = '${id}'`);
+    if (!row || row["feeds_since"] === null) return null;
+    const [since = 0, start = 0, given = 0] = ["since", "start", "given"].map((key) => Number(row[`feeds_${key}`]));
+    return { since, start, given };
+  }
+
+  async write(feed_url: string, on: boolean): Promise<void> {
+    this.processes.next();
+    if (on) return this.world.run({ type: "post", items: [{ feed_url }] });
+    await this.#patch(feed_url, { is_subscribed: false });
+  }
+
+  async #patch(feed_url: string, changes: { is_subscribed?: boolean; new_feed_url?: string; new_guid?: string }) {
+    this.processes.next();
+    const entry = this.world.oracle.find(feed_url);
+    if (!entry || entry.deleted !== undefined) return;
+    await this.world.run({ type: "patch", guid: entry.guid, changes });
+  }
+
+  move(from: string, feed_url: string): Promise<void> {
+    return this.#patch(from, { new_feed_url: feed_url });
+  }
+
+  async mergeUrls(from: string, into: string): Promise<void> {
+    const to = this.world.oracle.find(into);
+    if (to) await this.#patch(from, { new_guid: to.guid });
+  }
+
+  async alias(from: string, to: string): Promise<void> {
+    if (this.world.oracle.find(from)) return;
+    this.#aliases.set(feedOf(from), from);
+    await this.#patch(to, { new_guid: computedGuid(feedKey(from)) });
+  }
+
+  async delete(feed_url: string): Promise<void> {
+    const entry = this.world.oracle.find(feed_url);
+    if (!entry || entry.deleted !== undefined) return;
+    this.processes.next();
+    await this.world.run({ type: "delete", guid: entry.guid });
+    for (const [key, one] of this.world.oracle.state.feeds) if (one === entry) this.#deletedFeeds.add(key);
+    // The first process has the worker.
+    this.processes.use(0);
+    await this.processes.test.drain();
+    await this.world.drained();
+    const left = await this.#actions(`?podcast=${encodeURIComponent(entry.feedUrl)}`);
+    expect(left).toEqual([]);
+  }
+
+  async #actions(query = ""): Promise<PublishedAction[]> {
+    const { body } = await (await this.user.another()).request("GET", `/api/2/episodes/${this.user.name}.json${query}`);
+    this.world.told(await this.#clock());
+    return body.actions;
+  }
+
+  subscribed(): Map<string, string> {
+    const entries = this.world.oracle.state.entries().filter(({ isSubscribed }) => isSubscribed);
+    return new Map(entries.map(({ feedUrl }) => [feedOf(feedUrl), feedUrl]));
+  }
+
+  #find(feed: string): Entry | undefined {
+    const known = [...this.world.oracle.state.feeds.keys()].map((key) => `https://${key}`);
+    const found = [...known, ...this.#aliases.values()].find((url) => feedOf(url) === feed);
+    return found === undefined ? undefined : this.world.oracle.find(found);
+  }
+
+  isSubscribed(feed: string): boolean {
+    return this.#find(feed)?.isSubscribed ?? false;
+  }
+
+  hasLeft(feed: string): boolean {
+    const found = this.#find(feed);
+    return found !== undefined && feedOf(found.feedUrl) !== feed;
+  }
+
+  race(feed_url: string, subscribed: boolean): void {
+    this.#racing = { feed_url, subscribed };
+  }
+
+  async read(replica: number, pages: number): Promise<void> {
+    // Those that count pages expect their process to remember them as long as its clock says.
+    if (replica < 3) this.processes.next();
+    else this.processes.use(0);
+    await this.world.run({ type: "poll", replica, pages });
+  }
+
+  // Play positions.
+
+  #playerOf({ name, kind, skew }: Device): Player {
+    const player = this.#players.get(name) ?? new Player(this.#actionServer, name, kind, skewOf(kind, skew));
+    this.#players.set(name, player);
+    return player;
+  }
+
+  listen(device: Device, home: string, under: string, episode: number): void {
+    const { feeds } = this.world.oracle.state;
+    const entry = feeds.get(feedKey(home));
+    const moved = entry !== undefined && entry === feeds.get(feedKey(under));
+    const feed_url = (moved && device.holds(feedOf(under))) || device.holds(feedOf(home));
+    if (!feed_url) return;
+    const one = { feed: feedKey(home), url: `https://${feedKey(home)}/${episode}.mp3` };
+    this.wall += 1000;
+    this.#playerOf(device).play({ feed_url, episode_url: one.url, guid: `guid of ${one.url}` }, ++this.#plays);
+    this.#latest.set(one.url, { ...one, position: this.#plays });
+  }
+
+  syncPlaces(device: Device, lost: Luck["lost"]): Promise<void> {
+    return this.#playerOf(device).sync(lost);
+  }
+
+  restart(device: Device, empty: boolean): void {
+    this.#wasEmptied ||= empty;
+    if (empty) this.#playerOf(device).reset();
+    else this.#playerOf(device).startAgain();
+  }
+
+  async finish(devices: Device[]): Promise<void> {
+    const places = new Map<string, number | undefined>();
+    for (const { episode, position } of await this.#actions()) {
+      if (places.has(episode)) throw new Error(`${episode} has two places`);
+      places.set(episode, position);
+    }
+    for (const device of devices) {
+      for (const [episode, position] of places) {
+        const shown = this.#playerOf(device).places.get(episode)?.position;
+        // gPodder ignores what is older than its own, by its own clock.
+        const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
+        if (shown !== position && !ignores) {
+          throw new Error(`${device.name} is at ${shown} of ${episode}, the server at ${position}`);
+        }
+      }
+      await this.#checkSpellings(device);
+    }
+    const exact = devices.every(({ skew, kind }) => skew === 0 && kind !== "pinepods");
+    for (const { url, position } of exact && !this.#wentBack && !this.#wasEmptied ? this.#latest.values() : []) {
+      if (!this.#isDeleted(url) && places.get(url) !== position) throw new Error("The latest play was lost");
+    }
+    this.processes.use(0);
+    await this.world.finish();
+  }
+
+  #isDeleted = (episode: string) => this.#deletedFeeds.has(this.#latest.get(episode)?.feed ?? "");
+
+  /** A device finds the feed of each action by the URL that it has. */
+  async #checkSpellings(device: Device): Promise<void> {
+    const { actions } = await this.#actionServer.get(device.name, 0);
+    for (const { podcast } of actions) {
+      const known = this.world.oracle.state.feeds.get(feedKey(podcast));
+      if (known?.isSubscribed && !device.urls.has(podcast)) {
+        throw new Error(`${device.name} has ${[...device.urls].join(" ")}, and is told of ${podcast}`);
+      }
+    }
+  }
+}
+
+/** The user as Open Podcast API apps: only the first process knows where pages ended that it handed out. */
+function pinReaders(processes: Processes, user: TestUser): Client {
+  return {
+    request: user.request,
+    async another() {
+      const own = await user.another();
+      const request: Client["request"] = (...given) => {
+        processes.use(0);
+        return own.request(...given);
+      };
+      return { request, another: () => pinReaders(processes, user).another() };
+    },
+  };
+}

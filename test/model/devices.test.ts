@@ -1,0 +1,30 @@
+// The model test with today's apps: devices of each kind on the real routes, beside Open Podcast API apps.
+import { afterAll, beforeAll, test } from "bun:test";
+import fc from "fast-check";
+import { play, wholeWorld } from "../domain/device-world.ts";
+import { examples } from "./device-examples.ts";
+import { DeviceServer } from "./device-server.ts";
+import { historyOf } from "./history.ts";
+import { Processes } from "./processes.ts";
+
+const numRuns = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 200) / 2);
+const seed = Number(process.env["PODKEEP_MODEL_SEED"] ?? Date.now() % 2 ** 31);
+
+let processes: Processes;
+beforeAll(async () => {
+  processes = await Processes.open();
+});
+afterAll(() => processes.close());
+
+async function playWorlds(): Promise<void> {
+  console.log(`PODKEEP_MODEL_SEED=${seed} PODKEEP_MODEL_RUNS=${numRuns * 2}`);
+  const property = fc.asyncProperty(wholeWorld, async (world) => {
+    processes.restart();
+    const user = await processes.test.user();
+    const server = await DeviceServer.open(processes, user, historyOf(processes, user));
+    await play(world, server, server);
+  });
+  await fc.assert(property, { numRuns, seed, examples, timeout: 30_000 });
+}
+
+test("every app ends with the server's list and places, and no change is lost", playWorlds, 300_000 + numRuns * 1000);

@@ -1,0 +1,18 @@
+// What the server knows of a user's earlier lists.
+import type { Context } from "../../src/services/context.ts";
+import { listHistory, listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
+import { actorOf } from "../support/feeds.ts";
+import type { History } from "./world.ts";
+
+/** @param server whose app may be opened again */
+export function historyOf(server: { readonly app: Context }, user: { id: string }): History {
+  const actor = actorOf(user.id);
+  return {
+    feedsAt: async (before) =>
+      (await listSubscribedAt(server.app, actor, { before })).map(({ feed_url }) => feed_url).sort(),
+    restore: async (before) => {
+      await restoreSubscriptions(server.app, actor, { before }, { exact: true, dry_run: false });
+    },
+    changes: async () => (await listHistory(server.app, actor, { limit: 10_000 })).toReversed(),
+  };
+}
