@@ -69,9 +69,13 @@ async function measureReads(bench: Bench): Promise<Line[]> {
     await compare("gPodder: GET of episodes with since, nothing new", `${ACTION_PATH}?since=${timestamp}`, READERS),
     await compare("gPodder: GET of 20,000 episodes", `${ACTION_PATH}?since=0`, LONG_READERS),
   ];
+  const memory = servers.podkeep.memory();
   await servers.podkeep.stop();
   await servers.bare.stop();
-  return lines;
+  return [
+    ...lines,
+    { what: "memory after these GETs", podkeep: memory, baseline: null, unit: "MB", goal: { most: 150 } },
+  ];
 
   async function compare(what: string, path: string, connections: number): Promise<Line> {
     // The first response may note where it ended.

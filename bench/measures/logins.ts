@@ -1,6 +1,7 @@
 // Logins by password, 20 at a time, against Argon2 alone; latency of polls beside them.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
+import { MOST_AT_A_TIME } from "../../src/services/password-checker.ts";
 import { type Data, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import { type Bench, inTurn, median } from "../rounds.ts";
@@ -11,8 +12,6 @@ const LOGINS = 20;
 const POLLERS = 4;
 /** More than any machine verifies: a password is remembered, so each login needs another user. */
 const LOGINS_PER_SECOND = 400;
-/** As podkeep verifies: two at a time. */
-const VERIFICATIONS = 2;
 const PASSWORD = "correct horse battery staple";
 
 export async function measureLogins(bench: Bench): Promise<Line[]> {
@@ -33,7 +32,7 @@ export async function measureLogins(bench: Bench): Promise<Line[]> {
       polls.push(poll.p99);
       return rate;
     },
-    argon2: () => perSecond(bench.seconds, VERIFICATIONS, () => Bun.password.verify(PASSWORD, hash)),
+    argon2: () => perSecond(bench.seconds, MOST_AT_A_TIME, () => Bun.password.verify(PASSWORD, hash)),
   });
   await server.stop();
   return [

@@ -7,8 +7,8 @@ const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as con
 /** Stands for the hash of users who have none, or who don't exist; its password was random and not kept. */
 const NO_HASH =
   "$argon2id$v=19$m=19456,t=2,p=1$+ei7m0+VTdDyRBR2Mxmr0xrI5Ikn+c9hilwiOk21dbM$jsLlFucrnd0sXN1eoDkTaykOP1tH826sln9JvU2LnUQ";
-/** Verifications at a time: each takes 19 MiB and a core. */
-const MOST_AT_A_TIME = 2;
+/** Verifications at a time: each takes 19 MiB and a core, and one core is for other requests. */
+export const MOST_AT_A_TIME = Math.max(1, Math.min(2, navigator.hardwareConcurrency - 1));
 const MOST_WAITING = 100;
 /** Milliseconds for which a verified password is remembered. */
 const REMEMBERED = 10 * 60_000;

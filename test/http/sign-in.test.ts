@@ -206,7 +206,7 @@ describe("with a password", () => {
     expect((await login("ann", "another password")).status).toBe(200);
   });
 
-  test("two are verified at a time, and others wait", async () => {
+  test("two are verified at a time, but one core is left, and others wait", async () => {
     const verify = Bun.password.verify;
     let [running, most] = [0, 0];
     const spy = spyOn(Bun.password, "verify").mockImplementation(async (...args) => {
@@ -216,7 +216,7 @@ describe("with a password", () => {
     const logins = await Promise.all(Array.from({ length: 8 }, (_, n) => login("ann", `wrong ${n}`, `192.0.2.${n}`)));
     spy.mockRestore();
     expect(logins.map(({ status }) => status)).toEqual(Array(8).fill(401));
-    expect(most).toBe(2);
+    expect(most).toBe(navigator.hardwareConcurrency > 2 ? 2 : 1);
   });
 
   test.each(["short", "a".repeat(1001), "eight\nletters", ""])("%p can't be set", async (password) => {
