@@ -232,9 +232,9 @@ interface Step {
 export const steps: Record<AppKind, Step[]> = {
   antennapod: [
     { text: "Open Settings, Synchronization, and choose gpodder.net." },
-    { text: "Choose your own server, and enter its address.", fields: [["Hostname", "server"]] },
+    { text: "Enter the server, and tap Proceed to login.", fields: [["Server address", "server"]] },
     {
-      text: "Sign in, and name the device.",
+      text: "Log in, name the device, and tap Create device.",
       fields: [
         ["Username", "user"],
         ["Password", "token"],
@@ -242,21 +242,21 @@ export const steps: Record<AppKind, Step[]> = {
     },
   ],
   kasts: [
-    { text: "Open Settings, Synchronization, and choose GPodder." },
+    { text: "Open Settings, Synchronization, Login, and choose gpodder.net." },
     {
-      text: "Choose a custom server, and enter these values.",
+      text: "Check Use custom server, and enter these values.",
       fields: [
         ["Username", "user"],
         ["Password", "token"],
         ["Hostname", "server"],
       ],
     },
-    { text: "Name the device, and sync." },
+    { text: "Name the device, choose Create Device, and sync." },
   ],
   gpodder: [
     { text: "Open Preferences, gpodder.net." },
     {
-      text: "Turn on synchronization, and enter these values.",
+      text: "Check Synchronize subscriptions and episode actions, and enter these values.",
       fields: [
         ["Server", "server"],
         ["Username", "user"],
@@ -266,9 +266,9 @@ export const steps: Record<AppKind, Step[]> = {
     { text: "Name the device, and close the window." },
   ],
   pinepods: [
-    { text: "Open Settings, Sync." },
+    { text: "Open Settings, Podcast Sync Settings." },
     {
-      text: "Choose an external gPodder server, and enter these values.",
+      text: "Enter these values under GPodder-compatible Server, and choose Authenticate.",
       fields: [
         ["Server URL", "server"],
         ["Username", "user"],

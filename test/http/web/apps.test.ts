@@ -28,7 +28,7 @@ const connect = (fields: Record<string, string> = {}) =>
 test("an app is connected with the values that its screens ask for, and its token works", async () => {
   const page = await connect();
   expect(page.body).toContain("Connect AntennaPod");
-  expect(page.body).toContain("Hostname");
+  expect(page.body).toContain("Server address");
   expect(page.body).toContain(`<code>${ORIGIN}</code>`);
   expect(page.body).toContain("<code>ann</code>");
   const app = server.as(user, tokenIn(page.body));
