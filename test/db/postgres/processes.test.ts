@@ -1,6 +1,8 @@
 // Several servers on one database, which behave as one.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
+import { actAsAdmin } from "../../../src/services/actor.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { guidOf } from "../../support/app.ts";
 import { type Client, type Cluster, Reader, type Reply, startCluster, startProcess } from "../../support/cluster.ts";
@@ -105,6 +107,33 @@ test("every server refuses a revoked token at the next request, and takes a new 
   expect((await ask()).map(({ status }) => status)).toEqual([200, 200, 200]);
   await revokeToken(cluster.app, user.token_id);
   expect((await ask()).map(({ status }) => status)).toEqual([401, 401, 401]);
+});
+
+test("a user of the page who reaches another server each time connects an app, by a link that works once", async () => {
+  const { cluster } = await start(3);
+  await cluster.client("ann");
+  await setPassword(cluster.app, await actAsAdmin(cluster.app, "ann", "test"), "correct horse");
+  let cookie = "";
+  const send = async (at: number, path: string, fields?: Record<string, string>) => {
+    const response = await fetch((cluster.processes[at]?.address ?? "") + path, {
+      headers: { Cookie: cookie },
+      redirect: "manual",
+      ...(fields && { method: "POST", body: new URLSearchParams(fields) }),
+    });
+    cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? cookie;
+    return response.text();
+  };
+  const tokenIn = (page: string) => /podkeep_[a-z0-9_]{44,}/.exec(page)?.[0] ?? "none";
+  await send(0, "/sign-in", { name: "ann", password: "correct horse" });
+  const nonce = /name="nonce" value="([^"]+)"/.exec(await send(1, "/connect"))?.[1] ?? "";
+  const form = { app: "kasts", device: "laptop", nonce };
+  const pages = await Promise.all([0, 1, 2].map((at) => send(at, "/connect", form)));
+  const token = tokenIn(pages[0] ?? "");
+  expect(pages.map(tokenIn)).toEqual([token, token, token]);
+  const link = /\/connect\/[0-9a-f]{32}/.exec(pages[0] ?? "")?.[0] ?? "";
+  cookie = "";
+  const opened = await Promise.all([0, 1, 2, 0, 1, 2].map((at) => send(at, link, {})));
+  expect(opened.map(tokenIn).sort()).toEqual(["none", "none", "none", "none", "none", token]);
 });
 
 test("after a server is killed the others finish its deletions, each exactly once", async () => {
