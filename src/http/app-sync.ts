@@ -7,6 +7,7 @@ import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
 import { readFeedChanges, uploadFeedChanges } from "../services/device-list.ts";
 import { type NewAction, readActions, uploadActions } from "../services/episodes.ts";
+import { takeTurns } from "../turns.ts";
 import { readBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 
@@ -117,11 +118,14 @@ const Action = z.object({
 /** @returns the timestamp to answer */
 export async function receiveActions(c: Ctx, app: App, client: Client | null): Promise<number> {
   const now = app.clock.now();
-  // One that can't be read must not keep the others back: apps send them together, again and again.
-  const actions = (await readJson(c, app, z.array(z.unknown()))).flatMap((one) => {
+  const actions: NewAction[] = [];
+  const giveTurn = takeTurns();
+  for (const one of await readJson(c, app, z.array(z.unknown()))) {
+    // One that can't be read must not keep the others back: apps send them together, again and again.
     const { data } = Action.safeParse(one);
-    return data ? [readAction(data, now)] : [];
-  });
+    if (data) actions.push(readAction(data, now));
+    await giveTurn();
+  }
   return uploadActions(app, c.get("actor"), client, actions);
 }
 

@@ -1,6 +1,6 @@
 // Episode actions: what apps tell the user's other apps of episodes.
 import type { Tx } from "../db/statement.ts";
-import { addAction, type EpisodeAction, isPublished, type StoredAction } from "../domain/episodes.ts";
+import { type Arrival, addAction, type EpisodeAction, isPublished, type StoredAction } from "../domain/episodes.ts";
 import { hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { endOf, includesOwn, openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import { DomainError } from "../errors.ts";
@@ -17,6 +17,7 @@ import {
 import { findFeeds, listFeedsOf } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import { readClock } from "../store/users.ts";
+import { takeTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { type Client, findPosition, isStale, type KnownClient, savePosition } from "./clients.ts";
 import type { Context } from "./context.ts";
@@ -25,6 +26,8 @@ import { transact, transactAsReader } from "./transact.ts";
 /** Seconds that a client which nothing identifies is told again: of those before its `since`, and after an upload. */
 const UNKNOWN_MARGIN = { since: 2 * 60, upload: 60 * 60 };
 const PAGE = 500;
+/** PinePods sends all of its actions at once. */
+const UPLOAD_BATCH = 128;
 
 export interface ActionQuery {
   /** In seconds; 0 for everything. */
@@ -220,30 +223,38 @@ export async function uploadActions(
   client: Client | null,
   sent: NewAction[],
 ): Promise<number> {
-  const read = sent.filter(isPublished).flatMap((action) => {
-    const feed = readFeedUrl(action.feed_url);
-    return "message" in feed ? [] : [{ ...action, feed: feed.hash }];
-  });
   return transact(context, actor, async (user) => {
     const { tx, user_id } = user;
     const now = context.clock.now();
     const { row, last } = await findPosition(tx, user_id, client, "episodes");
-    const feeds = await resolveFeeds(
-      tx,
-      user_id,
-      read.map(({ feed }) => feed),
-    );
-    const set = new ActionSet(await findStored(tx, user_id, read, feeds), feeds);
     const told = client ? (last ? endOf(last.given) : -1) : null;
     // A wall clock that was set back must not make new plays older than stored ones.
     const latest = Math.max(now, user.clock());
     const arrival = { now: latest, after: user.clock(), stamp: user.nextTimestamp, client: client?.id ?? null, told };
-    for (const action of read) set.add(action, (stored, one) => addAction(stored, one, arrival));
-    await saveChanges(tx, user_id, set);
+    const giveTurn = takeTurns();
+    for (let start = 0; start < sent.length; start += UPLOAD_BATCH) {
+      await giveTurn();
+      await storeActions(tx, user_id, sent.slice(start, start + UPLOAD_BATCH), arrival);
+    }
     if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN.upload);
     if (!row) await savePosition(user, client, { row, last }, now, "episodes", null);
     return last?.given ?? 0;
   });
+}
+
+async function storeActions(tx: Tx, user_id: string, sent: NewAction[], arrival: Arrival): Promise<void> {
+  const read = sent.filter(isPublished).flatMap((action) => {
+    const feed = readFeedUrl(action.feed_url);
+    return "message" in feed ? [] : [{ ...action, feed: feed.hash }];
+  });
+  const feeds = await resolveFeeds(
+    tx,
+    user_id,
+    read.map(({ feed }) => feed),
+  );
+  const set = new ActionSet(await findStored(tx, user_id, read, feeds), feeds);
+  for (const action of read) set.add(action, (stored, one) => addAction(stored, one, arrival));
+  await saveChanges(tx, user_id, set);
 }
 
 const hash = (parts: string[]) => Bun.SHA256.hash(JSON.stringify(parts), "base64url").slice(0, 22);
@@ -282,7 +293,7 @@ async function findStored(
   return [...new Map(rows.map((row) => [`${row.episode} ${row.kind}`, row])).values()];
 }
 
-/** Actions in memory for one upload, found by feed and guid, and by feed and URL. */
+/** Actions in memory for one batch of an upload, found by feed and guid, and by feed and URL. */
 class ActionSet {
   readonly #rows = new Map<string, Set<StoredAction>>();
   readonly #stored: ReadonlySet<StoredAction>;

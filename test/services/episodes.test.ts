@@ -185,6 +185,24 @@ test("20,000 actions come in pages, once each, and what is new comes alone", asy
   expect((await read(tablet, { since: timestamp })).actions).toMatchObject([{ guid: "guid7", position: 7 }]);
 });
 
+test("of 1,000 actions in one upload, the latest of each episode counts, once", async () => {
+  const actions = Array.from({ length: 1000 }, (_, n) =>
+    // Every third is older than what came before it.
+    play(n + 1, {
+      guid: `guid${n % 7}`,
+      episode_url: `https://feed.example/${n % 7}.mp3`,
+      sent_at: (n % 3 ? n : 1) * 1000,
+    }),
+  );
+  await upload(clientOf("phone"), ...actions);
+  const { actions: told } = await read(clientOf("tablet"));
+  const latest = Array.from({ length: 7 }, (_, episode) => {
+    const later = actions.filter(({ guid }, n) => guid === `guid${episode}` && n % 3 !== 0);
+    return [`guid${episode}`, later.at(-1)?.position ?? null];
+  });
+  expect(told.map(({ guid, position }) => [guid, position]).sort()).toEqual(latest.sort());
+});
+
 test("a play counts though the server's clock was set back", async () => {
   const now = podkeep.clock.now();
   const phone = clientOf("phone");

@@ -1,4 +1,5 @@
 // Group commit: write transactions that wait share one commit, and so one fsync (P7).
+import { LONGEST_TURN, nextTurn } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
@@ -22,8 +23,6 @@ type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown };
 const LARGEST_GROUP = 256;
 /** Milliseconds after which a group takes no more jobs, so that long jobs don't delay the others. */
 const LONGEST_GROUP = 50;
-/** Milliseconds of work after which the event loop gets a turn, so that reads are answered. */
-const LONGEST_TURN = 5;
 
 /** Runs jobs in groups, each job in its own savepoint. */
 export class GroupWriter {
@@ -144,8 +143,4 @@ export class GroupWriter {
     this.#queue.unshift(...outcomes.map((outcome) => outcome.job));
     this.options.ended();
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

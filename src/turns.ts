@@ -1,0 +1,16 @@
+// Turns of the event loop: long work lets other requests in between.
+
+/** Milliseconds of work after which others get a turn. */
+export const LONGEST_TURN = 5;
+
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Makes a function to await between the parts of long work: it gives others a turn every LONGEST_TURN. */
+export function takeTurns(): () => Promise<void> {
+  let begun = performance.now();
+  return async () => {
+    if (performance.now() - begun < LONGEST_TURN) return;
+    await nextTurn();
+    begun = performance.now();
+  };
+}
