@@ -59,7 +59,14 @@ const FeedUpload = z.object({ add: Urls, remove: Urls });
 /** @returns the timestamp to answer */
 export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
   const { add, remove } = await readJson(c, app, FeedUpload);
-  return uploadFeedChanges(app, c.get("actor"), client, { add: add ?? [], remove: remove ?? [] });
+  const upload = { add: add ?? [], remove: remove ?? [] };
+  requireFew(app, upload.add.length + upload.remove.length);
+  return uploadFeedChanges(app, c.get("actor"), client, upload);
+}
+
+/** Refuses more feeds than one transaction takes. @throws DomainError "too_large" */
+export function requireFew({ config: { max_items } }: App, feeds: number): void {
+  if (feeds > max_items) throw new DomainError("too_large", `More than ${max_items} podcasts in one request`);
 }
 
 /** Episode actions since a timestamp, as both protocols write them; many are streamed. */

@@ -6,7 +6,7 @@ import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/
 import { DomainError } from "../../errors.ts";
 import type { Client } from "../../services/clients.ts";
 import { listDeviceFeeds, uploadFeedList } from "../../services/device-list.ts";
-import { readJson } from "../app-sync.ts";
+import { readJson, requireFew } from "../app-sync.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
@@ -48,7 +48,9 @@ async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, fi
 }
 
 async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise<Response> {
-  await uploadFeedList(app, c.get("actor"), clientOf(c), await readList(c, app, file));
+  const feeds = await readList(c, app, file);
+  requireFew(app, feeds.length);
+  await uploadFeedList(app, c.get("actor"), clientOf(c), feeds);
   // mygpoclient takes a response with a body for a failure.
   return c.body("", 200);
 }

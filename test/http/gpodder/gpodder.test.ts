@@ -245,6 +245,25 @@ test("what is not there is 404 as JSON, and what can't be read 400", async () =>
   expect((await app("GET", `${subscriptions}?since=yesterday`)).body.add).toEqual([]);
 });
 
+test("more podcasts than one transaction takes are refused, and change nothing", async () => {
+  await server.close();
+  server = await openTestApp({ max_items: "3" });
+  ann = await server.user("ann");
+  const app = (method: string, path: string, body?: unknown) => ann.request(method, path, body);
+  const [c, d] = ["https://c.example/rss", "https://d.example/rss"];
+  for (const [method, path, body] of [
+    ["POST", subscriptions, { add: [A, B], remove: [c, d] }],
+    ["POST", "/index.php/apps/gpoddersync/subscription_change/create", { add: [A, B, c, d] }],
+    ["PUT", "/subscriptions/ann/phone.json", [A, B, c, d]],
+    ["PUT", "/subscriptions/ann/phone.txt", `${A}\n${B}\n${c}\n${d}\n`],
+  ] as const) {
+    const { status, body: refused } = await app(method, path, body);
+    expect([path, status, refused.message]).toEqual([path, 413, "More than 3 podcasts in one request"]);
+  }
+  expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([]);
+  expect((await app("PUT", "/subscriptions/ann/phone.json", [A, B, c])).status).toBe(200);
+});
+
 test("the Open Podcast API keeps its own paths under /subscriptions", async () => {
   const { guid } = await ann.add(A);
   expect((await ann.request("GET", `/subscriptions/${guid}`)).body).toMatchObject({ feed_url: A });
