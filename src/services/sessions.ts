@@ -3,6 +3,7 @@ import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import {
   deleteExpiredPageSessions,
+  deleteOldPageSessions,
   deletePageSession,
   deletePageSessions,
   findPageSession,
@@ -28,6 +29,8 @@ const SESSION = /^([a-z2-7]{16})\.([\w-]{1,2000})\.([\w-]{43})$/;
 const KEY_BYTES = 32;
 /** Characters of 5 bits. */
 const ID_LENGTH = 16;
+/** Sessions of the page that a user can have; one more ends the one that was not seen for longest. */
+const MOST_ON_PAGE = 100;
 /** Milliseconds between two records of a page session's use. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
 
@@ -70,6 +73,7 @@ export async function createSession(
     const row = { user_id, id: page_id, token_id: id, browser, created_at: now, seen_at: now, expires_at };
     await context.database.write(async (tx) => {
       await deleteExpiredPageSessions(tx, { user_id, now });
+      await deleteOldPageSessions(tx, { user_id, kept: MOST_ON_PAGE - 1 });
       await insertPageSession(tx, row);
     }, user_id);
   }

@@ -1,4 +1,5 @@
 // Statements on the web page's sessions.
+import { sql } from "kysely";
 import type { Owner, PageSessionTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
@@ -38,6 +39,24 @@ export const deletePageSession = statement((db, p: Owner & { id: string }) =>
 
 export const deleteExpiredPageSessions = statement((db, p: Owner & { now: number }) =>
   db.deleteFrom("page_sessions").where("user_id", "=", p.user_id).where("expires_at", "<=", p.now),
+);
+
+/** Deletes all but the `kept` sessions that were seen last. */
+export const deleteOldPageSessions = statement((db, p: Owner & { kept: number }) =>
+  db
+    .deleteFrom("page_sessions")
+    .where("user_id", "=", p.user_id)
+    .where("id", "in", (rows) =>
+      rows
+        .selectFrom("page_sessions")
+        .select("id")
+        .where("user_id", "=", p.user_id)
+        .orderBy("seen_at", "desc")
+        .orderBy("created_at", "desc")
+        .orderBy("id")
+        .limit(sql.lit(1_000_000))
+        .offset(p.kept),
+    ),
 );
 
 export const deletePageSessions = statement((db, p: Owner) =>

@@ -18,7 +18,7 @@ export interface Browser {
 /** @param userAgent what it calls itself */
 export function openBrowser(server: Pick<TestApp, "http">, userAgent = ""): Browser {
   const cookies = new Map<string, string>();
-  async function request(method: string, path: string, init: RequestInit = {}): Promise<Page> {
+  async function request(method: string, path: string, init: RequestInit = {}, redirects = 0): Promise<Page> {
     const headers = new Headers(init.headers);
     headers.set("Cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
     if (userAgent) headers.set("User-Agent", userAgent);
@@ -30,7 +30,8 @@ export function openBrowser(server: Pick<TestApp, "http">, userAgent = ""): Brow
       else cookies.set(name, value);
     }
     const location = response.headers.get("location");
-    if (response.status === 303 && location) return request("GET", location);
+    if (redirects > 10) throw new Error(`Too many redirects: ${path}`);
+    if (response.status === 303 && location) return request("GET", location, {}, redirects + 1);
     return { status: response.status, path, body: await response.text(), headers: response.headers };
   }
   return {

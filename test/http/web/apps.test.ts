@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
+import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -220,4 +221,16 @@ test("going back and choosing another app gives another token", async () => {
   const [first, second] = [await connect(), await connect({ app: "kasts" })];
   expect(tokenIn(first.body)).not.toBe(tokenIn(second.body));
   expect(second.body).toContain("Connect Kasts");
+});
+
+test("a user has up to 100 sessions of the page: one more ends the one that was not seen for longest", async () => {
+  const actor = { ...actorOf(user.id), kind: "session" } as const;
+  for (let n = 1; n < 100; n++) await createSession(server.app, actor, "page");
+  server.clock.advance(2 * 3_600_000);
+  await browser.open("/podcasts");
+  // Waits for the record of the use, which is written first.
+  await user.add("https://a.example/");
+  for (let n = 0; n < 99; n++) await createSession(server.app, actor, "page");
+  expect((await browser.open("/podcasts")).path).toBe("/podcasts");
+  expect(await server.sql("select count(*) as count from page_sessions")).toEqual([{ count: 100 }]);
 });
