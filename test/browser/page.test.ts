@@ -218,6 +218,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {
     const page = await open();
     await page.goto("/");
+    // Chromium puts the cursor there after the page has loaded.
+    await page.locator("input:focus").waitFor();
     await page.keyboard.type("ann");
     await page.keyboard.press("Tab");
     await page.keyboard.type(PASSWORD);

@@ -31,23 +31,25 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, busy_timeout, use } = options;
   const unlock = lockDirectory(dirname(file), use);
   const opened: SqliteConnection[] = [];
-  const open = (...pragmas: string[]) => {
-    const connection = new SqliteConnection(file, pragmas);
+  // A command that ends as the only one locks the file for a moment.
+  const retry = <T>(act: () => T) => retryWhileBusy(busy_timeout, act);
+  const open = async (...pragmas: string[]) => {
+    const connection = await retry(() => new SqliteConnection(file, pragmas));
     opened.push(connection);
     return connection;
   };
   try {
     prepareFile(file);
-    const writer = open("synchronous = full", `wal_autocheckpoint = ${LONGEST_LOG}`);
+    const writer = await open("synchronous = full", `wal_autocheckpoint = ${LONGEST_LOG}`);
     const { sqlite } = writer;
-    const pending = isPending(sqlite, options);
+    const pending = await retry(() => isPending(sqlite, options));
     // Not at every command: it takes time in proportion to the file.
-    if (use === "server" && !pending) refuseDamaged(sqlite, file);
-    await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
+    if (use === "server" && !pending) await retry(() => refuseDamaged(sqlite, file));
+    await retry(() => sqlite.run("pragma journal_mode = wal"));
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server") keepStatistics(sqlite);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
-    return new SqliteDatabase(writer, open("query_only = on"), kysely, options, unlock);
+    return new SqliteDatabase(writer, await open("query_only = on"), kysely, options, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
     unlock();

@@ -5,8 +5,8 @@ import { DomainError } from "../../errors.ts";
 /** Longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE = 20;
 
-/** Runs `act` until the file isn't locked. @throws DomainError "unavailable" after `timeout` milliseconds */
-export async function retryWhileBusy(timeout: number, act: () => void): Promise<void> {
+/** Runs `act` until the file isn't locked, and gives its result. @throws DomainError "unavailable" after `timeout` milliseconds */
+export async function retryWhileBusy<T>(timeout: number, act: () => T): Promise<T> {
   const end = performance.now() + timeout;
   for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {

@@ -43,7 +43,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
   const unlock = use === "command" ? await lockForUpgrade(dirname(file), busy_timeout) : null;
   try {
     // Another process may have migrated it since.
-    if (!isPending(sqlite, options)) return;
+    if (!(await retryWhileBusy(busy_timeout, () => isPending(sqlite, options)))) return;
     if (isOurs(sqlite)) {
       refuseDamaged(sqlite, file);
       if (backup_dir !== null) backUpBefore(file, backup_dir);

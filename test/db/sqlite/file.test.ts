@@ -38,6 +38,20 @@ async function makeOurs(change?: string) {
   sqlite.close();
 }
 
+test("a command waits for another one that locks the file while it ends", async () => {
+  await makeOurs();
+  const other = new Sqlite(file);
+  other.run("pragma locking_mode = exclusive");
+  other.run("begin exclusive");
+  const opening = open();
+  await Bun.sleep(100);
+  other.run("commit");
+  other.close();
+  const app = await opening;
+  expect(await listUsers(app)).toHaveLength(1);
+  await app.close();
+});
+
 async function expectRefused(message: string, opening: () => Promise<unknown> = open) {
   const before = contents();
   await expect(opening()).rejects.toMatchObject({ code: "config", message: expect.stringContaining(message) });
