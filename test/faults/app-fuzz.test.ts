@@ -19,7 +19,7 @@ import {
   type World,
 } from "./two-users.ts";
 
-const RUNS = rounds(300, 3000);
+const RUNS = rounds(150, 3000);
 const SAFE_RUNS = rounds(15, 300);
 
 let world: World;
@@ -162,7 +162,7 @@ interface FuzzRequest {
   headers: Record<string, string>;
 }
 
-/** Requests to one route: its example, with a part of the path, the query, the body or the method replaced. */
+/** Requests to one route: its example, with a part of the path, the query, the body, the method or the user replaced. */
 function requestsTo([name, example]: [string, Example]): fc.Arbitrary<FuzzRequest> {
   const [method = ""] = name.split(" ");
   const [path = "", query = ""] = example.path.split("?");
@@ -179,14 +179,15 @@ function requestsTo([name, example]: [string, Example]): fc.Arbitrary<FuzzReques
         fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
       ),
       replaced: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, replacement),
+      others: fc.constantFrom(false, false, false, true),
       slash: fc.constantFrom("", "", "", "", "/", "//"),
       query: fc.oneof({ weight: 2, arbitrary: fc.constant(Object.fromEntries(new URLSearchParams(query))) }, queries),
       body: bodyLike(example),
       way: ways,
       headers: fc.oneof({ weight: 2, arbitrary: fc.constant<Record<string, string>>({}) }, headers),
     })
-    .map(({ replaced, slash, ...rest }) => {
-      const changed = path.split("/");
+    .map(({ replaced, others, slash, ...rest }) => {
+      const changed = (others ? path.replaceAll("<own.", "<other.") : path).split("/");
       if (replaced) changed[replaced[0]] = replaced[1] + replaced[2];
       return { ...rest, name, path: slash + changed.join("/").slice(slash ? 1 : 0) };
     });
