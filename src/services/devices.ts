@@ -43,14 +43,18 @@ export async function noteSync(tx: Tx, actor: Actor, id: string, now: number): P
   await keepDevice(tx, { ...newDevice(actor, id, now), last_sync_at: now });
 }
 
-/** Creates the device of an app that has no id for it. */
-export async function createDevice(tx: Tx, actor: Actor, id: string, caption: string, now: number): Promise<void> {
-  await keepDevice(tx, { ...newDevice(actor, id, now), caption });
+/** The device of an app that names none: its token stands for it. */
+export const deviceOfToken = (token_id: string) => `nextcloud-${token_id}`;
+
+/** Creates the device of the actor's token. */
+export async function createDeviceOfToken(tx: Tx, actor: Actor & { id: string }, now: number): Promise<void> {
+  await keepDevice(tx, newDevice(actor, deviceOfToken(actor.id), now));
 }
 
-function newDevice({ user_id, kind, id: credential }: Actor, id: string, created_at: number): DeviceTable {
+function newDevice({ user_id, kind, id: credential, label }: Actor, id: string, created_at: number): DeviceTable {
   const token_id = kind === "token" ? credential : null;
-  return { user_id, id, caption: id, type: "other", token_id, created_at, last_sync_at: null };
+  const named = token_id !== null && id === deviceOfToken(token_id) ? readCaption(label ?? "") : "";
+  return { user_id, id, caption: named || id, type: "other", token_id, created_at, last_sync_at: null };
 }
 
 /** @throws DomainError "not_found", or "invalid" for an empty caption */

@@ -15,7 +15,7 @@ import { insertToken } from "../store/tokens.ts";
 import { findUserById } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { createDevice } from "./devices.ts";
+import { createDeviceOfToken } from "./devices.ts";
 import { createToken } from "./tokens.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
@@ -61,7 +61,7 @@ const unknown = () => new DomainError("not_found", "This login has expired, or w
 export interface WaitingApp {
   /** What it calls itself. */
   label: string;
-  /** The IP address that it asks from. */
+  /** The IP address that it asks from; the /64 of an IPv6 address. */
   address: string;
   approved: boolean;
 }
@@ -117,7 +117,7 @@ export async function claimLoginFlow(context: Context, poll: string): Promise<{ 
     if (!user) return null;
     await insertToken(tx, row);
     const actor = { user_id, kind: "token", id: row.id, label, device: null, scope: "write" } as const;
-    await createDevice(tx, actor, `nextcloud-${row.id}`, label, row.created_at);
+    await createDeviceOfToken(tx, actor, row.created_at);
     return { name: user.name, token };
   }, user_id);
 }

@@ -2,6 +2,7 @@
 import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
+import { deviceOfToken } from "../../services/devices.ts";
 import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../app-sync.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
@@ -27,7 +28,7 @@ export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
 /** A token is one app's; the password is many's, and nothing else names the device. */
 function clientOf(c: Context<HttpEnv>): Client | null {
   const { kind, id } = c.get("actor");
-  if (kind !== "token") return null;
-  nameDevice(c, `nextcloud-${id}`);
+  if (kind !== "token" || id === null) return null;
+  nameDevice(c, deviceOfToken(id));
   return identifyClient(c.get("actor"), productOf(c.req.raw));
 }
