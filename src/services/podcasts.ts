@@ -21,6 +21,8 @@ export interface Podcast {
 
 export interface PodcastPage {
   podcasts: Podcast[];
+  /** The page that was asked for, or the last one. */
+  number: number;
   /** Podcasts on all pages. */
   matches: number;
   subscribed: number;
@@ -64,7 +66,8 @@ export async function listPodcasts(
     const text = `${title ?? ""} ${feed_url}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const shown = sortedPodcasts(found, (page - 1) * per_page, page * per_page);
+  const number = Math.max(1, Math.min(page, Math.ceil(found.length / per_page)));
+  const shown = sortedPodcasts(found, (number - 1) * per_page, number * per_page);
   const places = shown.map(({ subscription_changed }) => ({ changed_at: subscription_changed }));
   const changes = await database.read((tx) => findChangers(tx, { user_id }, places));
   const changers = new Map(changes.map((row) => [`${row.changed_at} ${row.subscription}`, actorOf(row)]));
@@ -72,7 +75,7 @@ export async function listPodcasts(
     const changed_by = changers.get(`${subscription_changed} ${id}`) ?? null;
     return { guid, feed_url, title, is_subscribed, subscription_changed, changed_by };
   });
-  return { podcasts, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
+  return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
 }
 
 /** What a podcast is called: its title, or its feed URL without secrets. */

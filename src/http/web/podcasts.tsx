@@ -86,8 +86,9 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const actor = c.get("actor");
   const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
   const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
-  const query = { is_subscribed, search, page, per_page: PER_PAGE };
-  const podcasts = await listPodcasts(app, actor, query);
+  const asked = { is_subscribed, search, page, per_page: PER_PAGE };
+  const podcasts = await listPodcasts(app, actor, asked);
+  const query = { ...asked, page: podcasts.number };
   const props = {
     page: podcasts,
     query,
