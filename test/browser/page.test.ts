@@ -215,6 +215,20 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     if (watched) watched.problems = watched.problems.filter((one) => !one.includes("400"));
   });
 
+  test("the copy button copies without https too, and is not there without JavaScript", async () => {
+    const page = await open();
+    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.goto("/");
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    await page.getByLabel("Name").focus();
+    await page.keyboard.press("Control+V");
+    expect(await page.getByLabel("Name").inputValue()).toBe(origin);
+    const plain = await open({ javaScriptEnabled: false });
+    await plain.goto("/");
+    expect(await plain.getByRole("button", { name: "Copy" }).isVisible()).toBe(false);
+  });
+
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {
     const page = await open();
     await page.goto("/");
@@ -267,6 +281,46 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       expect((await poll(unwanted)).status).toBe(404);
     });
   }
+
+  test("on a narrow phone with long names, no page scrolls sideways, and every target has 44 pixels", async () => {
+    const long = "x".repeat(90);
+    await program.run(["token", "issue", "ann", "--label", long]);
+    const page = await signIn({ viewport: { width: 320, height: 640 }, hasTouch: true });
+    await page.goto("/podcasts/more");
+    const outlines = [long, `${long}.example`].map(
+      (text, n) => `<outline type="rss" text="${text}" xmlUrl="https://${n}.example/${long}"/>`,
+    );
+    const buffer = Buffer.from(`<opml><body>${outlines.join("")}</body></opml>`);
+    await page.getByLabel("OPML file").setInputFiles({ name: "list.opml", mimeType: "text/xml", buffer });
+    await page.getByRole("button", { name: "Import OPML" }).click();
+    await page.getByRole("button", { name: "Unsubscribe" }).first().click();
+    await page.getByRole("button", { name: "Undo" }).waitFor();
+    for (const path of [
+      "/podcasts",
+      `/podcasts?search=${long}`,
+      `/podcasts?search=${long}${long}`,
+      "/podcasts/unsubscribed",
+      "/podcasts/add",
+      "/podcasts/more",
+      "/apps",
+      "/connect",
+      "/history",
+      "/history/restore",
+      `/history?by=${long}`,
+      "/account",
+    ]) {
+      await page.goto(path);
+      for (const summary of await page.locator("summary").all()) await summary.click();
+      const found = await page.evaluate(`({
+        scrollWidth: document.documentElement.scrollWidth,
+        small: [...document.querySelectorAll("a, button, summary, label:has(input), select")]
+          .map((target) => ({ box: target.getBoundingClientRect(), name: target.textContent }))
+          .filter(({ box }) => box.width > 0 && Math.min(box.width, box.height) < 44)
+          .map(({ name }) => name),
+      })`);
+      expect([path, found]).toEqual([path, { scrollWidth: 320, small: [] }]);
+    }
+  });
 
   for (const colorScheme of ["light", "dark"] as const) {
     test(`axe-core finds nothing on any page in ${colorScheme}`, async () => {

@@ -77,7 +77,7 @@ export function ActorName({ by }: { by: ChangedBy }) {
 export const keyOf = ({ id, label, device }: ChangedBy): string => id ?? label ?? device ?? "";
 
 /** The history of one app. */
-export function changesBy(changed: ChangedBy): string {
+function changesBy(changed: ChangedBy): string {
   const by = keyOf(changed);
   return by ? `/history?${new URLSearchParams({ by })}` : "/history";
 }
@@ -146,12 +146,12 @@ export function Notice({ kind = "good", children }: { kind?: "good" | "danger"; 
 /** A form that is one button. */
 export function ActionButton({
   action,
-  primary = false,
+  kind,
   children,
   ...fields
 }: {
   action: string;
-  primary?: boolean;
+  kind?: "primary" | "danger";
   children?: Child;
   [name: string]: unknown;
 }) {
@@ -160,7 +160,7 @@ export function ActionButton({
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={String(value)} />
       ))}
-      <button type="submit" class={primary ? "primary" : undefined}>
+      <button type="submit" class={kind}>
         {children}
       </button>
     </form>

@@ -30,18 +30,30 @@ for (const element of document.querySelectorAll("time")) {
   }
 }
 
+/** Without https there is no clipboard API: selects the text, and copies the selection. */
+async function copy(button) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(button.dataset.copy);
+  getSelection().selectAllChildren(button.previousElementSibling);
+  document.execCommand("copy");
+}
+
 for (const button of document.querySelectorAll("button[data-copy]")) {
-  if (!navigator.clipboard) continue;
   button.hidden = false;
   const text = button.textContent;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.dataset.copy);
+    await copy(button);
     button.textContent = button.dataset.done;
     setTimeout(() => {
       button.textContent = text;
     }, 2000);
   });
 }
+
+// Marks a form whose response is on its way; the Back button may show the page as it was left.
+addEventListener("submit", ({ target }) => target.setAttribute("aria-busy", "true"));
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
+});
 
 for (const label of document.querySelectorAll("label[data-local]")) {
   label.textContent = label.dataset.local;

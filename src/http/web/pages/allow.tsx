@@ -28,7 +28,7 @@ export function AllowPage({ app: { label, address }, user, path, byPassword }: A
       </p>
       {byPassword ? (
         <div class="bar">
-          <ActionButton action={path} primary>
+          <ActionButton action={path} kind="primary">
             {text.allow}
           </ActionButton>
           <ActionButton action={`${path}/deny`}>{text.deny}</ActionButton>

@@ -96,7 +96,9 @@ function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: bo
             <summary>{text.revoke}</summary>
             <div class="bar">
               <span>{text.revokeAsk(name)}</span>
-              <ActionButton action={`/apps/${id}/revoke`}>{text.revoke}</ActionButton>
+              <ActionButton action={`/apps/${id}/revoke`} kind="danger">
+                {text.revoke}
+              </ActionButton>
             </div>
           </details>
         </>
@@ -236,7 +238,7 @@ export function ConnectedPage({ kind, values, link }: { kind: AppKind; values: C
           <p>
             <Copyable text={link} />
           </p>
-          <details>
+          <details class="more">
             <summary>{text.scanValues}</summary>
             <div class="qr" role="img" aria-label={text.scanValues}>
               {raw(renderSVG(`${values.server}\n${values.user}\n${values.token}`))}

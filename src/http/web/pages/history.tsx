@@ -6,7 +6,7 @@ import { readableUrl } from "../../../domain/readable-url.ts";
 import type { ChangedBy } from "../../../services/history.ts";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActionButton, ActorName, actorName, changesBy, keyOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
+import { ActionButton, ActorName, actorName, keyOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface HistoryProps {
@@ -88,21 +88,17 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
   const { by, at, from, to, changes, removed } = group;
   return (
     <li>
-      <div class="grow">
-        <div class="title">
-          <a href={changesBy(by)}>
+      <details class="grow">
+        <summary>
+          <span class="title">
             <ActorName by={by} />
-          </a>
-        </div>
-        <details>
-          <summary class="muted small">
-            <span>
-              <Time ms={at} format="clock" /> · {summaryOf(changes)}
-            </span>
-          </summary>
-          <ChangeList changes={changes} />
-        </details>
-      </div>
+          </span>
+          <span class="muted small">
+            <Time ms={at} format="clock" /> · <u>{summaryOf(changes)}</u>
+          </span>
+        </summary>
+        <ChangeList changes={changes} />
+      </details>
       {canWrite && removed > 0 && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
     </li>
   );
@@ -117,7 +113,7 @@ function summaryOf(changes: Change[]): string {
 
 function ChangeList({ changes }: { changes: Change[] }) {
   return (
-    <ul class="small">
+    <ul class="changes small">
       {changes.map(({ what, feed_url, guid, title }) => {
         const text = texts.history.what[what](title ?? (feed_url ? readableUrl(feed_url) : ""));
         return <li>{guid ? <a href={`/history?podcast=${guid}`}>{text}</a> : text}</li>;

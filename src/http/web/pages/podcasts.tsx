@@ -96,22 +96,33 @@ function Row({ podcast, canWrite, back, undone }: RowProps) {
   return (
     <li>
       <Tile guid={guid} name={nameOf(podcast)} />
-      <div class="grow">
-        <div class="title">{title ?? text}</div>
-        <div class="muted small line">
-          <details>
-            <summary>{title ? hostOf(feed_url) : podcasts.showUrl}</summary>
-            <code>{feed_url}</code>
-          </details>{" "}
-          <span>
-            · {undone ? podcasts.unsubscribed : is_subscribed ? podcasts.since : podcasts.unsubscribed}{" "}
-            {!undone && <Time ms={subscription_changed} format="day" />}
-          </span>{" "}
-          <span>
-            · <a href={`/history?podcast=${guid}`}>{changed_by ? <ActorName by={changed_by} /> : texts.menu.history}</a>
+      <details class="grow">
+        <summary>
+          <span class="title">{title ?? text}</span>
+          <span class="muted small">
+            <u>{title ? hostOf(feed_url) : podcasts.showUrl}</u> ·{" "}
+            {is_subscribed ? podcasts.since : podcasts.unsubscribed}
+            {!undone && (
+              <>
+                {" "}
+                <Time ms={subscription_changed} format="day" />
+              </>
+            )}
+            {changed_by && (
+              <>
+                {" "}
+                · <ActorName by={changed_by} />
+              </>
+            )}
           </span>
-        </div>
-      </div>
+        </summary>
+        <p>
+          <code>{feed_url}</code>
+        </p>
+        <a class="button" href={`/history?podcast=${guid}`}>
+          {texts.menu.history}
+        </a>
+      </details>
       {canWrite && (
         <ActionButton action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`} back={back}>
           {undone ? podcasts.undo : is_subscribed ? podcasts.unsubscribe : podcasts.subscribe}
