@@ -284,6 +284,11 @@ const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
   nextcloud: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
 };
 
+const move = (url: string, from: Set<string>, to: Set<string>) => {
+  from.delete(url);
+  to.add(url);
+};
+
 /** What becomes of one sync. */
 export interface Luck {
   /** The response of the GET, or of the POST, is lost after the server has done its part. */
@@ -395,13 +400,13 @@ export class Device {
     await between();
     const posted = { add: new Set(this.added), remove: new Set(this.removed) };
     if (this.kind === "gpodder") {
-      for (const url of this.accepted.add) if (this.urls.has(url)) posted.add.add(url);
-      for (const url of this.accepted.remove) if (!this.urls.has(url)) posted.remove.add(url);
+      // What its user accepted replaces what was to be sent before.
+      for (const url of this.accepted.add) if (this.urls.has(url)) move(url, posted.remove, posted.add);
+      for (const url of this.accepted.remove) if (!this.urls.has(url)) move(url, posted.add, posted.remove);
       this.accepted = {
         add: new Set(add.filter((url) => !before.has(url))),
         remove: new Set(remove.filter((url) => before.has(url))),
       };
-      for (const url of posted.add) posted.remove.delete(url);
       this.postedBack = [...posted.add, ...posted.remove].filter((u) => !this.added.has(u) && !this.removed.has(u));
     }
     let given = timestamp;
@@ -429,7 +434,7 @@ export class Device {
   }
 
   private apply(add: string[], remove: string[]): void {
-    const keepsOwn = this.kind !== "kasts" && this.kind !== "pinepods";
+    const keepsOwn = this.kind === "antennapod" || this.kind === "nextcloud";
     for (const url of add) {
       if (keepsOwn && this.removed.has(url)) continue;
       if (![...this.urls].some((held) => sameFeed[this.kind](held, url))) this.urls.add(url);

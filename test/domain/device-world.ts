@@ -104,6 +104,7 @@ const beside: fc.Arbitrary<Beside> = fc.record({
 export const wholeWorld = worldOf(
   fc.oneof(
     ...plain,
+    { weight: 1, arbitrary: step("wait", fc.record({ ms: fc.constantFrom(60_000, 3_600_000) })) },
     { weight: 4, arbitrary: step("listen", fc.record({ device, feed, under: feed, episode: fc.nat(1) })) },
     { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between, beside })) },
     { weight: 2, arbitrary: step("read", fc.record({ replica: fc.nat(4), pages: fc.integer({ min: 1, max: 4 }) })) },
@@ -222,6 +223,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (luck?.full) others?.restart(one, false);
     // A full sync uploads everything that the device has.
     const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
+    const before = one.overridden;
     const arrived = await one.sync(luck, async () => {
       await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
@@ -231,8 +233,9 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (!arrived) return;
     decisions.hear(one, counts);
     if (luck?.lost !== "post") decisions.send(one);
-    // Posting back is no change, but may undo one that was made since the GET.
-    decisions.disturb(one.postedBack.filter((posted) => decisions.changedSince(counts, posted)));
+    // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
+    const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
+    decisions.disturb(one.postedBack.filter(undoes));
     if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
 
