@@ -7,7 +7,7 @@ const FEEDS = 4;
 const url = (feed: number, spelling: number) =>
   `${["http", "https", "https", "http"][spelling]}://feed${feed}.example/rss${["", "", "/", "/"][spelling]}`;
 
-type Step =
+export type Step =
   | { do: "wait"; ms: number }
   | { do: "write"; feed: number; on: boolean; spelling: number }
   | { do: "move"; feed: number; to: number; spelling: number }

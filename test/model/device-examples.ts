@@ -1,32 +1,104 @@
-// Worlds of devices that are played before the random ones: past failures.
-import type { World } from "../domain/device-world.ts";
+// Worlds of devices that are played before the random ones: past failures, and cases in which one rule decides.
+import type { Kind, Luck } from "../domain/device-sync.ts";
+import type { Step, World } from "../domain/device-world.ts";
 
-const QUIET = { luck: { lost: null, full: false }, between: [], beside: { write: null, lost: null } };
-const sync = (device: number) => ({ do: "sync" as const, device, ...QUIET });
-const tap = (device: number, feed: number) => ({ do: "tap" as const, device, feed, spelling: 0, quick: false });
-const listen = (device: number) => ({ do: "listen" as const, device, feed: 0, under: 0, episode: 0 });
-const wait = (ms: number) => ({ do: "wait" as const, ms });
+const sync = (device: number, luck: Partial<Luck> = {}, ...between: Step[]): Step => ({
+  do: "sync",
+  device,
+  luck: { lost: null, full: false, ...luck },
+  between,
+  beside: { write: null, lost: null },
+});
+const tap = (device: number, feed: number, spelling = 0): Step => ({ do: "tap", device, feed, spelling, quick: false });
+const listen = (device: number): Step => ({ do: "listen", device, feed: 0, under: 0, episode: 0 });
+const wait = (ms: number): Step => ({ do: "wait", ms });
+const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
+const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
+const merge = (feed: number, to: number): Step => ({ do: "merge", feed, to });
+const on = (device: number, what: "list" | "backup" | "restore"): Step => ({ do: what, device });
+const worldOf = (devices: [Kind, number][], ...steps: Step[]): [World] => [
+  { devices: devices.map(([kind, skew]) => ({ kind, skew })), steps },
+];
 
 /** Arguments of the property. */
 export const examples: [World][] = [
   // The server's clock goes back between two plays on one device: the second one counts.
-  [
-    {
-      devices: [
-        { kind: "antennapod", skew: 0 },
-        { kind: "kasts", skew: 0 },
-      ],
-      steps: [tap(0, 0), listen(0), sync(0), listen(0), wait(-500_000), sync(0), sync(1)],
-    },
-  ],
+  worldOf(
+    [
+      ["antennapod", 0],
+      ["kasts", 0],
+    ],
+    ...[tap(0, 0), listen(0), sync(0), listen(0), wait(-500_000), sync(0), sync(1)],
+  ),
   // A device whose clock is ahead plays and sends in the second in which gPodder plays: both show one place.
-  [
-    {
-      devices: [
-        { kind: "antennapod", skew: 90 },
-        { kind: "gpodder", skew: 0 },
-      ],
-      steps: [tap(0, 0), tap(1, 0), listen(0), wait(-1000), listen(1), sync(0), sync(1), sync(0)],
-    },
-  ],
+  worldOf(
+    [
+      ["antennapod", 90],
+      ["gpodder", 0],
+    ],
+    ...[tap(0, 0), tap(1, 0), listen(0), wait(-1000), listen(1), sync(0), sync(1), sync(0)],
+  ),
+  // A phone is restored, and hears again of what changed after its backup.
+  worldOf(
+    [
+      ["kasts", 0],
+      ["antennapod", 0],
+    ],
+    ...[write(0, true), sync(0), on(0, "backup"), wait(5000), write(1, true), sync(0), wait(5000), sync(0)],
+    ...[wait(5000), write(2, true), sync(0), on(0, "restore")],
+  ),
+  // A clock that is ahead names the very second in which another app has subscribed again: that is told once.
+  worldOf([["nextcloud", 90]], ...[tap(0, 0), sync(0), tap(0, 0), sync(0), wait(90_000), write(0, true), sync(0)]),
+  // A full sync adds again what another app has removed.
+  worldOf([["pinepods", 90]], ...[tap(0, 0), sync(0, { full: true }), write(0, false), sync(0, { full: true })]),
+  // A subscription moves between gPodder's GET and the posting back of what it accepted; another app removes it.
+  worldOf(
+    [["gpodder", 0]],
+    ...[tap(0, 2), sync(0, { full: true }), sync(0, { full: true }, move(2, 3)), tap(0, 0), tap(0, 0), write(2, true)],
+  ),
+  // Two subscriptions are merged: gPodder posts the removal of one of the URLs back.
+  worldOf([["gpodder", 0]], ...[write(2, true), tap(0, 1), sync(0), merge(1, 2), sync(0), write(1, true)]),
+  // gPodder holds two spellings of a feed, and posts the removal of the one back.
+  worldOf(
+    [
+      ["gpodder", 0],
+      ["antennapod", 0],
+    ],
+    ...[tap(1, 0), sync(0, { full: true }), sync(1, { full: true }), tap(0, 1), tap(0, 0, 3)],
+    sync(0, { lost: "get", full: true }),
+  ),
+  // A whole list lacks what another app has added since the last GET.
+  worldOf([["gpodder", 0]], ...[tap(0, 0), sync(0), write(0, false), sync(0), write(0, true), on(0, "list")]),
+  // A new device sends its whole list: it lacks what others have.
+  worldOf(
+    [
+      ["gpodder", 0],
+      ["antennapod", 0],
+    ],
+    ...[tap(1, 0), sync(1), on(0, "list"), sync(1)],
+  ),
+  // Kasts asks again until the server's second is near its clock.
+  worldOf(
+    [
+      ["antennapod", 0],
+      ["kasts", 0],
+    ],
+    ...[tap(0, 0), listen(0), sync(0), wait(3_600_000), sync(1)],
+  ),
+  // A clock that is an hour ahead sends a place before another device goes on.
+  worldOf(
+    [
+      ["antennapod", 90],
+      ["antennapod", 0],
+    ],
+    ...[tap(0, 0), tap(1, 0), listen(0), sync(0), sync(1), listen(1), sync(1), sync(0)],
+  ),
+  // A play that was earlier arrives later, from a device that knew the later one.
+  worldOf(
+    [
+      ["antennapod", 0],
+      ["antennapod", -90],
+    ],
+    ...[tap(0, 0), tap(1, 0), listen(0), sync(0), sync(1), listen(1), sync(1), sync(0)],
+  ),
 ];

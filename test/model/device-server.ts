@@ -23,6 +23,8 @@ export class DeviceServer implements SyncServer, Others {
   readonly #players = new Map<string, Player>();
   /** The last play of each episode, by its URL. */
   readonly #latest = new Map<string, { feed: string; url: string; position: number }>();
+  /** What each device's last GET told. */
+  readonly #told = new Map<string, string[]>();
   readonly #deletedFeeds = new Set<string>();
   readonly #aliases = new Map<string, string>();
   #racing: Statement | undefined;
@@ -93,6 +95,7 @@ export class DeviceServer implements SyncServer, Others {
     const clock = await this.#clock();
     if (racing) await this.world.follow([racing], clock);
     else this.world.told(clock);
+    this.#told.set(name, [...changes.add, ...changes.remove]);
     return changes;
   }
 
@@ -243,6 +246,7 @@ export class DeviceServer implements SyncServer, Others {
   }
 
   async finish(devices: Device[]): Promise<void> {
+    await this.#checkQuiet(devices);
     const places = new Map<string, number | undefined>();
     for (const { episode, position } of await this.#actions()) {
       if (places.has(episode)) throw new Error(`${episode} has two places`);
@@ -265,6 +269,15 @@ export class DeviceServer implements SyncServer, Others {
     }
     this.processes.use(0);
     await this.world.finish();
+  }
+
+  /** Devices that change nothing are told nothing more; PinePods sends its own clock, which may be behind. */
+  async #checkQuiet(devices: Device[]): Promise<void> {
+    for (let round = 0; round < 3; round++) for (const device of devices) await device.sync();
+    for (const { name, kind } of devices) {
+      const told = this.#told.get(name) ?? [];
+      if (kind !== "pinepods" && told.length > 0) throw new Error(`${name} is told of ${told.join(" ")} for ever`);
+    }
   }
 
   #isDeleted = (episode: string) => this.#deletedFeeds.has(this.#latest.get(episode)?.feed ?? "");

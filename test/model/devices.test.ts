@@ -7,7 +7,8 @@ import { DeviceServer } from "./device-server.ts";
 import { historyOf } from "./history.ts";
 import { Processes } from "./processes.ts";
 
-const numRuns = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 200) / 2);
+const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 200);
+const numRuns = examples.length + Math.ceil(RUNS / 3);
 const seed = Number(process.env["PODKEEP_MODEL_SEED"] ?? Date.now() % 2 ** 31);
 
 let processes: Processes;
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => processes.close());
 
 async function playWorlds(): Promise<void> {
-  console.log(`PODKEEP_MODEL_SEED=${seed} PODKEEP_MODEL_RUNS=${numRuns * 2}`);
+  console.log(`PODKEEP_MODEL_SEED=${seed} PODKEEP_MODEL_RUNS=${RUNS}`);
   const property = fc.asyncProperty(wholeWorld, async (world) => {
     processes.restart();
     const user = await processes.test.user();
