@@ -91,10 +91,12 @@ function DocsPage({ document }: { document: Document }) {
   return (
     <Layout title={docs.title}>
       <h1>{docs.title}</h1>
-      <p>{info.description}</p>
       <p>
-        {docs.version} {info.version} · <a href="/openapi.json">openapi.json</a> · {docs.base} <code>/</code>{" "}
-        <code>/v1</code>
+        <Prose text={info.description} />
+      </p>
+      <p>
+        <a href="/">{texts.name}</a> · {docs.version} {info.version} · <a href="/openapi.json">openapi.json</a> ·{" "}
+        {docs.base} <code>/</code> <code>/v1</code>
       </p>
       <p>{docs.auth}</p>
       <pre tabindex={0}>
@@ -126,7 +128,7 @@ function DocsPage({ document }: { document: Document }) {
               rows={Object.entries(schema.properties).map(([field, one]) => [
                 <code>{schema.required?.includes(field) ? field : `${field}?`}</code>,
                 <TypeOf schema={one} />,
-                one.description ?? "",
+                <Prose text={one.description ?? ""} />,
               ])}
             />
           )}
@@ -147,7 +149,7 @@ function RouteSection({ route: { method, path, operation }, document }: { route:
         </code>
       </h2>
       <p>
-        {summary}. {description}
+        {summary}. <Prose text={description} />
       </p>
       {parameters.length > 0 && (
         <Table
@@ -155,7 +157,7 @@ function RouteSection({ route: { method, path, operation }, document }: { route:
           rows={parameters.map((one) => [
             <code>{one.required ? one.name : `${one.name}?`}</code>,
             `${one.in}, ${[one.schema.type].flat().join(" | ")}`,
-            one.description,
+            <Prose text={one.description} />,
           ])}
         />
       )}
@@ -168,11 +170,14 @@ function RouteSection({ route: { method, path, operation }, document }: { route:
       {Object.entries(responses).map(([status, response]) => (
         <details open={status.startsWith("2")}>
           <summary>
-            <code>{status}</code>&nbsp;{response.description}
+            <code>{status}</code>
+            <span>
+              <Prose text={response.description} />
+            </span>
           </summary>
           {Object.entries(response.headers).map(([name, header]) => (
             <p class="small">
-              <code>{name}</code> {header.description}
+              <code>{name}</code> <Prose text={header.description ?? ""} />
             </p>
           ))}
           {response.content && <Body content={response.content} document={document} />}
@@ -180,6 +185,11 @@ function RouteSection({ route: { method, path, operation }, document }: { route:
       ))}
     </section>
   );
+}
+
+/** A text with `code`. */
+function Prose({ text }: { text: string }) {
+  return <>{text.split("`").map((part, n) => (n % 2 === 1 ? <code>{part}</code> : part))}</>;
 }
 
 function Body({ content, document }: { content: z.infer<typeof Content>; document: Document }) {

@@ -43,6 +43,7 @@ export const texts = {
     subscribe: "Subscribe",
     undo: "Undo",
     none: "No podcasts yet. Connect an app, import an OPML file, or paste a feed URL.",
+    allUnsubscribed: "You have unsubscribed from all podcasts.",
     noneFound: "No podcast matches.",
     noneUnsubscribed: "No unsubscribed podcasts.",
     previous: "Previous",

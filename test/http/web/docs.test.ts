@@ -21,6 +21,12 @@ test("every operation and every schema of openapi.json is in the reference, with
   for (const name of Object.keys(document.components.schemas)) expect(body).toContain(`id="schema-${name}"`);
 });
 
+test("field names in texts are shown as code, without backticks", async () => {
+  const { body } = await server.send("GET", "/docs");
+  expect(body).not.toContain("`");
+  expect(body).toContain("Follow <code>next</code> until");
+});
+
 test("every link of the reference leads somewhere", async () => {
   const { body } = await server.send("GET", "/docs");
   for (const [, id] of body.matchAll(/href="#([^"]+)"/g)) expect(body).toContain(`id="${id}"`);

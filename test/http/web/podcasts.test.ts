@@ -48,6 +48,7 @@ test("unsubscribing again, as a browser does that resends a form, changes nothin
 test("unsubscribed podcasts have a list from which they can be subscribed again", async () => {
   await user.add("https://1.example/", guidOf(1));
   await browser.submit(`/podcasts/${guidOf(1)}/unsubscribe`);
+  expect((await browser.open("/podcasts")).body).toContain("You have unsubscribed from all podcasts.");
   const list = await browser.open("/podcasts/unsubscribed");
   expect(list.body).toContain("1.example");
   const after = await browser.submit(`/podcasts/${guidOf(1)}/subscribe`, { back: "/podcasts/unsubscribed" });

@@ -52,9 +52,7 @@ export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsPr
         </a>
       </div>
       {notice && <Notice>{notice}</Notice>}
-      {rows.length === 0 && (
-        <p class="muted">{search ? podcasts.noneFound : is_subscribed ? podcasts.none : podcasts.noneUnsubscribed}</p>
-      )}
+      {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {rows.length === 0 && is_subscribed && !search && canWrite && (
         <div class="bar">
           <a class="button" href="/connect">
@@ -80,6 +78,13 @@ export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsPr
       </p>
     </Layout>
   );
+}
+
+function emptyText({ unsubscribed }: PodcastPage, { search, is_subscribed }: PodcastQuery): string {
+  const { podcasts } = texts;
+  if (search) return podcasts.noneFound;
+  if (!is_subscribed) return podcasts.noneUnsubscribed;
+  return unsubscribed > 0 ? podcasts.allUnsubscribed : podcasts.none;
 }
 
 interface RowProps {
