@@ -98,10 +98,11 @@ function countAction(before: StoredAction | undefined, action: EpisodeAction, ar
   const next = before.acted_at + 1000;
   // A client's own order counts, even if the server's clock went back in between.
   if (isOwn && (isSecond || action.sent_at > before.sent_at)) return add(next);
-  if (isOwn || action.position === before.position) return before;
+  if (action.position === before.position || (isOwn && before.arrived_at > after)) return before;
   // Of two clients in one second, the first stays.
   if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };
-  // Who was told of the later one and shows another place is told again: its clock may be wrong.
+  // Who shows another place than the later one is told it again, its own too: its clock may be wrong.
+  if (isOwn) return { ...before, client: null, arrived_at: stamp() };
   const knew = told === null || before.arrived_at <= told;
   return knew ? { ...before, arrived_at: stamp() } : before;
 }

@@ -106,6 +106,12 @@ test("what a client plays later counts, even if the server's clock went back in 
   expect(late).toMatchObject([{ position: 2 }]);
 });
 
+test("a client whose clock went back is told the place that it sent before", () => {
+  const first = addAction([], play(1, { sent_at: 500_000 }), { ...arrival(1, "a"), now: 500_000 });
+  const later = addAction(first, play(2, { sent_at: 10_000 }), { ...arrival(2, "a"), now: 10_000 });
+  expect(later).toMatchObject([{ position: 1, arrived_at: 2, client: null }]);
+});
+
 test("of two clients in one second the first counts, and is told as later than the other", () => {
   const first = addAction([], play(1, { sent_at: 5000 }), arrival(1, "a"));
   const both = addAction(first, play(2, { sent_at: 5900 }), arrival(2, "b"));

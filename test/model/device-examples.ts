@@ -30,6 +30,8 @@ export const examples: [World][] = [
     ],
     ...[tap(0, 0), listen(0), sync(0), listen(0), wait(-500_000), sync(0), sync(1)],
   ),
+  // All clocks go back after a device has sent a place: it is told that place again.
+  worldOf([["antennapod", 0]], ...[tap(0, 0), listen(0), sync(0), wait(-500_000), listen(0), sync(0)]),
   // A device whose clock is ahead plays and sends in the second in which gPodder plays: both show one place.
   worldOf(
     [
