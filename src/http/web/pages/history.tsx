@@ -162,8 +162,8 @@ export function RestorePage({ as_of, zone = 0, exact = false, problem = null, pr
           ) : (
             <>
               <p>{willDo(preview)}</p>
-              <ChangeList changes={preview.changes} />
               <ActionButton
+                kind="primary"
                 action="/history/restore"
                 as_of={as_of}
                 zone={zone}
@@ -172,6 +172,7 @@ export function RestorePage({ as_of, zone = 0, exact = false, problem = null, pr
               >
                 {text.restoreNow}
               </ActionButton>
+              <ChangeList changes={preview.changes} />
             </>
           )}
         </>

@@ -129,7 +129,10 @@ function Row({ podcast, canWrite, back, undone }: RowProps) {
         </a>
       </details>
       {canWrite && (
-        <ActionButton action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`} back={back}>
+        <ActionButton
+          action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`}
+          {...(back !== "/podcasts" && { back })}
+        >
           {undone ? podcasts.undo : is_subscribed ? podcasts.unsubscribe : podcasts.subscribe}
         </ActionButton>
       )}
@@ -141,9 +144,9 @@ function Row({ podcast, canWrite, back, undone }: RowProps) {
 function Tile({ guid, name }: { guid: string; name: string }) {
   const letter = /[\p{L}\p{N}]/u.exec(name)?.[0]?.toUpperCase() ?? "•";
   return (
-    <svg class="tile" viewBox="0 0 40 40" aria-hidden="true">
-      <rect width="40" height="40" rx="8" fill={`hsl(${Number.parseInt(guid.slice(0, 4), 16) % 360} 45% 36%)`} />
-      <text x="20" y="26" text-anchor="middle" fill="#ffffff" font-size="18">
+    <svg class="tile" aria-hidden="true">
+      <rect width="40" height="40" fill={`hsl(${Number.parseInt(guid.slice(0, 4), 16) % 360} 45% 36%)`} />
+      <text x="20" y="26">
         {letter}
       </text>
     </svg>
