@@ -197,11 +197,13 @@ export interface MassRemoval extends Removals {
   /** Wall times of the first and the last removal, in Unix milliseconds. */
   started_at: number;
   ended_at: number;
-  /** Podcasts that it removed, of how many, and how many of them are still not subscribed. */
+  /** Podcasts that it removed, of how many, and how many of them were not subscribed to again since. */
   removed: number;
   of: number;
   missing: number;
 }
+
+const isReturn = ({ what }: Pick<HistoryTable, "what">) => what === "subscribed" || what === "added";
 
 /** The mass removals since a wall time of which something is still missing, newest first. */
 export function listMassRemovals({ database }: Context, { user_id }: Actor, since: number): Promise<MassRemoval[]> {
@@ -216,7 +218,9 @@ export function listMassRemovals({ database }: Context, { user_id }: Actor, sinc
     const merged = new Map(rows.map(({ subscription, merged_into }) => [subscription, merged_into]));
     const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
     return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
-      const missing = [...removed].filter((id) => !isLive(id)).length;
+      const later = rows.filter(({ changed_at }) => changed_at > to.changed_at);
+      const returned = new Set(later.filter(isReturn).map(({ subscription }) => subscription));
+      const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
       const last = rows.find((row) => row.changed_at === to.changed_at && appOf(actorOf(row)) === actor);
       if (missing === 0 || !last) return [];
       const times = { started_at: from.at, ended_at: to.at };

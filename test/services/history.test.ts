@@ -398,6 +398,8 @@ describe("an app that removes most of a list", () => {
     expect(await subscribed()).toHaveLength(12);
     expect(await removals()).toEqual([]);
     expect(await putBack(server.app, me(), found!)).toEqual([]);
+    await user.request("PATCH", `/subscriptions/${guids[3]}`, { is_subscribed: false });
+    expect(await removals()).toEqual([]);
   });
 
   test("is not noticed below half, over more than an hour, or from a short list", async () => {
