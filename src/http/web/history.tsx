@@ -95,8 +95,10 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       const options = { exact: props.exact, dry_run: confirmed === undefined };
       const changes = await restoreSubscriptions(app, actor, { as_of: moment }, options);
       if (confirmed !== undefined) return c.redirect(`/history?done=${changes.length}`, 303);
-      const then = (await listSubscribedAt(app, actor, { as_of: moment })).length;
-      return show(c, <RestorePage {...props} preview={{ changes, then }} />);
+      const then = await listSubscribedAt(app, actor, { as_of: moment });
+      const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
+      const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
+      return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length }} />);
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "invalid") throw error;
       return show(c, <RestorePage {...props} problem={error.message} />, 400);

@@ -89,6 +89,16 @@ test("a moment is taken in the visitor's zone, and the preview says what would h
   expect((await browser.submit("/history/restore", { as_of, zone: "x" })).status).toBe(400);
 });
 
+test("the preview calls podcasts by their titles", async () => {
+  const outline = '<outline type="rss" text="Meta-Cast" xmlUrl="https://1.example/"/>';
+  await browser.submit("/podcasts/import", { file: new File([`<opml><body>${outline}</body></opml>`], "list.opml") });
+  await wipe();
+  const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
+  const { body } = await browser.submit("/history/restore", { as_of });
+  expect(body).toContain("subscribed to Meta-Cast");
+  expect(body).toContain("subscribed to 2.example");
+});
+
 test("an exact restore also unsubscribes what was added since", async () => {
   await user.add("https://new.example/", guidOf(99));
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);

@@ -130,7 +130,7 @@ interface RestoreProps {
   exact?: boolean;
   problem?: string | null;
   /** What a restore would change, and how many podcasts the list had then. */
-  preview?: { changes: Change[]; then: number } | null;
+  preview?: { changes: Change[]; count: number } | null;
 }
 
 export function RestorePage({ as_of, zone = 0, exact = false, problem = null, preview = null }: RestoreProps) {
@@ -156,7 +156,7 @@ export function RestorePage({ as_of, zone = 0, exact = false, problem = null, pr
       </form>
       {preview && (
         <>
-          <h2>{text.listThen(preview.then)}</h2>
+          <h2>{text.listThen(preview.count)}</h2>
           {preview.changes.length === 0 ? (
             <p>{text.nothing}</p>
           ) : (
@@ -185,8 +185,8 @@ export function RestorePage({ as_of, zone = 0, exact = false, problem = null, pr
 }
 
 /** "Will subscribe to 71, leave 1." */
-function willDo({ changes, then }: { changes: Change[]; then: number }): string {
+function willDo({ changes, count }: { changes: Change[]; count: number }): string {
   const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
   const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;
-  return texts.history.will(subscribed, then - subscribed, unsubscribed);
+  return texts.history.will(subscribed, count - subscribed, unsubscribed);
 }
