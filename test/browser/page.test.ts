@@ -229,6 +229,17 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await plain.getByRole("button", { name: "Copy" }).isVisible()).toBe(false);
   });
 
+  test("after signing out, the Back button shows nothing of the user", async () => {
+    const page = await signIn();
+    await page.goto("/account");
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByLabel("Name").waitFor();
+    for (let n = 0; n < 2; n++) {
+      await page.goBack();
+      expect(new URL(page.url()).pathname).toBe("/sign-in");
+    }
+  });
+
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {
     const page = await open();
     await page.goto("/");

@@ -5,7 +5,6 @@ import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
 import { approveLoginFlow, denyLoginFlow, findLoginFlow, type WaitingApp } from "../../services/login-flow.ts";
 import type { HttpEnv } from "../env.ts";
-import { noStore } from "./no-store.ts";
 import { AllowPage } from "./pages/allow.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { show } from "./render.tsx";
@@ -13,8 +12,6 @@ import { texts } from "./texts.ts";
 
 export function serveAllow(http: Hono<HttpEnv>, app: App): void {
   const text = texts.allow;
-
-  http.use("/allow/*", noStore);
 
   http.get("/allow/:page", (c) =>
     withFlow(c, app, async (waiting) => {

@@ -1,4 +1,4 @@
-// Pages with secrets, which nothing keeps: no cache, and no browser for its Back button.
+// Private pages, which nothing keeps: no cache, and no browser for its Back button after signing out.
 import { createMiddleware } from "hono/factory";
 import type { HttpEnv } from "../env.ts";
 

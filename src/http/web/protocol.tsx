@@ -15,6 +15,7 @@ import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
 import { serveHistory } from "./history.tsx";
+import { noStore } from "./no-store.ts";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
@@ -75,7 +76,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveSignIn(http, app, shared);
   serveDocs(http, document);
   serveConnectLinks(http, app);
-  for (const path of SIGNED_IN) http.use(path, requireSession(app));
+  for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app));
   servePodcasts(http, app);
   serveHistory(http, app);
   serveApps(http, app, shared);
