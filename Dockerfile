@@ -1,11 +1,11 @@
 # docker build -t podkeep . ; for several platforms: docker buildx build --platform linux/amd64,linux/arm64 -t podkeep .
-FROM --platform=${BUILDPLATFORM:-linux} node:24-bookworm-slim AS build
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 ARG TARGETARCH
 WORKDIR /src
 COPY package.json package-lock.json bunfig.toml ./
 RUN npm install --include=dev --no-save --no-audit --no-fund
 COPY . .
-# Builders without BuildKit leave TARGETARCH empty, and BUILDPLATFORM above.
+# Podman leaves TARGETARCH empty.
 RUN arch=${TARGETARCH:-$(dpkg --print-architecture)} && \
   npm run -s build -- --target "bun-linux-$(echo "$arch" | sed s/amd64/x64/)" --outfile /out/usr/local/bin/podkeep && \
   install -d -m 700 -o 65532 -g 65532 /out/data
