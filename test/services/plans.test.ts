@@ -19,7 +19,7 @@ import { openTestApp, type TestApp } from "../support/app.ts";
 
 setDefaultTimeout(60_000);
 
-const SUBSCRIPTIONS = 2000;
+const SUBSCRIPTIONS = 20_000;
 const EPISODES = 20_000;
 
 let podkeep: TestApp;
