@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readPage, send } from "../client.ts";
 import { compareRates } from "../compare.ts";
 import { fill, settle } from "../data.ts";
-import { start } from "../programs.ts";
+import { type Side, start } from "../programs.ts";
 import type { Bench } from "../rounds.ts";
 import type { Line } from "../table.ts";
 
@@ -29,8 +29,12 @@ export async function measureReads(bench: Bench): Promise<Line[]> {
   return lines;
 
   async function compare(what: string, path: string, least: number, conditional = false): Promise<Line> {
-    const known = conditional ? ((await send(servers.podkeep, data, path)).headers.get("ETag") ?? "") : "";
-    const load = () => ({ url: path, connections: CONNECTIONS, headers: data.headers, send: { get: known } });
+    const etagOf = async (side: Side) => (await send(servers[side], data, path)).headers.get("ETag") ?? "";
+    const known = conditional ? { podkeep: await etagOf("podkeep"), bare: await etagOf("bare") } : null;
+    const load = (side: Side) => {
+      const get = known?.[side] ?? "";
+      return { url: path, connections: CONNECTIONS, headers: data.headers, send: { get } };
+    };
     return compareRates(bench, { what, least, servers, load });
   }
 }

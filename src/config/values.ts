@@ -92,7 +92,7 @@ export const url = z
 export const ranges = z.string().transform((text, context) => {
   const list = text.split(/[\s,]+/).filter(Boolean);
   try {
-    networkList(list);
+    if (list.length > 0) networkList(list);
     return list;
   } catch (error) {
     context.addIssue(messageOf(error));

@@ -1,6 +1,5 @@
 // Client addresses and base URLs, also behind trusted proxies.
-import { isIP, isIPv6 } from "node:net";
-import { networkList } from "../domain/networks.ts";
+import { familyOf, isIP, networkList } from "../domain/networks.ts";
 
 export interface Forwarded {
   /** The path of the public URL, without a slash at its end; empty if it has none. */
@@ -18,8 +17,9 @@ export function createForwarded({
   trusted_proxies: string[];
   public_url?: string | undefined;
 }): Forwarded {
-  const trusted = networkList(trusted_proxies);
-  const isTrusted = (address: string) => isIP(address) > 0 && trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  const trusted = trusted_proxies.length > 0 ? networkList(trusted_proxies) : null;
+  const isTrusted = (address: string) =>
+    trusted !== null && isIP(address) > 0 && trusted.check(address, familyOf(address));
   return {
     basePath: public_url ? new URL(public_url).pathname.replace(/\/$/, "") : "",
     addressOf(request, peer) {
