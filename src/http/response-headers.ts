@@ -5,9 +5,6 @@ import type { HttpEnv } from "./env.ts";
 
 const REQUEST_ID = /^[\w\-=]{1,255}$/;
 
-/** Browsers keep some responses for good unless they say otherwise, errors such as 410 too. */
-const DEFAULTS = { "Cache-Control": "private, no-cache", Vary: "Authorization" };
-
 /** Gives the request an id, the client's own if it is one, and completes the response's headers. */
 export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const sent = c.req.raw.headers.get("X-Request-Id");
@@ -19,9 +16,9 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   // Not by c.header(), which would build the response a second time.
   const { headers } = c.res;
   headers.set("X-Request-Id", id);
-  for (const name in DEFAULTS) {
-    if (!headers.has(name)) headers.set(name, DEFAULTS[name as keyof typeof DEFAULTS]);
-  }
+  // Browsers keep some responses for good unless they say otherwise, errors such as 410 too.
+  if (!headers.has("Cache-Control")) headers.set("Cache-Control", "private, no-cache");
+  if (!headers.has("Vary")) headers.set("Vary", "Authorization");
 };
 
 /**
