@@ -31,23 +31,34 @@ function addRange(list: BlockList, range: string): void {
   }
 }
 
+/** The eight groups of an IPv6 address, without its zone. */
+export function groupsOf(address: string): number[] {
+  // URL writes every form of an address in the same way (RFC 5952).
+  const written = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
+  const [head = "", tail] = written.split("::");
+  const read = (text: string) => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
+  if (tail === undefined) return read(head);
+  const [start, end] = [read(head), read(tail)];
+  return [...start, ...Array<number>(8 - start.length - end.length).fill(0), ...end];
+}
+
+/** The IPv4 address that two of the groups hold, the first of them at index `at`. */
+export function ipv4In(groups: number[], at: number): string {
+  const [high = 0, low = 0] = [groups[at], groups[at + 1]];
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/** Whether an IPv6 address is an IPv4 one (RFC 4291 section 2.5.5.2). */
+export const isMapped = (groups: number[]) => groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+
 /**
  * What limits count as one client: an IPv4 address, or the /64 of an IPv6 address, because one machine has all of
  * its addresses. Other texts stay as they are.
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  const plain = address.replace(/%.*$/, "");
-  // URL parsers write every spelling in one way (RFC 5952).
-  const [head = "", tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split("::");
-  const before = head.split(":").filter(Boolean);
-  const after = (tail ?? "").split(":").filter(Boolean);
-  const groups = [...before, ...Array(8 - before.length - after.length).fill("0"), ...after];
-  const isMapped = groups.slice(0, 5).every((group) => group === "0") && groups[5] === "ffff";
-  if (!isMapped) return `${groups.slice(0, 4).join(":")}::/64`;
-  return groups
-    .slice(6)
-    .map((group) => Number.parseInt(group, 16))
-    .flatMap((group) => [group >> 8, group & 255])
-    .join(".");
+  const groups = groupsOf(address);
+  if (isMapped(groups)) return ipv4In(groups, 6);
+  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(":")}::/64`;
 }

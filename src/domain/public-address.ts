@@ -1,6 +1,6 @@
 // IP addresses of the public Internet, apart from those of private, local and special networks.
-import { type BlockList, isIPv4, isIPv6 } from "node:net";
-import { networkList } from "./networks.ts";
+import type { BlockList } from "node:net";
+import { familyOf, groupsOf, ipv4In, isIP, isMapped, networkList } from "./networks.ts";
 
 /** Networks that are not public, by IANA's special-purpose registries (RFC 6890) and the multicast ranges. */
 const SPECIAL = [
@@ -37,36 +37,20 @@ const special = networkList(SPECIAL);
 /** @param allowed networks that count as public too, such as a LAN's */
 export function isPublicAddress(address: string, allowed: BlockList): boolean {
   const plain = embeddedIPv4(address) ?? address;
-  const family = isIPv4(plain) ? "ipv4" : isIPv6(plain) ? "ipv6" : null;
-  if (!family) return false;
+  if (isIP(plain) === 0) return false;
+  const family = familyOf(plain);
   return allowed.check(plain, family) || !special.check(plain, family);
 }
 
 // An IPv4 address within an IPv6 one is reached over IPv4: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056).
 function embeddedIPv4(address: string): string | null {
-  if (!isIPv6(address)) return null;
+  // A zone, which only local addresses have.
+  if (isIP(address) !== 6 || address.includes("%")) return null;
   const groups = groupsOf(address);
-  if (!groups) return null;
-  const pair = (at: number) => {
-    const [high = 0, low = 0] = [groups[at], groups[at + 1]];
-    return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
-  };
   const zeros = (from: number, to: number) => groups.slice(from, to).every((group) => group === 0);
-  if (zeros(0, 5) && groups[5] === 0xffff) return pair(6);
-  if (zeros(0, 4) && groups[4] === 0xffff && groups[5] === 0) return pair(6);
-  if (groups[0] === 0x64 && groups[1] === 0xff9b && zeros(2, 6)) return pair(6);
-  if (groups[0] === 0x2002) return pair(1);
+  if (isMapped(groups)) return ipv4In(groups, 6);
+  if (zeros(0, 4) && groups[4] === 0xffff && groups[5] === 0) return ipv4In(groups, 6);
+  if (groups[0] === 0x64 && groups[1] === 0xff9b && zeros(2, 6)) return ipv4In(groups, 6);
+  if (groups[0] === 0x2002) return ipv4In(groups, 1);
   return null;
-}
-
-/** The eight groups of an IPv6 address; null if it has a zone, which only local addresses have. */
-function groupsOf(address: string): number[] | null {
-  if (address.includes("%")) return null;
-  // URL writes every form of an address in the same way.
-  const written = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = "", tail] = written.split("::");
-  const read = (text: string) => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
-  if (tail === undefined) return read(head);
-  const [start, end] = [read(head), read(tail)];
-  return [...start, ...Array<number>(8 - start.length - end.length).fill(0), ...end];
 }
