@@ -2,13 +2,13 @@
 
 import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
-import { deleteClientsByToken, listProducts } from "../store/clients.ts";
-import { listUserTokens, renameToken, revokeToken as revokeRow } from "../store/tokens.ts";
+import { listProducts } from "../store/clients.ts";
+import { listUserTokens, renameToken } from "../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { listDevices } from "./devices.ts";
 import { listSessions, type PageSession } from "./sessions.ts";
-import { checkLabel, isLive } from "./tokens.ts";
+import { checkLabel, isLive, revokeIn } from "./tokens.ts";
 
 /** A token that can sign in; times are Unix milliseconds. */
 export interface ConnectedApp {
@@ -85,7 +85,6 @@ export async function revokeApp({ database, clock }: Context, actor: Actor, id: 
   await database.write(async (tx) => {
     const rows = await listUserTokens(tx, { user_id });
     if (!rows.some((row) => row.id === id)) throw new DomainError("not_found", `There is no token ${id}`);
-    await revokeRow(tx, { id, revoked_at: clock.now() });
-    await deleteClientsByToken(tx, { user_id }, [{ token_id: id }]);
+    await revokeIn(tx, { id, revoked_at: clock.now() });
   });
 }

@@ -1,4 +1,5 @@
 // Bearer tokens: shown once, recognised by their hash, revoked immediately.
+import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { deleteClientsByToken } from "../store/clients.ts";
 import {
@@ -102,16 +103,19 @@ export async function listTokens(context: Context, user?: string) {
   return rows.filter((row) => user === undefined || row.user === user);
 }
 
+/** Revokes a token, and forgets the clients that synced by it. */
+export async function revokeIn(tx: Tx, token: { id: string; revoked_at: number }) {
+  const [row] = await revokeRow(tx, token);
+  if (row) await deleteClientsByToken(tx, row, [{ token_id: token.id }]);
+  return row;
+}
+
 /** Revokes a token immediately, and forgets the clients that synced by it. @throws DomainError "not_found" */
 export async function revokeToken(
   { database, clock }: Context,
   id: string,
 ): Promise<{ id: string; revoked_at: number }> {
-  const row = await database.write(async (tx) => {
-    const [row] = await revokeRow(tx, { id, revoked_at: clock.now() });
-    if (row) await deleteClientsByToken(tx, row, [{ token_id: id }]);
-    return row;
-  });
+  const row = await database.write((tx) => revokeIn(tx, { id, revoked_at: clock.now() }));
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
   return { id, revoked_at: row.revoked_at ?? clock.now() };
 }
