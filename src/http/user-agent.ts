@@ -1,8 +1,8 @@
 // What an app calls itself.
 import { printable } from "../domain/printable.ts";
 
-/** The part of the User-Agent before the version, up to 100 characters; null without one. */
-export function productOf(request: Request): string | null {
-  const [product = ""] = (request.headers.get("user-agent") ?? "").split("/", 1);
-  return printable(product).trim().slice(0, 100) || null;
-}
+/** The part of a User-Agent before the version. */
+export const productIn = (userAgent: string) => printable(userAgent.split("/", 1)[0] ?? "").trim();
+
+/** What sends a request, up to 100 characters; null without a User-Agent. */
+export const productOf = ({ headers }: Request) => productIn(headers.get("user-agent") ?? "").slice(0, 100) || null;

@@ -1,5 +1,5 @@
 // What a browser is called, by its User-Agent.
-import { printable } from "../../domain/printable.ts";
+import { productIn } from "../user-agent.ts";
 
 /** Products; the first that a User-Agent has counts, because browsers name others too. */
 const BROWSERS = [
@@ -24,10 +24,6 @@ const SYSTEMS = [
 /** Such as "Firefox on Android"; the product of an unknown one, empty without a User-Agent. */
 export function browserName(userAgent = ""): string {
   const [browser, system] = [BROWSERS, SYSTEMS].map((all) => all.find(([, pattern]) => pattern.test(userAgent))?.[0]);
-  const product =
-    browser ??
-    printable(userAgent.split("/", 1)[0] ?? "")
-      .trim()
-      .slice(0, 60);
+  const product = browser ?? productIn(userAgent).slice(0, 60);
   return system ? `${product} on ${system}` : product;
 }
