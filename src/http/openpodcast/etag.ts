@@ -17,8 +17,12 @@ export function conditional(
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const known = c.req.raw.headers.get("If-None-Match");
+    // The base URL is in the links of the response, and so a part of it.
+    const base = forwarded.baseUrlOf(c.req.raw, c.env);
+    const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`).toString(36);
+    const stemOf = (clock: number) => `"${clock.toString(36)}-${tail}`;
     if (known !== null) {
-      const stem = stemOf(c, forwarded, await readUserClock(app, c.get("actor")));
+      const stem = stemOf(await readUserClock(app, c.get("actor")));
       const marks = findMarks(known, stem);
       if (marks !== null) {
         const first = /^\.([\w-]+)/.exec(marks)?.[1];
@@ -30,16 +34,9 @@ export function conditional(
     const body = c.get("etag");
     if (!body) return;
     if (known?.trim() === "*") c.res = c.body(null, 304);
-    c.res.headers.set("ETag", `${stemOf(c, forwarded, body.clock)}${body.marks}"`);
+    c.res.headers.set("ETag", `${stemOf(body.clock)}${body.marks}"`);
     return;
   };
-}
-
-// The base URL is in the links of the response, and so a part of it.
-function stemOf(c: Context<HttpEnv>, forwarded: Forwarded, clock: number): string {
-  const base = forwarded.baseUrlOf(c.req.raw, c.env);
-  const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`);
-  return `"${clock.toString(36)}-${tail.toString(36)}`;
 }
 
 /** The marks of the ETag in If-None-Match that begins with `stem`; null if there is none. */
