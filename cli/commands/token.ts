@@ -44,14 +44,12 @@ export function addTokenCommands(program: Command): void {
 }
 
 async function issue(user: string, { label = "", scope, expires, qr }: IssueOptions, command: Command): Promise<void> {
-  const { layQr } = await import("../terminal/qr.ts");
   const issued = await withApp(command, (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
     return issueFor(app, user, { label, scope, expires_at });
   });
-  await printResult(command, issued, () =>
-    qr ? `${layToken(issued)}\n\n${layQr(forPhone(issued))}` : layToken(issued),
-  );
+  const code = qr ? `\n\n${(await import("../terminal/qr.ts")).layQr(forPhone(issued))}` : "";
+  await printResult(command, issued, () => layToken(issued) + code);
 }
 
 type Issued = Awaited<ReturnType<typeof issueFor>>;

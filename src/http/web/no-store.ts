@@ -4,5 +4,5 @@ import type { HttpEnv } from "../env.ts";
 
 export const noStore = createMiddleware<HttpEnv>(async (c, next) => {
   await next();
-  c.header("Cache-Control", "no-store");
+  c.res.headers.set("Cache-Control", "no-store");
 });

@@ -69,7 +69,6 @@ export const texts = {
     rename: "Rename",
     forget: "Forget",
     deviceName: (caption: string) => `Name of ${caption}`,
-    appName: "Name",
     save: "Save",
     revoke: "Revoke",
     revokeAsk: (label: string) => `Revoke ${label}? It can't sync any more.`,
