@@ -8,6 +8,9 @@ const Page = z.object({
   subscriptions: z.array(z.object({ guid: z.string() })),
 });
 
+/** The path of a poll that finds nothing new, also while others write. */
+export const emptyPoll = () => `/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
+
 /** Sends a request with the first user's token. @throws Error if the response is not 2xx */
 export async function send({ url }: Pick<Server, "url">, { tokens }: Data, path: string, body?: unknown) {
   const response = await fetch(new URL(path, url), {

@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { MOST_AT_A_TIME } from "../../src/services/password-checker.ts";
+import { emptyPoll } from "../client.ts";
 import { type Data, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import { type Bench, inTurn, median } from "../rounds.ts";
@@ -24,7 +25,7 @@ export async function measureLogins(bench: Bench): Promise<Line[]> {
   const polls: number[] = [];
   const rates = await inTurn(bench.rounds, {
     podkeep: async () => {
-      const url = `${server.url}/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
+      const url = server.url + emptyPoll();
       const [rate, poll] = await Promise.all([
         perSecond(bench.seconds, LOGINS, () => logIn(server, user++ % users)),
         runLoad({ url, connections: POLLERS, seconds: bench.seconds, headers: data.headers }),

@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { emptyPoll } from "../client.ts";
 import { type Data, fill, insertRows } from "../data.ts";
 import { start } from "../programs.ts";
 import { type Bench, inTurn } from "../rounds.ts";
@@ -28,7 +29,7 @@ export async function measureLookups(bench: Bench): Promise<Line[]> {
   const on = await start(bench.programs, "podkeep", due, { env });
   const off = await start(bench.programs, "podkeep", idle);
   const slowest = async (url: string, { headers }: Data) => {
-    const path = `${url}/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
+    const path = url + emptyPoll();
     return (await runLoad({ url: path, connections: CONNECTIONS, seconds: bench.seconds, headers })).p99;
   };
   const p99 = await inTurn(bench.rounds, { on: () => slowest(on.url, due), off: () => slowest(off.url, idle) });

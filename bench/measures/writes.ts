@@ -1,7 +1,7 @@
 // Adds: one item a request from many clients, on a fast and a slow disk, and many items in one request.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { send } from "../client.ts";
+import { emptyPoll, send } from "../client.ts";
 import { compareRates } from "../compare.ts";
 import { type Data, feedUrl, fill, insertRows, makeRows } from "../data.ts";
 import { type Server, type Side, start } from "../programs.ts";
@@ -55,7 +55,7 @@ async function measureSlowDisk(bench: Bench): Promise<Line[]> {
   };
   const rates = await inTurn(bench.rounds, {
     podkeep: async () => {
-      const url = `${podkeep.url}/subscriptions?since=${new Date(Date.now() + 86_400_000).toISOString()}`;
+      const url = podkeep.url + emptyPoll();
       const { seconds } = bench;
       const [rate, poll] = await Promise.all([
         addsPerSecond(podkeep, data.podkeep),
