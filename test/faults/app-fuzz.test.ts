@@ -11,7 +11,6 @@ import {
   encodeBody,
   fill,
   openWorld,
-  PASSWORD,
   type Person,
   rowsOf,
   sessionOf,
@@ -46,7 +45,7 @@ const odd = fc.oneof(
       "<own.poll>",
       "<own.session_id>",
       "<other.session_id>",
-      "<password>",
+      "<own.password>",
     ],
     ...[
       "<own.feed>",
@@ -64,7 +63,7 @@ const odd = fc.oneof(
 );
 
 /** An unknown path is logged; no app puts a password there. */
-const oddPart = odd.filter((one) => one !== "<password>");
+const oddPart = odd.filter((one) => one !== "<own.password>");
 
 /** A value like `example`, with some of its parts replaced. */
 function nearly(example: unknown): fc.Arbitrary<unknown> {
@@ -214,7 +213,7 @@ async function credentials(
   if (way === "junk")
     return { Authorization: "Basic hunter7", Cookie: "podkeep_page=hunter8; podkeep_app=a.b.hunter9" };
   if (way === "all") return { Authorization: basic(who.name, who.token), ...(await session("password")) };
-  if (way === "password") return { Authorization: basic(who.name, PASSWORD), ...(await session("password")) };
+  if (way === "password") return { Authorization: basic(who.name, who.password), ...(await session("password")) };
   const [token, by] = way === "reader" ? ([who.reader, "reader"] as const) : ([who.token, "token"] as const);
   return { Authorization: `Bearer ${token}`, ...(await session(by)) };
 }

@@ -8,13 +8,14 @@ import { type Audience, createSession } from "../../src/services/sessions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp } from "../support/app.ts";
 
-export const PASSWORD = "correct: horse hunter0";
 /** Cheap, because a fuzz sends many wrong ones. */
-const HASH = await Bun.password.hash(PASSWORD, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
+const CHEAP = { algorithm: "argon2id", memoryCost: 8, timeCost: 1 } as const;
 
 export interface Person {
   id: string;
   name: "ann" | "bob";
+  /** Not the other user's: with that, a request would be rightly signed in as the other. */
+  password: string;
   /** In every text of this user's data, and nowhere else. */
   mark: string;
   guid: string;
@@ -74,11 +75,14 @@ async function createPerson(server: TestApp, name: Person["name"], number: numbe
   await user.request("POST", `/api/2/episodes/${name}.json`, [
     { podcast: feed, episode: `https://${mark}.test/1.mp3`, action: "play", position: 5, total: 9 },
   ]);
-  await server.sql(`update users set password_hash = '${HASH}' where name = '${name}'`);
+  const password = `correct: horse hunter0 of ${name}`;
+  const hash = await Bun.password.hash(password, CHEAP);
+  await server.sql(`update users set password_hash = '${hash}' where name = '${name}'`);
   const person: Person = {
     ...{
       id,
       name,
+      password,
       mark,
       guid,
       feed,
@@ -234,7 +238,10 @@ const NEXTCLOUD: Record<string, Example> = Object.fromEntries(
 const PUBLIC: Record<string, Example> = {
   "GET /assets/*": same("/assets/nothing.css", 404),
   "GET /sign-in": same("/sign-in?next=/apps"),
-  "POST /sign-in": { ...same("/sign-in", 303), form: { name: "<own.name>", password: "<password>", next: "/apps" } },
+  "POST /sign-in": {
+    ...same("/sign-in", 303),
+    form: { name: "<own.name>", password: "<own.password>", next: "/apps" },
+  },
   "POST /sign-out": same("/sign-out", 303),
   "GET /docs": same("/docs"),
   "GET /connect/:secret": same(`/connect/${"a".repeat(32)}`),
@@ -279,7 +286,7 @@ const PAGE: Record<string, Example> = {
     token: 403,
   }),
   "GET /account": same("/account"),
-  "POST /account/password": form("/account/password", { present: "<password>", changed: "<password>" }, 303, {
+  "POST /account/password": form("/account/password", { present: "<own.password>", changed: "<own.password>" }, 303, {
     token: 403,
   }),
   "POST /account/sign-out-everywhere": form("/account/sign-out-everywhere", {}, 303, { token: 403 }),
@@ -292,9 +299,10 @@ export const EXAMPLES = { gpodder: GPODDER, nextcloud: NEXTCLOUD, page: PAGE, op
 /** Puts a user's data in the place of `<own.guid>` and the like, in all texts of a value. */
 export function fill<T>(value: T, own: Person, other: Person): T {
   if (typeof value === "string") {
-    return value
-      .replaceAll("<password>", PASSWORD)
-      .replace(/<(own|other)\.(\w+)>/g, (_, whose, what) => (whose === "own" ? own : other)[what as keyof Person]) as T;
+    return value.replace(
+      /<(own|other)\.(\w+)>/g,
+      (_, whose, what) => (whose === "own" ? own : other)[what as keyof Person],
+    ) as T;
   }
   if (Array.isArray(value)) return value.map((one) => fill(one, own, other)) as T;
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
