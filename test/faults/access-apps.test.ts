@@ -160,7 +160,7 @@ describe.each(APPS)("%s", (name, example, sessions) => {
     const good: Headers[] = [
       auth(basic("ann", ann.token)),
       auth(`Bearer ${ann.token}`),
-      auth(basic("Ann", "correct: horse hunter0")),
+      auth(basic("Ann", world.ann.password)),
     ];
     if (sessions) {
       readers.push(cookie("podkeep_app", await sessionOf(server.app, ann, "app", "reader")));
