@@ -21,3 +21,9 @@ export function parseDateTime(text: string): number | null {
   const offset = (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0)) * (match[8] === "-" ? -1 : 1);
   return date.setUTCHours(hour, minute - offset, second, milliseconds);
 }
+
+const EARLIEST = Date.parse("0000-01-01T00:00:00Z");
+const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** Whether RFC 3339 can write a time in UTC, so in four digits of a year. @param time Unix milliseconds */
+export const isWritable = (time: number): boolean => time >= EARLIEST && time <= LATEST;

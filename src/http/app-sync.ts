@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../app.ts";
+import { isWritable } from "../domain/date-time.ts";
 import { EPISODE_KINDS, parseActionTime, publishAction } from "../domain/episodes.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
@@ -103,10 +104,12 @@ const seconds = z.coerce
   .pipe(z.number().int())
   .nullish()
   .catch(null);
-const time = z.union([
-  z.string().transform(parseActionTime),
-  z.number().transform((value) => Math.round(value < SECONDS ? value * 1000 : value)),
-]);
+const time = z
+  .union([
+    z.string().transform(parseActionTime),
+    z.number().transform((value) => Math.round(value < SECONDS ? value * 1000 : value)),
+  ])
+  .refine((value) => value === null || isWritable(value));
 const Action = z.object({
   podcast: text,
   episode: text,

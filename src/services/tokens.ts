@@ -1,5 +1,6 @@
 // Bearer tokens: shown once, recognised by their hash, revoked immediately.
 import type { Tx } from "../db/statement.ts";
+import { isWritable } from "../domain/date-time.ts";
 import { DomainError } from "../errors.ts";
 import { deleteClientsByToken } from "../store/clients.ts";
 import {
@@ -19,8 +20,6 @@ const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
 const USE_INTERVAL = 60 * 60 * 1000;
 const LONGEST_LABEL = 100;
-/** The last moment that RFC 3339 can write. */
-const LATEST_EXPIRY = Date.parse("9999-12-31T23:59:59.999Z");
 
 const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7, "0");
 const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
@@ -62,7 +61,7 @@ export function createToken(
   const now = clock.now();
   checkLabel(label);
   if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
-  if (expires_at !== null && expires_at > LATEST_EXPIRY)
+  if (expires_at !== null && !isWritable(expires_at))
     throw new DomainError("invalid", "The expiry is after the year 9999");
   const id = ids.random(10);
   const body = `podkeep_${id}_${ids.random(26)}`;

@@ -142,6 +142,20 @@ test("a GET of 20,000 actions is one JSON text, sent in pieces", async () => {
   expect(Math.max(...pieces)).toBeLessThan(250_000);
 });
 
+test.each(["-1e300", "-1e16", "1e300", '"0000-01-01T00:00:00+10:00"', '"9999-12-31T23:00:00-10:00"'])(
+  "an action with the impossible time %s counts from its arrival, and every device reads it",
+  async (time) => {
+    const sent = { podcast: A, episode: `${A}/1.mp3`, action: "play", position: 5, total: 9 };
+    const body = JSON.stringify([{ ...sent, timestamp: 0 }]).replace(':0}', `:${time}}`);
+    expect((await appOf("AntennaPod/3.5.0")("POST", episodes, body)).status).toBe(200);
+    const { status, body: read } = await appOf("Kasts/1.0")("GET", `${episodes}?since=0`);
+    expect({ status, actions: read.actions }).toEqual({
+      status: 200,
+      actions: [{ ...sent, timestamp: "2026-01-01T00:00:00", started: 0 }],
+    });
+  },
+);
+
 describe("gPodder", () => {
   test("uploads and downloads whole lists", async () => {
     const app = appOf("mygpoclient/1.9 (+http://gpodder.org/mygpoclient) gPodder/3.11.1");
