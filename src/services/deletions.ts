@@ -68,10 +68,10 @@ export async function listDeletions(
   context: Context,
   { user, status }: { user?: string | undefined; status?: DeletionStatus | undefined } = {},
 ): Promise<DeletionDetails[]> {
-  if (user !== undefined) await requireUser(context, user);
+  const name = user === undefined ? null : (await requireUser(context, user)).name;
   const rows = await context.database.read((tx) => listRows(tx, {}));
   return rows
-    .filter((row) => (user === undefined || row.user === user) && (status === undefined || row.status === status))
+    .filter((row) => (name === null || row.user === name) && (status === undefined || row.status === status))
     .map(readDetails);
 }
 

@@ -97,9 +97,9 @@ export const isLive = (token: { revoked_at: number | null; expires_at: number | 
 
 /** Lists tokens without their secrets. @throws DomainError "not_found" if there is no such user */
 export async function listTokens(context: Context, user?: string) {
-  if (user !== undefined) await requireUser(context, user);
+  const name = user === undefined ? null : (await requireUser(context, user)).name;
   const rows = await context.database.read((tx) => listRows(tx, {}));
-  return rows.filter((row) => user === undefined || row.user === user);
+  return rows.filter((row) => name === null || row.user === name);
 }
 
 /** Revokes a token, and forgets the clients that synced by it. */

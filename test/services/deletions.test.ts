@@ -183,3 +183,12 @@ describe("an admin's retry", () => {
     expect(await listDeletions(server.app, { user: "ann", status: "PENDING" })).toEqual([]);
   });
 });
+
+test("deletions are listed for one user, whose name may be typed in any case", async () => {
+  const id = await user.remove(A);
+  const bob = await server.user("bob");
+  await bob.remove((await bob.add(FEED_B)).guid);
+  for (const name of ["ann", "ANN"]) {
+    expect(await listDeletions(server.app, { user: name })).toMatchObject([{ user: "ann", id }]);
+  }
+});

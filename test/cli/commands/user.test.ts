@@ -59,6 +59,8 @@ test("a name that differs in case only is taken, and names the same user", async
   const { code, err } = await podkeep.run(["user", "create", "ANN"]);
   expect([code, err]).toEqual([1, expect.stringContaining("There is a user Ann already")]);
   expect((await podkeep.run(["user", "password", "ann", "--generate"])).code).toBe(0);
+  expect((await podkeep.run(["token", "issue", "ann", "--label", "phone"])).code).toBe(0);
+  expect((await podkeep.run(["token", "list", "ann", "--json"])).json).toMatchObject([{ user: "Ann", label: "phone" }]);
 });
 
 test("a new password, none, and sign-out end sessions", async () => {
