@@ -4,7 +4,15 @@ import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
 import { deleteUserRows, listUsersAfter } from "../store/transfer.ts";
-import { anyUser, findName, findUsers, insertUser, latestClock, listUsers as listRows } from "../store/users.ts";
+import {
+  anyUser,
+  findName,
+  findUsers,
+  insertUser,
+  latestClock,
+  listUsers as listRows,
+  lockUser,
+} from "../store/users.ts";
 import type { Context } from "./context.ts";
 
 /** The user of a name, which is compared without case. Exactly this name comes first. */
@@ -78,6 +86,8 @@ export async function findUserName({ database }: Context, user_id: string): Prom
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
   await context.database.write(async (tx) => {
+    // A sync by another process ends first: what it inserts must be deleted too.
+    await lockUser(tx, { user_id: id });
     await deleteOwnLookups(tx, { user_id: id });
     await deleteUserRows(tx, { user_id: id });
   }, id);

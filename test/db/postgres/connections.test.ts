@@ -1,6 +1,6 @@
 // Responses while PostgreSQL connections are busy, cut off or silent.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { listUsers } from "../../../src/services/users.ts";
+import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
@@ -30,8 +30,9 @@ async function beside<T>(act: (sql: (text: string) => Promise<Record<string, unk
   }
 }
 
-const backends = (sql: (text: string) => Promise<Record<string, unknown>[]>, columns: string) =>
-  sql(`select ${columns} from pg_stat_activity where application_name = 'podkeep' and datname = '${name}'`);
+const backends = (sql: (text: string) => Promise<Record<string, unknown>[]>, columns: string, state = "true") =>
+  sql(`select ${columns} from pg_stat_activity
+    where application_name = 'podkeep' and datname = '${name}' and ${state}`);
 
 test("many writes of one user leave connections to the others", async () => {
   await open({ database_pool: "2" });
@@ -98,6 +99,26 @@ test("several admins create the same user at once: one succeeds, the others get 
   const made = await Promise.allSettled(names.flatMap((name) => [1, 2, 3].map(() => app.user(name))));
   const refused = made.filter((one) => one.status === "rejected").map(({ reason }) => reason.code);
   expect(refused).toEqual(Array(10).fill("conflict"));
+});
+
+test("a user who is deleted while an app syncs leaves nothing, no history either", async () => {
+  await open();
+  const ann = await app.user();
+  await ann.add("https://a.example/");
+  await beside(async (sql) => {
+    await sql("begin");
+    await sql(`update users set clock = clock + 1 where id = '${ann.id}'`);
+    const deleted = deleteUser(app.app, ann.name);
+    await beside(async (look) => {
+      while ((await backends(look, "pid", "wait_event_type = 'Lock'")).length === 0) await Bun.sleep(20);
+    });
+    await sql(`insert into history (user_id, changed_at, seq, at, what, actor_kind)
+      values ('${ann.id}', 9000000000000, 0, 0, 'restored', 'admin')`);
+    await sql("commit");
+    await deleted;
+    expect(await sql("select * from history")).toHaveLength(0);
+    expect(await sql("select * from users")).toHaveLength(0);
+  });
 });
 
 test("a missing table is an error, not an endless retry", async () => {
