@@ -127,8 +127,11 @@ export function describePooler(error: unknown): string | null {
   return null;
 }
 
-/** The error that callers get: "unavailable" if the server's reason may pass. */
+/** The error that callers get: "unavailable" if the server's reason may pass, "invalid" for text with a NUL. */
 export function translate(error: unknown): unknown {
+  if (sqlStateOf(error) === "22021") {
+    return new DomainError("invalid", "A text has a character that can't be stored", { cause: error });
+  }
   const pooler = describePooler(error);
   if (pooler) return new DomainError("unavailable", pooler, { cause: error });
   const waited = error instanceof DOMException && error.name === "TimeoutError";

@@ -1,9 +1,11 @@
 // Responses while PostgreSQL connections are busy, cut off or silent.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { listHistory } from "../../../src/services/history.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { actorOf } from "../../support/feeds.ts";
 
 setDefaultTimeout(30_000);
 
@@ -118,6 +120,15 @@ test("a user who is deleted while an app syncs leaves nothing, no history either
     await deleted;
     expect(await sql("select * from history")).toHaveLength(0);
     expect(await sql("select * from users")).toHaveLength(0);
+  });
+});
+
+test("text that PostgreSQL can't store is a mistake of the request, not of the server", async () => {
+  await open();
+  const ann = await app.user();
+  await expect(listHistory(app.app, actorOf(ann.id), { by: "a\0b", limit: 1 })).rejects.toMatchObject({
+    code: "invalid",
+    message: "A text has a character that can't be stored",
   });
 });
 
