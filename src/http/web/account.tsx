@@ -4,10 +4,11 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
-import { exportAccount } from "../../services/export.ts";
+import { type ExportedTable, exportAccount } from "../../services/export.ts";
 import { setPassword } from "../../services/passwords.ts";
 import { signOutEverywhere } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
+import { nextTurn } from "../../turns.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
@@ -55,10 +56,34 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
   });
 
   http.get("/account/podkeep.json", async (c) => {
-    const data = await exportAccount(app, c.get("actor"), c.get("userName"));
-    return c.body(JSON.stringify(data, null, 2), 200, {
+    const parts = writeExport(c.get("userName"), await exportAccount(app, c.get("actor")));
+    const encoder = new TextEncoder();
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await nextTurn();
+        const part = parts.next();
+        if (part.done) controller.close();
+        else controller.enqueue(encoder.encode(part.value));
+      },
+    });
+    return c.body(body, 200, {
       "Content-Type": "application/json",
       "Content-Disposition": 'attachment; filename="podkeep.json"',
     });
   });
+}
+
+/** Writes the data as JSON in parts, a row on each line. */
+function* writeExport(user: string, tables: ExportedTable[]): Generator<string> {
+  let start = `{\n"user": ${JSON.stringify(user)},\n"tables": {`;
+  for (const { name, parts } of tables) {
+    yield `${start}\n${JSON.stringify(name)}: [`;
+    start = "],";
+    let comma = "\n";
+    for (const rows of parts) {
+      yield comma + rows.map((row) => JSON.stringify(row)).join(",\n");
+      comma = ",\n";
+    }
+  }
+  yield "]\n}\n}\n";
 }

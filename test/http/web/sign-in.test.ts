@@ -1,5 +1,6 @@
 // Signing in to the page, and what protects its forms.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { importFeeds } from "../../../src/services/imports.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -155,6 +156,31 @@ test("the data of a user is one file without secrets", async () => {
   expect(data.tables.subscriptions).toMatchObject([{ feed_url: "https://a.example/" }]);
   expect(body).not.toMatch(/argon2|"hash"|session_key/);
   expect(headers.get("content-disposition")).toBe('attachment; filename="podkeep.json"');
+});
+
+test("the data of a long list comes in parts, with turns for other requests in between", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://${n}.example/`, title: null }));
+  await importFeeds(server.app, actorOf(user.id), feeds, { dry_run: false, progress: () => {} });
+  const Cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await server.http.fetch(new Request(`${ORIGIN}/account/podkeep.json`, { headers: { Cookie } }), {});
+  let turn = 0;
+  let clock = setImmediate(function next() {
+    turn++;
+    clock = setImmediate(next);
+  });
+  const turns = new Set<number>();
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of response.body ?? []) {
+    turns.add(turn);
+    text += decoder.decode(part, { stream: true });
+  }
+  clearImmediate(clock);
+  const { subscriptions, feeds: urls, deletions } = JSON.parse(text).tables;
+  expect([subscriptions.length, urls.length, deletions]).toEqual([1200, 1200, []]);
+  expect(new Set(subscriptions.map((row: { feed_url: string }) => row.feed_url)).size).toBe(1200);
+  expect(turns.size).toBeGreaterThan(5);
 });
 
 test("private pages are not kept by caches, and can't be framed", async () => {
