@@ -209,7 +209,11 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const sent = page.waitForRequest((request) => request.method() === "POST");
     await page.getByRole("button", { name: "Preview" }).click();
     expect((await sent).postData()).toContain("zone=-540");
-    await page.getByText("The history begins at").waitFor();
+    await page.getByText("There is no history of that time.").waitFor();
+    const begins = page.getByText("The history begins").locator("time");
+    const since = new Date((await begins.getAttribute("datetime")) ?? "");
+    const clock = since.toLocaleTimeString("de-DE", { timeZone: "Asia/Tokyo", timeStyle: "short" });
+    expect(await begins.textContent()).toEndWith(clock);
     // Chromium says that the response was 400.
     const watched = windows.at(-1);
     if (watched) watched.problems = watched.problems.filter((one) => !one.includes("400"));

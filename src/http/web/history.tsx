@@ -13,6 +13,7 @@ import {
   listHistory,
   listSubscribedAt,
   putBack,
+  readHistorySince,
   restoreSubscriptions,
 } from "../../services/history.ts";
 import { nameOf } from "../../services/podcasts.ts";
@@ -46,7 +47,8 @@ const Zone = z
   .transform(Number)
   .optional();
 const RestoreForm = {
-  as_of: z.string().max(40),
+  as_of: z.string().max(40).optional(),
+  before: number.optional(),
   zone: Zone,
   exact: z.string().optional(),
   confirmed: z.string().optional(),
@@ -81,29 +83,40 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     return c.redirect(`/history?done=${changes.length}`, 303);
   });
 
-  http.get("/history/restore", (c) => show(c, <RestorePage as_of={c.req.query("as_of") ?? ""} />));
+  http.get("/history/restore", async (c) => {
+    const since = await readHistorySince(app, c.get("actor"));
+    return show(c, <RestorePage since={since} as_of={c.req.query("as_of") ?? ""} />);
+  });
 
   // Shows what would change; with `confirmed` changes it.
   http.post("/history/restore", async (c) => {
-    const { as_of, zone = 0, exact, confirmed } = await readForm(c, RestoreForm);
-    const local = parseDateTime(as_of.length === 10 ? `${as_of}T23:59:59Z` : as_of);
-    const props = { as_of, zone, exact: exact !== undefined };
-    if (local === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
-    const moment = local + zone * MINUTE;
+    const { as_of = "", before, zone = 0, exact, confirmed } = await readForm(c, RestoreForm);
     const actor = c.get("actor");
+    const since = await readHistorySince(app, actor);
+    const props = { as_of, before, zone, since, exact: exact !== undefined };
+    const moment = before === undefined ? readTime(as_of, zone) : { before };
+    if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
     try {
       const options = { exact: props.exact, dry_run: confirmed === undefined };
-      const changes = await restoreSubscriptions(app, actor, { as_of: moment }, options);
+      const changes = await restoreSubscriptions(app, actor, moment, options);
       if (confirmed !== undefined) return c.redirect(`/history?done=${changes.length}`, 303);
-      const then = await listSubscribedAt(app, actor, { as_of: moment });
+      const then = await listSubscribedAt(app, actor, moment);
       const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
       const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
       return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length }} />);
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "invalid") throw error;
-      return show(c, <RestorePage {...props} problem={error.message} />, 400);
+      const isFuture = "as_of" in moment && moment.as_of >= since;
+      const problem = isFuture ? texts.history.future : texts.history.tooEarly;
+      return show(c, <RestorePage {...props} problem={problem} />, 400);
     }
   });
+}
+
+/** A date is its end; null if the text is neither a date nor a time. */
+function readTime(text: string, zone: number): { as_of: number } | null {
+  const local = parseDateTime(text.length === 10 ? `${text}T23:59:59Z` : text);
+  return local === null ? null : { as_of: local + zone * MINUTE };
 }
 
 /** What a podcast is called; the guid if it is unknown. */

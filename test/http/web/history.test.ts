@@ -1,5 +1,7 @@
 // The history on the page: who changed what, and putting back what was lost.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createBackup } from "../../../src/backups/backups.ts";
+import { restoreBackup } from "../../../src/backups/restore.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { uploadFeedChanges } from "../../../src/services/device-list.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
@@ -120,6 +122,42 @@ for (const [name, as_of] of [
     expect(await user.changes()).toEqual(before);
   });
 }
+
+const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+test.if(onSqlite)("podcasts that a restored backup lost come back from the history page", async () => {
+  const { file } = createBackup(server.app.config, server.clock);
+  const outline = '<outline type="rss" text="Meta-Cast" xmlUrl="https://new.example/"/>';
+  await browser.submit("/podcasts/import", { file: new File([`<opml><body>${outline}</body></opml>`], "list.opml") });
+  await user.request("PATCH", `/subscriptions/${guidOf(3)}`, { is_subscribed: false });
+  await server.app.close();
+  await restoreBackup(server.app.config, server.clock, file);
+  await server.open();
+  browser = await signedIn(server, user);
+  const page = await browser.open("/history");
+  expect(page.body).toContain("lost 1, not in the backup");
+  const preview = await browser.submit("/history/restore", fieldsOf(page.body, "/history/restore"));
+  expect(preview.body).toContain("Before these changes the list had 12 podcasts");
+  expect(preview.body).toContain("Will subscribe to 1, leave 11.");
+  expect(preview.body).toContain("added Meta-Cast");
+  expect(await subscribed()).toHaveLength(12);
+  const done = await browser.submit("/history/restore", fieldsOf(preview.body, "/history/restore"));
+  expect([done.path, done.status]).toEqual(["/history?done=1", 200]);
+  expect((await user.changes()).filter((item) => item.is_subscribed)).toHaveLength(13);
+  expect((await browser.open("/podcasts")).body).toContain("Meta-Cast");
+  const again = await browser.submit("/history/restore", fieldsOf(preview.body, "/history/restore"));
+  expect(again.body).toContain("Nothing was missing.");
+});
+
+test("a restore page without a moment, or with one that the history doesn't reach, says so", async () => {
+  expect((await browser.submit("/history/restore", {})).body).toContain("Enter a date and a time.");
+  for (const before of ["x", "-1", ""]) {
+    expect((await browser.submit("/history/restore", { before })).status).toBe(400);
+  }
+  const early = await browser.submit("/history/restore", { before: "0", confirmed: "1" });
+  expect([early.status, early.body]).toEqual([400, expect.stringContaining("There is no history of that time.")]);
+  const page = await browser.open("/history/restore");
+  expect(page.body).toContain(`The history begins <time datetime="${new Date(START).toISOString()}"`);
+});
 
 test("a broken form puts nothing back", async () => {
   await wipe();

@@ -85,7 +85,7 @@ function Filter({ by, podcast, changers }: { by: string | null; podcast: string 
 }
 
 function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
-  const { by, at, from, to, changes, removed } = group;
+  const { by, at, from, to, changes, removed, lost } = group;
   return (
     <li>
       <details class="grow">
@@ -99,7 +99,12 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
         </summary>
         <ChangeList changes={changes} />
       </details>
-      {canWrite && removed > 0 && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
+      {canWrite && lost > 0 && (
+        <ActionButton action="/history/restore" before={from}>
+          {texts.history.restoreBefore}
+        </ActionButton>
+      )}
+      {canWrite && lost === 0 && removed > 0 && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
     </li>
   );
 }
@@ -124,39 +129,50 @@ function ChangeList({ changes }: { changes: Change[] }) {
 
 interface RestoreProps {
   /** As the field has it, in the visitor's zone. */
-  as_of: string;
+  as_of?: string;
+  /** Timestamp of the change before which the list was right; there is no field then. */
+  before?: number | undefined;
   /** Minutes that UTC is ahead of the zone. */
   zone?: number;
   exact?: boolean;
+  /** When the history begins, in Unix milliseconds. */
+  since: number;
   problem?: string | null;
   /** What a restore would change, and how many podcasts the list had then. */
   preview?: { changes: Change[]; count: number } | null;
 }
 
-export function RestorePage({ as_of, zone = 0, exact = false, problem = null, preview = null }: RestoreProps) {
+export function RestorePage({ as_of = "", before, zone = 0, exact = false, since, problem, preview }: RestoreProps) {
   const text = texts.history;
   return (
     <Layout title={text.restore} section="history">
       <h1>{text.restore}</h1>
       {problem && <Notice kind="danger">{problem}</Notice>}
-      <form method="post" action="/history/restore">
-        <input type="hidden" name="zone" value={zone} />
-        <div class="field">
-          <label for="as_of" data-local={text.asOf}>
-            {text.asOfUtc}
-          </label>
-          <input id="as_of" name="as_of" type="datetime-local" value={as_of} required />
-        </div>
-        <p>
-          <label class="check">
-            <input type="checkbox" name="exact" value="1" checked={exact} /> {text.exact}
-          </label>
-        </p>
-        <button type="submit">{text.preview}</button>
-      </form>
+      {before === undefined && (
+        <>
+          <p class="muted">
+            {text.begins} <Time ms={since} format="clock" />.
+          </p>
+          <form method="post" action="/history/restore">
+            <input type="hidden" name="zone" value={zone} />
+            <div class="field">
+              <label for="as_of" data-local={text.asOf}>
+                {text.asOfUtc}
+              </label>
+              <input id="as_of" name="as_of" type="datetime-local" value={as_of} required />
+            </div>
+            <p>
+              <label class="check">
+                <input type="checkbox" name="exact" value="1" checked={exact} /> {text.exact}
+              </label>
+            </p>
+            <button type="submit">{text.preview}</button>
+          </form>
+        </>
+      )}
       {preview && (
         <>
-          <h2>{text.listThen(preview.count)}</h2>
+          <h2>{before === undefined ? text.listThen(preview.count) : text.listBefore(preview.count)}</h2>
           {preview.changes.length === 0 ? (
             <p>{text.nothing}</p>
           ) : (
@@ -165,8 +181,7 @@ export function RestorePage({ as_of, zone = 0, exact = false, problem = null, pr
               <ActionButton
                 kind="primary"
                 action="/history/restore"
-                as_of={as_of}
-                zone={zone}
+                {...(before === undefined ? { as_of, zone } : { before })}
                 confirmed="1"
                 {...(exact && { exact: "1" })}
               >
