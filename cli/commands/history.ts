@@ -22,7 +22,7 @@ export function addHistoryCommand(program: Command): void {
     .description("Show what changed in a user's subscriptions, newest first, and which app changed it")
     .option("--since <when>", "only later changes: a duration ago (12h) or a time (2027-01-31, UTC)", readPast)
     .option("--by <id>", "only changes by this token id, label or device")
-    .option("--limit <count>", `how many changes to show (default: ${LIMIT})`, readLimit, LIMIT)
+    .option("--limit <count>", "how many changes to show", readLimit, LIMIT)
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
     .addHelpText("after", "\nExample: podkeep history alice --since 7d")
     .action((user: string, options: Options, command: Command) => show(user, options, command));

@@ -74,6 +74,10 @@ test("the help of every command fits into 80 columns", () => {
   for (const page of pages) expect(tooWide(page)).toEqual([]);
 });
 
+test("the help of a command gives each default once", () => {
+  for (const page of helpOf(createProgram(false, {}))) expect(page).not.toMatch(/\(default: [^)]*\)\s+\(default:/);
+});
+
 const tooWide = (text: string) => text.split("\n").filter((line) => Bun.stringWidth(line) > 80);
 
 /** A guide as a terminal of this width shows it. */
