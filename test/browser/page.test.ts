@@ -263,6 +263,37 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("heading", { name: "71 podcasts" }).waitFor();
   });
 
+  test("after Unsubscribe and after Undo far down the list, the page opens at that podcast", async () => {
+    const page = await signIn(PHONE);
+    await importList(page);
+    const row = page.getByRole("listitem").nth(40);
+    const title = (await row.locator(".title").textContent()) ?? "";
+    const isInView = async () => {
+      const { y = -1, height = 0 } = (await page.locator("button:focus").boundingBox()) ?? {};
+      const bar = (await page.locator("header").boundingBox())?.y ?? 0;
+      return y > 0 && y + height < bar;
+    };
+    await row.getByRole("button", { name: "Unsubscribe" }).click();
+    await page.locator("button:focus", { hasText: "Undo" }).waitFor();
+    expect([await row.locator(".title").textContent(), await isInView()]).toEqual([title, true]);
+    await page.keyboard.press("Enter");
+    await page.locator("button:focus", { hasText: "Unsubscribe" }).waitFor();
+    expect([await row.locator("button:focus").count(), await isInView()]).toEqual([1, true]);
+  });
+
+  test("the bar at the bottom of a phone never covers what the Tab key reaches", async () => {
+    const page = await signIn(PHONE);
+    await importList(page);
+    await page.goto("/podcasts");
+    const bar = (await page.locator("header").boundingBox())?.y ?? 0;
+    for (let n = 0; n < 40; n++) {
+      await page.keyboard.press("Tab");
+      if ((await page.locator("header :focus").count()) > 0) continue;
+      const { y = 0, height = 0 } = (await page.locator(":focus").boundingBox()) ?? {};
+      expect(y + height).toBeLessThanOrEqual(bar);
+    }
+  });
+
   for (const [name, options] of [
     ["on a phone", PHONE],
     ["without JavaScript", { javaScriptEnabled: false }],

@@ -147,11 +147,13 @@ export function Notice({ kind = "good", children }: { kind?: "good" | "danger"; 
 export function ActionButton({
   action,
   kind,
+  autofocus = false,
   children,
   ...fields
 }: {
   action: string;
   kind?: "primary" | "danger";
+  autofocus?: boolean;
   children?: Child;
   [name: string]: unknown;
 }) {
@@ -160,7 +162,7 @@ export function ActionButton({
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={String(value)} />
       ))}
-      <button type="submit" class={kind}>
+      <button type="submit" class={kind} autofocus={autofocus}>
         {children}
       </button>
     </form>

@@ -47,9 +47,9 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
       const { back } = await readForm(c, { back: z.string().optional() });
       await patchSubscription(app, c.get("actor"), guid, { is_subscribed });
       const path = safePath(back);
-      const list = path.startsWith("/podcasts") ? path.replace(/[?&]undo=[^&]*/, "") : "/podcasts";
-      if (is_subscribed || list.startsWith("/podcasts/unsubscribed")) return c.redirect(list, 303);
-      return c.redirect(`${list}${list.includes("?") ? "&" : "?"}undo=${guid}`, 303);
+      const list = path.startsWith("/podcasts") ? path.replace(/[?&](undo|used)=[^&]*/g, "") : "/podcasts";
+      if (list.startsWith("/podcasts/unsubscribed")) return c.redirect(list, 303);
+      return c.redirect(`${list}${list.includes("?") ? "&" : "?"}${is_subscribed ? "used" : "undo"}=${guid}`, 303);
     });
   }
 
@@ -90,11 +90,13 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const asked = { is_subscribed, search, page, per_page: PER_PAGE };
   const podcasts = await listPodcasts(app, actor, asked);
   const query = { ...asked, page: podcasts.number };
+  const undo = await findUndo(c, app);
   const props = {
     page: podcasts,
     query,
     canWrite: canWrite(c),
-    undo: await findUndo(c, app),
+    undo,
+    used: undo?.guid ?? c.req.query("used") ?? null,
     notice: noticeOf(c),
   };
   return show(c, <PodcastsPage {...props} />);

@@ -34,7 +34,7 @@ test("a podcast that is unsubscribed can be put back in its row", async () => {
   expect(after.body.indexOf("2.example")).toBeLessThan(after.body.indexOf("3.example"));
   const undone = await browser.submit(`/podcasts/${guidOf(2)}/subscribe`, { back: "/podcasts?undo=x" });
   expect(undone.body).toContain("3 podcasts");
-  expect(undone.path).toBe("/podcasts");
+  expect(undone.path).toBe(`/podcasts?used=${guidOf(2)}`);
   expect((await user.changes()).every((item) => item.is_subscribed)).toBe(true);
 });
 

@@ -9,8 +9,10 @@ interface PodcastsProps {
   page: PodcastPage;
   query: PodcastQuery;
   canWrite: boolean;
-  /** Guid of a podcast that was just unsubscribed: its row offers to undo that. */
+  /** The podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
+  /** Guid of the podcast whose button was used: the page opens there. */
+  used: string | null;
   notice: string | null;
 }
 
@@ -22,7 +24,7 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
-export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsProps) {
+export function PodcastsPage({ page, query, canWrite, undo, used, notice }: PodcastsProps) {
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
@@ -65,7 +67,13 @@ export function PodcastsPage({ page, query, canWrite, undo, notice }: PodcastsPr
       )}
       <ul class="rows">
         {rows.map((podcast) => (
-          <Row podcast={podcast} canWrite={canWrite} back={hrefOf(query)} undone={podcast === undo} />
+          <Row
+            podcast={podcast}
+            canWrite={canWrite}
+            back={hrefOf(query)}
+            undone={podcast === undo}
+            used={podcast.guid === used}
+          />
         ))}
       </ul>
       <Pages page={page} query={query} />
@@ -92,9 +100,10 @@ interface RowProps {
   canWrite: boolean;
   back: string;
   undone: boolean;
+  used: boolean;
 }
 
-function Row({ podcast, canWrite, back, undone }: RowProps) {
+function Row({ podcast, canWrite, back, undone, used }: RowProps) {
   const { podcasts } = texts;
   const { guid, feed_url, title, is_subscribed, subscription_changed, changed_by } = podcast;
   const text = readableUrl(feed_url);
@@ -131,6 +140,7 @@ function Row({ podcast, canWrite, back, undone }: RowProps) {
       {canWrite && (
         <ActionButton
           action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`}
+          autofocus={used}
           {...(back !== "/podcasts" && { back })}
         >
           {undone ? podcasts.undo : is_subscribed ? podcasts.unsubscribe : podcasts.subscribe}
