@@ -1,30 +1,50 @@
 // Server processes on one database, each with its own connections and clock: two on PostgreSQL.
-import { type App, openApp } from "../../src/app.ts";
-import { createHttp, type Http } from "../../src/http/server.ts";
+import { join } from "node:path";
+import type { Http } from "../../src/http/server.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
+import { track } from "../support/start-server.ts";
 import type { Send } from "./device-apps.ts";
+import { NOW } from "./second-process.ts";
 
 /** Milliseconds by which the second process's clock is ahead. */
 const AHEAD = 2_300;
+
+/** Starts another process on the same database. @param clock in Unix milliseconds */
+async function startSecond({ app, http }: TestApp, clock: () => number): Promise<{ http: Http; end(): void }> {
+  const { location } = app.config;
+  if (!("url" in location)) throw new Error("Two processes need PostgreSQL");
+  const script = join(import.meta.dir, "second-process.ts");
+  const child = track(Bun.spawn([process.execPath, script, location.url], { stdout: "pipe", stderr: "inherit" }));
+  const printed = await child.stdout.getReader().read();
+  const origin = new TextDecoder().decode(printed.value).trim();
+  const forward = (request: Request) => {
+    const { pathname, search } = new URL(request.url);
+    const sent = new Request(origin + pathname + search, request);
+    sent.headers.set(NOW, String(clock()));
+    // PinePods is known by not sending one; fetch would add its own.
+    if (!sent.headers.has("User-Agent")) sent.headers.set("User-Agent", "");
+    return fetch(sent);
+  };
+  return { http: Object.assign(Object.create(http), { fetch: forward }), end: () => child.kill("SIGKILL") };
+}
 
 export class Processes {
   #turn = 0;
 
   private constructor(
     readonly test: TestApp,
-    private readonly second: App | undefined,
     private readonly all: Http[],
+    private readonly end: () => void,
   ) {}
 
   static async open(): Promise<Processes> {
     const test = await openTestApp();
-    if (process.env["PODKEEP_TEST_ENGINE"] !== "postgres") return new Processes(test, undefined, [test.http]);
-    const clock = { sleep: test.clock.sleep, now: () => test.clock.now() + AHEAD };
-    const second = await openApp(test.app.config, { clock });
-    return new Processes(test, second, [test.http, createHttp(second)]);
+    if (process.env["PODKEEP_TEST_ENGINE"] !== "postgres") return new Processes(test, [test.http], () => {});
+    const second = await startSecond(test, () => test.clock.now() + AHEAD);
+    return new Processes(test, [test.http, second.http], second.end);
   }
 
-  get app(): App {
+  get app(): TestApp["app"] {
     return this.test.app;
   }
 
@@ -61,7 +81,7 @@ export class Processes {
   }
 
   async close(): Promise<void> {
-    await this.second?.close();
+    this.end();
     await this.test.close();
   }
 }
