@@ -87,13 +87,15 @@ interface Known {
   last: SyncPosition | null;
   /** Identifies the subscription that a feed leads to. */
   leadsTo(feed: string): number | undefined;
+  /** Whether a feed was on the list when the client's last GET began; undefined if that says nothing of what it means. */
+  wasListed(feed: string): boolean | undefined;
 }
 
 /**
  * What a statement means:
  * - `change`: the user's decision
  * - `repeat`: the client says again what it said before, and was not told before its last GET that it is otherwise now:
- *   a retry, an upload sent twice, a full sync
+ *   a retry, an upload sent twice, a full sync. Or it posts back what it was told before that GET.
  * - `agree`: it is so already
  * - `ignore`: it removes what the device has under another URL, or what is nowhere
  */
@@ -102,6 +104,12 @@ type Verdict = "change" | "repeat" | "agree" | "ignore";
 export interface Judged extends Statement {
   verdict: Verdict;
 }
+
+/** Whether somebody reversed what a statement says after the client's last GET began. */
+export const isReversed = ({ feed, subscribed }: Statement, listings: Known["listings"], last: SyncPosition | null) => {
+  const listing = listings.get(feed);
+  return listing !== undefined && isListed(listing) !== subscribed && listing.changed > (last?.start ?? 0);
+};
 
 /** Decides what each statement of an upload means. What is added and removed under two URLs is added. */
 export function judge(statements: readonly Statement[], known: Known): Judged[] {
@@ -115,7 +123,8 @@ export function judge(statements: readonly Statement[], known: Known): Judged[] 
   });
 }
 
-function judgeOne({ feed, feed_url, subscribed, implied }: Statement, { listings, claims, last }: Known): Verdict {
+function judgeOne(statement: Statement, { listings, claims, last, wasListed }: Known): Verdict {
+  const { feed, feed_url, subscribed, implied } = statement;
   const listing = listings.get(feed);
   const claim = claims.get(feed);
   if (!subscribed) {
@@ -127,8 +136,9 @@ function judgeOne({ feed, feed_url, subscribed, implied }: Statement, { listings
     if (implied && !knows) return "ignore";
   }
   if (isListed(listing) === subscribed) return "agree";
-  const reversed = listing !== undefined && claim?.subscribed === subscribed;
-  return reversed && listing.changed > (last?.start ?? 0) ? "repeat" : "change";
+  if (!isReversed(statement, listings, last)) return "change";
+  const postsBack = claim?.decided !== listing?.changed && wasListed(feed) === subscribed;
+  return claim?.subscribed === subscribed || postsBack ? "repeat" : "change";
 }
 
 /**

@@ -23,10 +23,14 @@ export interface Client {
   product: string | null;
   /** Whether the app takes its own changes for somebody else's. */
   quiet: boolean;
+  /** Whether the app posts back what it was told, after a GET that may tell the opposite. */
+  postsBack: boolean;
 }
 
 /** Products, in lower case, that take their own changes for somebody else's; so does PinePods, which names none. */
 const QUIET = ["gpodder", "mygpoclient", "pinepods"];
+/** Products, in lower case, that queue the changes they were told of, and send them with a later sync as their user's. */
+const POSTING_BACK = ["antennapod", "gpodder", "mygpoclient"];
 const MOST_CLIENTS = 100;
 /** Milliseconds after which a sync without news is noted too. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
@@ -38,7 +42,9 @@ const SEEN_INTERVAL = 60 * 60 * 1000;
 export function identifyClient({ user_id, id: token_id, device: named }: Actor, product: string | null): Client {
   const device = product === null ? null : named;
   const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, product]), "base64url");
-  return { id, token_id, device, product, quiet: product === null || QUIET.includes(product.toLowerCase()) };
+  const name = product?.toLowerCase();
+  const quiet = name === undefined || QUIET.includes(name);
+  return { id, token_id, device, product, quiet, postsBack: name !== undefined && POSTING_BACK.includes(name) };
 }
 
 type Row = Awaited<ReturnType<typeof findClient>>[number];

@@ -5,6 +5,7 @@ import {
   type Claims,
   changesFor,
   claimAfter,
+  isReversed,
   type Judged,
   judge,
   type Listing,
@@ -12,6 +13,7 @@ import {
   statementsOf,
 } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { statusOf, undoChanges } from "../domain/history.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
@@ -19,6 +21,7 @@ import { DomainError } from "../errors.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
 import { findClaims, listClaims, listToldAgain, saveClaims } from "../store/claims.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
+import { listChangesFrom } from "../store/history.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
@@ -239,7 +242,8 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
   return transact(context, actor, async (user) => {
     const { tx, user_id } = user;
     const claims = byFeed(await listClaims(tx, { user_id, client: client.id }));
-    return applyUpload(context, user, client, statementsOf(list, claims), claims);
+    // A whole list is what its user has now, and nothing that was queued.
+    return applyUpload(context, user, { ...client, postsBack: false }, statementsOf(list, claims), claims);
   });
 }
 
@@ -268,7 +272,11 @@ async function applyUpload(
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
   const before = listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const judged = judge(statements, { listings: before, claims, last: known.last, leadsTo });
+  const { last } = known;
+  const reversed = client?.postsBack ? statements.filter((one) => isReversed(one, before, last)) : [];
+  const past = await readPast(user, set, reversed, last);
+  const wasListed = (feed: string) => past.get(feed);
+  const judged = judge(statements, { listings: before, claims, last, leadsTo, wasListed });
   for (const { feed, subscribed, verdict } of judged) {
     const url = read.get(feed);
     if (verdict !== "change" || !url) continue;
@@ -279,7 +287,29 @@ async function applyUpload(
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
   if (!known.row) await savePosition(user, client, known, now, "feeds", null);
   await saveNewClaims(user, client, judged, claims, before, listingsIn(set, read.keys()));
-  return known.last?.given ?? 0;
+  return last?.given ?? 0;
+}
+
+/** Whether feeds were on the list when the client's last GET began, as far as they were the user's then. */
+async function readPast(
+  { tx, user_id }: UserTx,
+  set: WorkingSet,
+  statements: Statement[],
+  last: SyncPosition | null,
+): Promise<Map<string, boolean>> {
+  const listed = new Map<string, boolean>();
+  if (statements.length === 0 || !last || last.start === 0) return listed;
+  const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
+  const states = statements.flatMap(({ feed }) => set.byFeed(feed) ?? []);
+  const past = undoChanges(
+    states.map((one) => ({ ...one, status: statusOf(one) })),
+    changes,
+  );
+  for (const { feed } of statements) {
+    const one = past.get(set.byFeed(feed)?.id ?? 0);
+    if (one && hashFeedUrl(one.feed_url) === feed) listed.set(feed, one.status === "subscribed");
+  }
+  return listed;
 }
 
 function changeSubscription(set: WorkingSet, feed: string): void {

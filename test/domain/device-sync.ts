@@ -59,7 +59,7 @@ export interface SyncServer {
     since: number,
     quiet: boolean,
   ): Eventually<{ add: string[]; remove: string[]; timestamp: number }>;
-  post(client: string, add: Iterable<string>, remove: Iterable<string>): Eventually<number>;
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, postsBack: boolean): Eventually<number>;
   put(client: string, urls: Iterable<string>): Eventually<number>;
   /** Null before the client's first GET. */
   positionOf(client: string): Eventually<SyncPosition | null>;
@@ -90,11 +90,18 @@ export class Server implements SyncServer {
   readonly aliases = new Map<string, Subscription>();
   readonly positions = new Map<string, SyncPosition>();
   readonly claims = new Map<string, Map<string, Claim>>();
+  /** Before each change, the feeds that were the user's at that time of the clock, and whether on the list. */
+  private readonly past: { at: number; listed: Map<string, boolean> }[] = [];
   private ids = 0;
 
   constructor(readonly rules: Rules = RULES) {}
 
   stamp(): number {
+    const current = [...this.feeds].filter(([, { left }]) => !left);
+    this.past.push({
+      at: this.clock,
+      listed: new Map(current.map(([feed, row]) => [feed, row.subscription.subscribed])),
+    });
     this.clock = Math.max(this.wall, this.clock + 1);
     return this.clock;
   }
@@ -152,9 +159,9 @@ export class Server implements SyncServer {
   delete(feed_url: string): void {
     const one = this.find(feedOf(feed_url));
     if (!one || one.deleted) return;
+    one.changed = this.stamp();
     one.subscribed = false;
     one.deleted = true;
-    one.changed = this.stamp();
   }
 
   alias(from: string, to: string): void {
@@ -233,9 +240,9 @@ export class Server implements SyncServer {
     return { ...this.rules.changesFor(opened, listings, claims, quiet), timestamp: opened.given };
   }
 
-  post(client: string, add: Iterable<string>, remove: Iterable<string>): number {
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, postsBack: boolean): number {
     const statement = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
-    return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))]);
+    return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))], postsBack);
   }
 
   put(client: string, urls: Iterable<string>): number {
@@ -246,10 +253,10 @@ export class Server implements SyncServer {
         claims.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
       }
     }
-    return this.upload(client, this.rules.statementsOf(whole, claims));
+    return this.upload(client, this.rules.statementsOf(whole, claims), false);
   }
 
-  private upload(client: string, statements: Statement[]): number {
+  private upload(client: string, statements: Statement[], postsBack: boolean): number {
     const last = this.positions.get(client) ?? null;
     const claims = this.claimsOf(client);
     const before = new Map<string, Listing>();
@@ -257,7 +264,10 @@ export class Server implements SyncServer {
       const listing = this.listing(feed);
       if (listing) before.set(feed, listing);
     }
-    const known = { listings: before, claims, last, leadsTo: (feed: string) => this.find(feed)?.id };
+    const start = last?.start ?? 0;
+    const past = postsBack && start > 0 ? this.past.findLast(({ at }) => at <= start) : undefined;
+    const wasListed = (feed: string) => past?.listed.get(feed);
+    const known = { listings: before, claims, last, leadsTo: (feed: string) => this.find(feed)?.id, wasListed };
     const judged = this.rules.judge(statements, known);
     for (const { feed_url, subscribed, verdict } of judged) if (verdict === "change") this.write(feed_url, subscribed);
     for (const one of judged) {
@@ -322,6 +332,10 @@ export class Device {
     return this.kind === "gpodder" || this.kind === "pinepods";
   }
 
+  get postsBack(): boolean {
+    return this.kind === "antennapod" || this.kind === "nextcloud" || this.kind === "gpodder";
+  }
+
   holds(feed: string): string | undefined {
     return [...this.urls].find((url) => feedOf(url) === feed);
   }
@@ -340,7 +354,8 @@ export class Device {
 
   /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
   async quickUpload(): Promise<void> {
-    if (this.added.size + this.removed.size > 0) await this.server.post(this.name, this.added, this.removed);
+    if (this.added.size + this.removed.size > 0)
+      await this.server.post(this.name, this.added, this.removed, this.postsBack);
   }
 
   /** gPodder's "upload subscription list". */
@@ -411,7 +426,7 @@ export class Device {
     }
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
-      const answered = await this.server.post(this.name, posted.add, posted.remove);
+      const answered = await this.server.post(this.name, posted.add, posted.remove, this.postsBack);
       if (lost === "post" && this.kind !== "pinepods") return true;
       if (this.kind !== "pinepods") given = answered;
     }

@@ -93,6 +93,28 @@ describe("AntennaPod", () => {
     expect((await ann.changes()).find((item) => item.feed_url === A)).toMatchObject({ is_subscribed: false });
   });
 
+  test("posts back a removal that it was told of, and keeps what its user has put back elsewhere", async () => {
+    const app = appOf("AntennaPod/3.5.0");
+    const since = async (timestamp: number) => (await app("GET", `${subscriptions}?since=${timestamp}`)).body;
+    let told = await since(0);
+    await app("POST", subscriptions, { add: [A], remove: [] });
+    const { guid } = await ann.add(A);
+    const change = (is_subscribed: boolean) => ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed });
+    await change(false);
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ remove: [A] });
+    // AntennaPod removes it and queues that; its next sync is up to two minutes later, or on the next Wi-Fi.
+    await change(true);
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [A] });
+    await app("POST", subscriptions, { add: [], remove: [A] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: true });
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [A], remove: [] });
+    await app("POST", subscriptions, { add: [], remove: [A] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: false });
+  });
+
   test("has its play positions on every device", async () => {
     const [phone, tablet] = [appOf("AntennaPod/3.5.0"), appOf("AntennaPod/3.5.0")];
     await phone("POST", "/api/2/devices/ann/phone.json", {});
@@ -193,6 +215,24 @@ describe("gPodder", () => {
         expect([path, headers.get("content-type")]).toEqual([path, type]);
       }
     }
+  });
+
+  test("posts back an addition that its user accepted, and a removal elsewhere since then counts", async () => {
+    const app = appOf("mygpoclient/1.9");
+    const path = "/api/2/subscriptions/ann/desktop.json";
+    const since = async (timestamp: number) => (await app("GET", `${path}?since=${timestamp}`)).body;
+    let told = await since(0);
+    const { guid } = await ann.add(A);
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [A] });
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    told = await since(told.timestamp);
+    await app("POST", path, { add: [A], remove: [] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: false });
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [], remove: [A] });
+    await app("POST", path, { add: [A], remove: [] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: true });
   });
 
   test("is not told its own changes", async () => {
