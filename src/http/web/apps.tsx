@@ -57,8 +57,9 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
     return c.redirect("/apps", 303);
   });
 
-  http.get("/connect", (c) => {
-    if (!byPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
+  // The list of apps says why a session by token can't.
+  http.get("/connect", async (c) => {
+    if (!byPassword(c)) return c.redirect("/apps", 303);
     return show(c, <ConnectPage nonce={app.ids.random(20)} />);
   });
 

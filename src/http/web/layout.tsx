@@ -143,6 +143,15 @@ export function Notice({ kind = "good", children }: { kind?: "good" | "danger"; 
   );
 }
 
+/** What a session by token can't do, and how to get a password. */
+export function NeedsPassword({ children }: { children?: Child }) {
+  return (
+    <p class="muted">
+      {children} {texts.signIn.noPassword} <code>{texts.signIn.setPassword}</code>
+    </p>
+  );
+}
+
 /** A form that is one button. */
 export function ActionButton({
   action,

@@ -8,7 +8,7 @@ import { readFeedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
 import { DomainError } from "../../errors.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
-import { listPodcasts, type Podcast } from "../../services/podcasts.ts";
+import { listPodcasts, nameOf, type Podcast } from "../../services/podcasts.ts";
 import { addSubscriptions, getSubscription, patchSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readFields, readForm } from "./form.ts";
@@ -34,8 +34,8 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
     if ("message" in feed) {
       return show(c, <AddPage feed_url={typed} problem={texts.podcasts.badUrl(feed.message)} />, 400);
     }
-    await addSubscriptions(app, c.get("actor"), [{ feed, guid: null, title: null }]);
-    return c.redirect("/podcasts", 303);
+    const [added] = await addSubscriptions(app, c.get("actor"), [{ feed, guid: null, title: null }]);
+    return c.redirect(`/podcasts?added=${added?.guid}`, 303);
   });
 
   for (const [verb, is_subscribed] of [
@@ -95,27 +95,34 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     page: podcasts,
     query,
     canWrite: canWrite(c),
+    canConnect: actor.kind === "session",
     undo,
     used: undo?.guid ?? c.req.query("used") ?? null,
-    notice: noticeOf(c),
+    notice: await noticeOf(c, app),
   };
   return show(c, <PodcastsPage {...props} />);
 }
 
 /** The podcast that was just unsubscribed, if it still is. */
 async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> {
-  const guid = c.req.query("undo");
+  const row = await find(c, app, c.req.query("undo"));
+  if (!row || row.is_subscribed === 1) return null;
+  const { guid, feed_url, title, subscription_changed } = row;
+  return { guid, feed_url, title, subscription_changed, is_subscribed: false, changed_by: null };
+}
+
+async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
   if (!guid) return null;
-  const row = await getSubscription(app, c.get("actor"), guid.toLowerCase()).catch((error) => {
+  return getSubscription(app, c.get("actor"), guid.toLowerCase()).catch((error) => {
     if (error instanceof DomainError && ["not_found", "gone"].includes(error.code)) return null;
     throw error;
   });
-  if (!row || row.is_subscribed === 1) return null;
-  const { feed_url, title, subscription_changed } = row;
-  return { guid: row.guid, feed_url, title, subscription_changed, is_subscribed: false, changed_by: null };
 }
 
-function noticeOf(c: Context<HttpEnv>): string | null {
+async function noticeOf(c: Context<HttpEnv>, app: App): Promise<string | null> {
+  const { podcasts } = texts;
+  const row = await find(c, app, c.req.query("added"));
+  if (row?.is_subscribed === 1) return podcasts.subscribedTo(nameOf(row));
   const [, added, present, failed] = /^(\d+)\.(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
-  return added === undefined ? null : texts.podcasts.imported(Number(added), Number(present), Number(failed));
+  return added === undefined ? null : podcasts.imported(Number(added), Number(present), Number(failed));
 }

@@ -22,6 +22,8 @@ export const texts = {
     appsConnectTo: "Apps connect to",
     noAccount: "No account yet? The admin creates one:",
     createUser: "podkeep user create NAME --password",
+    noPassword: "No password yet? The admin sets one:",
+    setPassword: "podkeep user password NAME",
   },
 
   podcasts: {
@@ -45,6 +47,8 @@ export const texts = {
     none: "No podcasts yet. Connect an app, import an OPML file, or paste a feed URL.",
     allUnsubscribed: "You have unsubscribed from all podcasts.",
     noneFound: "No podcast matches.",
+    all: "Show all",
+    subscribedTo: (name: string) => `Subscribed to ${name}.`,
     noneUnsubscribed: "No unsubscribed podcasts.",
     previous: "Previous",
     next: "Next",
@@ -273,14 +277,14 @@ export const steps: Record<AppKind, Step[]> = {
   pinepods: [
     { text: "Open Settings, Podcast Sync Settings." },
     {
-      text: "Enter these values under GPodder-compatible Server, and choose Authenticate.",
+      text: "Enter these values under GPodder-compatible Server.",
       fields: [
         ["Server URL", "server"],
         ["Username", "user"],
         ["Password", "token"],
       ],
     },
-    { text: "Authenticate, and sync." },
+    { text: "Choose Test Connection, then Authenticate." },
   ],
   openpodcast: [
     { text: "Open the app's settings for synchronization." },

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { assets } from "../../../src/http/web/assets.ts";
 import { pruneHistory } from "../../../src/services/history.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -61,6 +62,30 @@ test("a feed URL can be pasted, with or without its protocol", async () => {
   expect((await browser.submit("/podcasts/add", { feed_url: " feeds.example/show " })).body).toContain("1 podcast<");
   const [item] = await user.changes();
   expect(item.feed_url).toBe("https://feeds.example/show");
+});
+
+test("a podcast that was added is named, however long the list is", async () => {
+  const page = await browser.submit("/podcasts/add", { feed_url: "https://feeds.example/show?key=s3cret" });
+  expect(page.body).toContain("Subscribed to feeds.example/•••.");
+  const guid = page.path.split("added=")[1];
+  await browser.submit(`/podcasts/${guid}/unsubscribe`);
+  for (const added of [guid, guidOf(1), "x"]) {
+    expect((await browser.open(`/podcasts?added=${added}`)).body).not.toContain("Subscribed to");
+  }
+});
+
+test("an empty list offers to connect an app only if the session may do that", async () => {
+  expect((await browser.open("/podcasts")).body).not.toContain('href="/connect"');
+  await setPassword(server.app, actorOf(user.id), "correct horse");
+  const byPassword = await signedIn(server, { name: "ann", token: "correct horse" });
+  expect((await byPassword.open("/podcasts")).body).toContain('href="/connect"');
+});
+
+test("a search leads back to the whole list", async () => {
+  expect((await browser.open("/podcasts?search=zzz")).body).toContain('<a href="/podcasts">Show all</a>');
+  const unsubscribed = await browser.open("/podcasts/unsubscribed?search=zzz");
+  expect(unsubscribed.body).toContain('<a href="/podcasts/unsubscribed">Show all</a>');
+  expect((await browser.open("/podcasts")).body).not.toContain("Show all");
 });
 
 test("a bad feed URL is refused with the reason, and stays in its field", async () => {

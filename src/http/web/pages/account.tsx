@@ -1,6 +1,6 @@
 // The account: password, sessions, data.
 /** @jsxImportSource hono/jsx */
-import { ActionButton, Layout, Notice } from "../layout.tsx";
+import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AccountProps {
@@ -36,7 +36,7 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
           <button type="submit">{account.change}</button>
         </form>
       ) : (
-        <p class="muted">{account.needsPassword}</p>
+        <NeedsPassword>{account.needsPassword}</NeedsPassword>
       )}
       {byPassword && (
         <>

@@ -1,7 +1,7 @@
 // Allowing an app that started a login flow.
 /** @jsxImportSource hono/jsx */
 import type { WaitingApp } from "../../../services/login-flow.ts";
-import { ActionButton, Layout } from "../layout.tsx";
+import { ActionButton, Layout, NeedsPassword } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AllowProps {
@@ -34,9 +34,12 @@ export function AllowPage({ app: { label, address }, user, path, byPassword }: A
           <ActionButton action={`${path}/deny`}>{text.deny}</ActionButton>
         </div>
       ) : (
-        <p>
-          {text.needsPassword} <a href={`/sign-in?${new URLSearchParams({ next: path })}`}>{text.signIn}</a>
-        </p>
+        <>
+          <NeedsPassword>{text.needsPassword}</NeedsPassword>
+          <p>
+            <a href={`/sign-in?${new URLSearchParams({ next: path })}`}>{text.signIn}</a>
+          </p>
+        </>
       )}
     </Layout>
   );

@@ -5,7 +5,7 @@ import { renderSVG } from "uqr";
 import type { ConnectedApp, Device } from "../../../services/apps.ts";
 import type { ConnectValues } from "../../../services/connect-links.ts";
 import type { PageSession } from "../../../services/sessions.ts";
-import { ActionButton, Copyable, Layout, Time } from "../layout.tsx";
+import { ActionButton, Copyable, Layout, NeedsPassword, Time } from "../layout.tsx";
 import { type AppKind, steps, texts } from "../texts.ts";
 
 interface AppsProps {
@@ -32,7 +32,7 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, can
           </a>
         )}
       </div>
-      {!canChange && <p class="muted">{text.needsPassword}</p>}
+      {!canChange && <NeedsPassword>{text.needsPassword}</NeedsPassword>}
       {apps.length + byPassword.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows">
         {apps.map((app) => (

@@ -9,6 +9,7 @@ interface PodcastsProps {
   page: PodcastPage;
   query: PodcastQuery;
   canWrite: boolean;
+  canConnect: boolean;
   /** The podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
   /** Guid of the podcast whose button was used: the page opens there. */
@@ -24,7 +25,7 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
-export function PodcastsPage({ page, query, canWrite, undo, used, notice }: PodcastsProps) {
+export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, notice }: PodcastsProps) {
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
@@ -55,11 +56,18 @@ export function PodcastsPage({ page, query, canWrite, undo, used, notice }: Podc
       </div>
       {notice && <Notice>{notice}</Notice>}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
+      {search && (
+        <p>
+          <a href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</a>
+        </p>
+      )}
       {rows.length === 0 && is_subscribed && !search && canWrite && (
         <div class="bar">
-          <a class="button" href="/connect">
-            {texts.apps.connect}
-          </a>
+          {canConnect && (
+            <a class="button" href="/connect">
+              {texts.apps.connect}
+            </a>
+          )}
           <a class="button" href="/podcasts/more">
             {podcasts.importOpml}
           </a>
