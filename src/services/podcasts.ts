@@ -2,7 +2,7 @@
 import type { ChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
-import { findChangers } from "../store/history.ts";
+import { findChangers, findSubscribers } from "../store/history.ts";
 import { listPresent } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -13,9 +13,9 @@ export interface Podcast {
   feed_url: string;
   title: string | null;
   is_subscribed: boolean;
-  /** Unix milliseconds. */
-  subscription_changed: number;
-  /** Who subscribed or unsubscribed then; null if the history doesn't know. */
+  /** Since when it is subscribed or unsubscribed, in Unix milliseconds. */
+  since: number;
+  /** Who did that; null if the history doesn't know. */
   changed_by: ChangedBy | null;
 }
 
@@ -68,14 +68,33 @@ export async function listPodcasts(
   });
   const number = Math.max(1, Math.min(page, Math.ceil(found.length / per_page)));
   const shown = sortedPodcasts(found, (number - 1) * per_page, number * per_page);
-  const places = shown.map(({ subscription_changed }) => ({ changed_at: subscription_changed }));
-  const changes = await database.read((tx) => findChangers(tx, { user_id }, places));
-  const changers = new Map(changes.map((row) => [`${row.changed_at} ${row.subscription}`, actorOf(row)]));
+  const changes = await findChanges(database, user_id, shown);
   const podcasts = shown.map(({ id, guid, feed_url, title, subscription_changed }) => {
-    const changed_by = changers.get(`${subscription_changed} ${id}`) ?? null;
-    return { guid, feed_url, title, is_subscribed, subscription_changed, changed_by };
+    const change = changes.get(id);
+    const since = change?.at ?? subscription_changed;
+    return { guid, feed_url, title, is_subscribed, since, changed_by: change ? actorOf(change) : null };
   });
   return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
+}
+
+/** The change that made each subscription what it is, by its id. */
+async function findChanges(
+  database: Context["database"],
+  user_id: string,
+  shown: { id: number; subscription_changed: number }[],
+) {
+  const places = new Map(shown.map(({ id, subscription_changed }) => [id, subscription_changed]));
+  return database.read(async (tx) => {
+    const timestamps = [...places.values()].map((changed_at) => ({ changed_at }));
+    const changes = (await findChangers(tx, { user_id }, timestamps)).filter(
+      ({ subscription, changed_at }) => places.get(subscription ?? 0) === changed_at,
+    );
+    for (const { subscription } of changes) places.delete(subscription ?? 0);
+    // A restored backup renews timestamps, not those of the history.
+    const others = [...places.keys()].map((id) => ({ id }));
+    const found = [...changes, ...(await findSubscribers(tx, { user_id }, others))];
+    return new Map(found.map((change) => [change.subscription, change]));
+  });
 }
 
 /** What a podcast is called: its title, or its feed URL without secrets. */

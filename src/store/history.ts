@@ -98,17 +98,35 @@ export const listChangers = statement((db, p: Owner & { limit: number }) =>
     .orderBy("actor_device"),
 );
 
+const CHANGER = ["changed_at", "at", "subscription", "actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
 /** Who made the changes with these timestamps. */
 export const findChangers = bulkStatement((db, p: Owner, rows: { changed_at: number }[]) =>
   db
     .selectFrom("history")
-    .select(["changed_at", "subscription", "actor_kind", "actor_id", "actor_label", "actor_device"])
+    .select(CHANGER)
     .where("user_id", "=", p.user_id)
     .where(
       "changed_at",
       "in",
       rows.map((row) => row.changed_at),
     ),
+);
+
+/** Who subscribed to these subscriptions or unsubscribed, oldest change first. Reads all of the user's history. */
+export const findSubscribers = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("history")
+    .select(CHANGER)
+    .where("user_id", "=", p.user_id)
+    .where("what", "in", ["added", "subscribed", "unsubscribed"])
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.id),
+    )
+    .orderBy("changed_at")
+    .orderBy("seq"),
 );
 
 /** How many podcasts apps took off the list from a timestamp on. */

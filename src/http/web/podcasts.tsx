@@ -107,8 +107,8 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
 async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> {
   const row = await find(c, app, c.req.query("undo"));
   if (!row || row.is_subscribed === 1) return null;
-  const { guid, feed_url, title, subscription_changed } = row;
-  return { guid, feed_url, title, subscription_changed, is_subscribed: false, changed_by: null };
+  const { guid, feed_url, title, subscription_changed: since } = row;
+  return { guid, feed_url, title, since, is_subscribed: false, changed_by: null };
 }
 
 async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {

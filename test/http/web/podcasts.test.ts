@@ -1,5 +1,7 @@
 // Podcasts on the page: list, search, add, unsubscribe and undo, import and export.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createBackup } from "../../../src/backups/backups.ts";
+import { restoreBackup } from "../../../src/backups/restore.ts";
 import { assets } from "../../../src/http/web/assets.ts";
 import { pruneHistory } from "../../../src/services/history.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
@@ -159,6 +161,24 @@ test("a podcast's row says since when it is subscribed, and by which app", async
   await pruneHistory(server.app);
   browser = await signedIn(server, user);
   expect(await rows("/podcasts")).toContain("b.exampleShow URL · since 2026-01-02Unsubscribe");
+});
+
+const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+test.if(onSqlite)("after a restored backup, rows still say since when and by which app", async () => {
+  for (const n of [1, 2, 3]) await user.add(`https://${n}.example/`, guidOf(n));
+  await user.request("PATCH", `/subscriptions/${guidOf(3)}`, { is_subscribed: false });
+  server.clock.advance(5 * 86_400_000);
+  const { file } = createBackup(server.app.config, server.clock);
+  await user.request("PATCH", `/subscriptions/${guidOf(2)}`, { is_subscribed: false });
+  await server.app.close();
+  await restoreBackup(server.app.config, server.clock, file);
+  await server.open();
+  browser = await signedIn(server, user);
+  const rows = async (path: string) =>
+    (await browser.open(path)).body.replace(/<\/summary>[\s\S]*?<\/details>/g, "").replace(/<[^>]*>/g, "");
+  expect(await rows("/podcasts")).toContain("1.exampleShow URL · since 2026-01-01 · test");
+  expect(await rows("/podcasts")).toContain("2.exampleShow URL · since 2026-01-06 · backup restore");
+  expect(await rows("/podcasts/unsubscribed")).toContain("3.exampleShow URL · Unsubscribed 2026-01-01 · test");
 });
 
 test("ten thousand podcasts are shown in pages, sorted by title", async () => {

@@ -113,7 +113,7 @@ interface RowProps {
 
 function Row({ podcast, canWrite, back, undone, used }: RowProps) {
   const { podcasts } = texts;
-  const { guid, feed_url, title, is_subscribed, subscription_changed, changed_by } = podcast;
+  const { guid, feed_url, title, is_subscribed, since, changed_by } = podcast;
   const text = readableUrl(feed_url);
   return (
     <li>
@@ -127,7 +127,7 @@ function Row({ podcast, canWrite, back, undone, used }: RowProps) {
             {!undone && (
               <>
                 {" "}
-                <Time ms={subscription_changed} format="day" />
+                <Time ms={since} format="day" />
               </>
             )}
             {changed_by && (
