@@ -92,8 +92,11 @@ function describe({
 }): string {
   const { users = 0, subscriptions = 0 } = tables;
   const size = bytes === undefined ? "" : `, ${describeSize(bytes)}`;
-  return `${users} users, ${subscriptions} subscriptions, schema ${schema}${size}`;
+  const counts = [counted(users, "user"), counted(subscriptions, "subscription")].join(", ");
+  return `${counts}, schema ${schema}${size}`;
 }
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 async function restoreOne(command: Command, file: string, yes?: boolean): Promise<void> {
   const { restoreBackup } = await import("../../src/backups/restore.ts");

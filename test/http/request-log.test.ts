@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type Logger, pino } from "pino";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { openBrowser } from "./browser.ts";
 
 const SECRET = "s3cr3t";
 
@@ -90,6 +91,7 @@ test("a refused request has its reason, and a 404 outside the API its path", asy
   await user.request("POST", "/subscriptions", SECRET);
   await user.request("POST", "/subscriptions", "{}", { "Content-Type": SECRET });
   await user.request("GET", "/subscriptions?cursor=x");
+  await openBrowser(server).submit("/sign-in", { name: "user", password: SECRET });
   expect(logged().map(({ status, route, path, reason }) => [status, route ?? path, reason])).toEqual([
     [401, "/v1/subscriptions", "No credentials"],
     [401, "/subscriptions", "Not one bearer token"],
@@ -106,6 +108,7 @@ test("a refused request has its reason, and a 404 outside the API its path", asy
     [405, "/subscriptions", "Malformed JSON in request body"],
     [405, "/subscriptions", "Content-Type: must be application/json"],
     [405, "/subscriptions", "cursor: Not a cursor of this server"],
+    [401, "/sign-in", "The name or the password is wrong"],
   ]);
 });
 

@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { DomainError, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
-import { describeOwner } from "./directory-owner.ts";
+import { ownerName } from "./directory-owner.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
 import { codeOf } from "./retry-busy.ts";
 
@@ -61,10 +61,23 @@ export function copyDatabase(file: string, to: string): Contents {
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
       throw damaged(file, reasonOf(error), error);
     }
-    throw new DomainError("unavailable", `${to} can't be written${describeOwner()}: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    throw new DomainError("unavailable", describeRefusal(to, error), { cause: error });
   }
+}
+
+function describeRefusal(file: string, error: unknown): string {
+  const reason = reasonOf(error);
+  const isFor = (code: string) => error instanceof Error && "code" in error && error.code === code;
+  if (isFor("EROFS")) {
+    const systemd = "systemd keeps the service from it (podkeep help install, ReadWritePaths)";
+    return `${file} can't be written: ${reason}, or ${systemd}`;
+  }
+  const owner = ownerName();
+  if (owner === null) return `${file} can't be written: ${reason}`;
+  const fix = isFor("EACCES")
+    ? `. Use a directory that ${owner} can write to: sudo install -d -o ${owner} DIRECTORY`
+    : "";
+  return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
 }
 
 // If it can't be removed, it was not written either, and the first error is the one to report.

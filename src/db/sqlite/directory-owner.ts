@@ -1,5 +1,5 @@
 // Root's work in a data directory, done as the directory's owner.
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 
 /**
  * Gives root the effective ids of the directory's owner, so that no file in it becomes root's: the server, which runs
@@ -22,8 +22,18 @@ export function becomeOwnerOf(directory: string): () => void {
   };
 }
 
-/** Who this process works as, for errors about files that root could use; empty for its real user. */
-export function describeOwner(): string {
+/** The account that root works as, for errors about files that root could use; null for others. */
+export function ownerName(): string | null {
   const uid = process.geteuid?.();
-  return uid === process.getuid?.() ? "" : ` by uid ${uid}, the owner of the data directory`;
+  return uid === undefined || uid === process.getuid?.() ? null : accountName(uid);
+}
+
+/** The name of an account; its number if it has none. */
+function accountName(uid: number): string {
+  try {
+    const accounts = readFileSync("/etc/passwd", "utf8").split("\n");
+    return accounts.find((account) => account.split(":")[2] === String(uid))?.split(":")[0] || String(uid);
+  } catch {
+    return String(uid);
+  }
 }

@@ -42,6 +42,8 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     } catch (error) {
       if (!(error instanceof DomainError) || !["unauthorized", "too_many"].includes(error.code)) throw error;
       app.metrics?.unauthorized(error.message);
+      // For the request log.
+      c.error = error;
       const { retry_after } = error.extras;
       if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
       const problem = retry_after === undefined ? texts.signIn.wrong : texts.signIn.wait(retry_after);

@@ -45,7 +45,8 @@ test.skipIf(!isRoot)("leave no file of root's there, and read and write root's o
     const refused = await podkeep.run(["backup", "create", join(mine, "backup.db")]);
     // Not what failed while it cleaned up.
     expect(refused.stderr).toContain(
-      `can't be written by uid ${OWNER}, the owner of the data directory: permission denied`,
+      `can't be written by ${OWNER}, the owner of the data directory: permission denied. ` +
+        `Use a directory that ${OWNER} can write to: sudo install -d -o ${OWNER} DIRECTORY`,
     );
     expect(ownersIn(podkeep.data)).toEqual([OWNER]);
     expect(ownersIn(mine)).toEqual([0]);
