@@ -1,6 +1,7 @@
 // Files of the web page, embedded in the executable. Their names change with their content, so browsers keep them for good.
 import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
+import tryIt from "./try-it.js" with { type: "text" };
 
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4a3fc0"/><path d="M11 25V9h6a5 5 0 0 1 0 10h-6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
@@ -17,5 +18,6 @@ function asset(name: string, extension: string, type: string, text: string): Ass
 export const assets = {
   style: asset("style", "css", "text/css; charset=utf-8", style),
   script: asset("script", "js", "text/javascript; charset=utf-8", script),
+  tryIt: asset("try-it", "js", "text/javascript; charset=utf-8", tryIt),
   icon: asset("icon", "svg", "image/svg+xml", ICON),
 };

@@ -3,6 +3,7 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import type { HttpEnv } from "../env.ts";
+import { assets } from "./assets.ts";
 import { Layout } from "./layout.tsx";
 import { inlineParts } from "./references.ts";
 import { show } from "./render.tsx";
@@ -89,7 +90,7 @@ function DocsPage({ document }: { document: Document }) {
   const routes = routesOf(document);
   const { info, components } = document;
   return (
-    <Layout title={docs.title}>
+    <Layout title={docs.title} scripts={[assets.tryIt]}>
       <h1>{docs.title}</h1>
       <p>
         <Prose text={info.description} />
@@ -102,6 +103,13 @@ function DocsPage({ document }: { document: Document }) {
       <pre tabindex={0}>
         <code>Authorization: Bearer TOKEN</code>
       </pre>
+      <div class="field" data-try hidden>
+        <label for="token">{docs.token}</label>
+        <input id="token" type="password" autocomplete="off" spellcheck={false} aria-describedby="token-note" />
+        <p class="small muted" id="token-note">
+          {docs.tokenNote}
+        </p>
+      </div>
       <ul>
         {routes.map(({ method, path, operation }) => (
           <li>
@@ -138,8 +146,9 @@ function DocsPage({ document }: { document: Document }) {
   );
 }
 
-function RouteSection({ route: { method, path, operation }, document }: { route: Route; document: Document }) {
+function RouteSection({ route, document }: { route: Route; document: Document }) {
   const { docs } = texts;
+  const { method, path, operation } = route;
   const { operationId, summary, description, parameters, requestBody, responses } = operation;
   return (
     <section>
@@ -167,6 +176,7 @@ function RouteSection({ route: { method, path, operation }, document }: { route:
           <Body content={requestBody.content} document={document} />
         </>
       )}
+      <TryIt route={route} document={document} />
       {Object.entries(responses).map(([status, response]) => (
         <details open={status.startsWith("2")}>
           <summary>
@@ -187,16 +197,65 @@ function RouteSection({ route: { method, path, operation }, document }: { route:
   );
 }
 
+/** A form that sends the request; try-it.js shows it. */
+function TryIt({ route: { method, path, operation }, document }: { route: Route; document: Document }) {
+  const { docs } = texts;
+  const { operationId, parameters, requestBody } = operation;
+  const body = requestBody && JSON.stringify(exampleOf(requestBody.content, document), null, 2);
+  return (
+    <details class="more" data-try hidden>
+      <summary>{docs.tryIt}</summary>
+      <form action={path} data-method={method} data-failed={docs.noResponse}>
+        {parameters.map(({ name, in: place, required }) => (
+          <div class="field">
+            <label for={`${operationId}-${name}`}>{name}</label>
+            <input
+              id={`${operationId}-${name}`}
+              name={name}
+              data-in={place}
+              required={required}
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </div>
+        ))}
+        {body && (
+          <>
+            <label for={`${operationId}-body`}>{docs.body}</label>
+            <textarea id={`${operationId}-body`} name="body" rows={body.split("\n").length} spellcheck={false}>
+              {body}
+            </textarea>
+          </>
+        )}
+        {method !== "GET" && <p class="small muted">{docs.changes}</p>}
+        <button type="submit" class="primary">
+          {docs.send}
+        </button>
+        <output hidden>
+          <pre tabindex={0} />
+          {docs.command}
+          <pre tabindex={0} />
+        </output>
+      </form>
+    </details>
+  );
+}
+
 /** A text with `code`. */
 function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, n) => (n % 2 === 1 ? <code>{part}</code> : part))}</>;
 }
 
+const schemaOf = (content: z.infer<typeof Content>) => nameOf(content["application/json"]?.schema?.$ref);
+
+function exampleOf(content: z.infer<typeof Content>, { components }: Document): unknown {
+  const [first] = Object.values(content["application/json"]?.examples ?? {});
+  return first?.value ?? components.schemas[schemaOf(content)]?.example;
+}
+
 function Body({ content, document }: { content: z.infer<typeof Content>; document: Document }) {
-  const json = content["application/json"];
-  if (!json) return null;
-  const name = nameOf(json.schema?.$ref);
-  const example = Object.values(json.examples ?? {})[0]?.value ?? document.components.schemas[name]?.example;
+  const name = schemaOf(content);
+  const example = exampleOf(content, document);
   return (
     <>
       {name && (

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { type Child, useContext } from "hono/jsx";
 import type { ChangedBy } from "../../services/history.ts";
-import { assets } from "./assets.ts";
+import { type Asset, assets } from "./assets.ts";
 import { EMPTY, FrameContext } from "./frame.ts";
 import { texts } from "./texts.ts";
 
@@ -12,10 +12,12 @@ interface LayoutProps {
   title?: string;
   /** The section that is marked in the menu. */
   section?: Section | null;
+  /** Those that only this page needs. */
+  scripts?: Asset[];
   children?: Child;
 }
 
-export function Layout({ title, section = null, children }: LayoutProps) {
+export function Layout({ title, section = null, scripts = [], children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
@@ -24,7 +26,9 @@ export function Layout({ title, section = null, children }: LayoutProps) {
         <title>{title ? `${title} · ${texts.name}` : texts.name}</title>
         <link rel="icon" href={assets.icon.path} type="image/svg+xml" />
         <link rel="stylesheet" href={assets.style.path} />
-        <script src={assets.script.path} defer />
+        {[assets.script, ...scripts].map(({ path }) => (
+          <script src={path} defer />
+        ))}
       </head>
       <body>
         {useContext(FrameContext) !== EMPTY && <Menu section={section} />}

@@ -217,6 +217,14 @@ export const texts = {
     meaning: "Meaning",
     request: "Request",
     schemas: "Schemas",
+    token: "Token, to try requests here",
+    tokenNote: "It stays in this field. Nothing is stored, and no cookie is sent.",
+    tryIt: "Try it",
+    body: "Body",
+    changes: "This changes the podcasts of the token's user.",
+    send: "Send",
+    command: "The same from a terminal:",
+    noResponse: "No response came. Check the token's characters and the connection, then try again.",
   },
 
   errors: {
