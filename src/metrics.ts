@@ -2,7 +2,7 @@
 
 export interface Metrics {
   /** A request was served; `route` is the pattern that it matched, null if none did. */
-  answered(request: { method: string; route: string | null; status: number; seconds: number }): void;
+  served(request: { method: string; route: string | null; status: number; seconds: number }): void;
   /** A credential was refused. */
   unauthorized(reason: string): void;
   /** An app removed most of a list. */

@@ -58,7 +58,7 @@ export function readOpml(text: string): OpmlFeed[] {
   return reader.end();
 }
 
-/** Reads OPML as `readOpml` does, and lets others have their turn meanwhile. */
+/** Reads OPML as `readOpml` does, and gives others a turn in between. */
 export async function readOpmlInTurns(text: string): Promise<OpmlFeed[]> {
   const reader = createReader(text);
   for (let at = 0; at < text.length; at += TURN) {

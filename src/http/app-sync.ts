@@ -57,7 +57,7 @@ export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): 
 const Urls = z.array(z.string()).nullish();
 const FeedUpload = z.object({ add: Urls, remove: Urls });
 
-/** @returns the timestamp to answer */
+/** @returns the timestamp of the response */
 export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
   const { add, remove } = await readJson(c, app, FeedUpload);
   const upload = { add: add ?? [], remove: remove ?? [] };
@@ -125,7 +125,7 @@ const Action = z.object({
   total: seconds,
 });
 
-/** @returns the timestamp to answer */
+/** @returns the timestamp of the response */
 export async function receiveActions(c: Ctx, app: App, client: Client | null): Promise<number> {
   const now = app.clock.now();
   const actions: NewAction[] = [];

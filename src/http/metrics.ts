@@ -74,7 +74,7 @@ function createHooks(registry: Registry): Metrics {
     registers,
   });
   return {
-    answered: ({ method, route, status, seconds }) => requests.observe({ method, route: route ?? "", status }, seconds),
+    served: ({ method, route, status, seconds }) => requests.observe({ method, route: route ?? "", status }, seconds),
     unauthorized: (reason) => failures.inc({ reason }),
     massRemoval: () => massRemovals.inc(),
     lookedUp: (result, seconds) => lookups.observe({ result }, seconds),

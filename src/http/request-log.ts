@@ -37,7 +37,7 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
     if (!metrics && !log.isLevelEnabled(level)) return;
     const matched = routePath(c, -1);
     const route = matched === ANY ? null : matched;
-    metrics?.answered({ method, route, status, seconds: duration / 1000 });
+    metrics?.served({ method, route, status, seconds: duration / 1000 });
     if (!log.isLevelEnabled(level)) return;
     log[level]({
       method,

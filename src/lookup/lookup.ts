@@ -87,17 +87,17 @@ function failed(
   };
 }
 
-type Answer = Exclude<FetchResult, FetchFailed>;
+type Fetched = Exclude<FetchResult, FetchFailed>;
 
 async function found(
   context: LookupContext,
   row: FeedLookupTable,
   feed_url: string,
-  answer: Answer,
+  fetched: Fetched,
 ): Promise<FeedLookupTable> {
   const { feed } = row;
   const now = context.clock.now();
-  const words = readWords(row, feed_url, answer);
+  const words = readWords(row, feed_url, fetched);
   const { title, guid } = words;
   const move = countMove(row, moveTarget(feed_url, words), now);
   const { target, refusal } = await examineMove(context, move, words, now);
@@ -107,7 +107,7 @@ async function found(
     ...move,
     next_at: timeAfterSuccess(now, feed),
     checked_at: now,
-    ...(answer.kind === "read" && { etag: answer.etag, last_modified: answer.last_modified }),
+    ...(fetched.kind === "read" && { etag: fetched.etag, last_modified: fetched.last_modified }),
     title,
     guid,
     failures: 0,
@@ -128,12 +128,12 @@ interface Words {
   foreign: boolean;
 }
 
-function readWords(row: FeedLookupTable, feed_url: string, answer: Answer): Words {
-  const redirected_to = answer.moved_to;
-  if (answer.kind === "unchanged") {
+function readWords(row: FeedLookupTable, feed_url: string, fetched: Fetched): Words {
+  const redirected_to = fetched.moved_to;
+  if (fetched.kind === "unchanged") {
     return { title: row.title, guid: row.guid, redirected_to, new_feed_url: null, head: null, foreign: false };
   }
-  const { head } = answer;
+  const { head } = fetched;
   const foreign = redirected_to !== null && isOther(row.guid, head.guid);
   const title = readTitle(head.title, feed_url);
   return {

@@ -8,7 +8,7 @@ import type { Context } from "./context.ts";
 import { noteSync } from "./devices.ts";
 import { isLive } from "./tokens.ts";
 import type { UserTx } from "./transact.ts";
-import { walkUsers } from "./users.ts";
+import { streamUserIds } from "./users.ts";
 
 /** What a client syncs; it has a position for each. */
 export type Stream = "feeds" | "episodes";
@@ -55,7 +55,7 @@ export interface KnownClient {
   last: SyncPosition | null;
 }
 
-export async function findPosition(
+export async function findKnownClient(
   tx: Tx,
   user_id: string,
   client: Client | null,
@@ -102,7 +102,7 @@ export async function savePosition(
 export async function pruneClients(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
   const { database, clock } = context;
   let pruned = 0;
-  for await (const user_id of walkUsers(context, signal)) {
+  for await (const user_id of streamUserIds(context, signal)) {
     const used = await database.read((tx) => listClientTokens(tx, { user_id }));
     if (used.length === 0) continue;
     const tokens = await database.read((tx) => listUserTokens(tx, { user_id }));

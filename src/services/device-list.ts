@@ -25,7 +25,7 @@ import { listChangesFrom } from "../store/history.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
-import { type Client, findPosition, isStale, type KnownClient, savePosition } from "./clients.ts";
+import { type Client, findKnownClient, isStale, type KnownClient, savePosition } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { transact, transactAsReader, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
@@ -66,14 +66,14 @@ export async function readFeedChanges(
   const now = context.clock.now();
   const open = (tx: Tx, clock: number) => openFeeds(tx, user_id, client, since, clock, now);
   const seen = await context.database.read(async (tx) => open(tx, (await readClock(tx, { user_id }))[0]?.clock ?? 0));
-  const answer = ({ changes, position }: Opened): FeedChanges => ({ ...changes, timestamp: position.given });
-  if (peek || (client ? !movesOn(seen, now) : seen.from === seen.to)) return answer(seen);
+  const changesOf = ({ changes, position }: Opened): FeedChanges => ({ ...changes, timestamp: position.given });
+  if (peek || (client ? !movesOn(seen, now) : seen.from === seen.to)) return changesOf(seen);
   try {
     return await transactAsReader(context, actor, async (user) => {
       const opened = await open(user.tx, user.clock());
       user.moveClock(opened.to);
       if (client) await savePosition(user, client, opened.known, now, "feeds", opened.position);
-      return answer(opened);
+      return changesOf(opened);
     });
   } catch (error) {
     const given = client ? seen.known.last?.given : Math.max(0, since - 1);
@@ -99,7 +99,7 @@ async function openFeeds(
   clock: number,
   now: number,
 ): Promise<Opened> {
-  const known = await findPosition(tx, user_id, client, "feeds");
+  const known = await findKnownClient(tx, user_id, client, "feeds");
   if (!client) {
     const found = await findChanges(tx, user_id, null, openUnknown(since, 0, clock || now, false));
     const { clock: to, ...position } = openUnknown(since, 0, clock || now, found.add.length + found.remove.length > 0);
@@ -266,7 +266,7 @@ async function applyUpload(
 ): Promise<number> {
   const { tx, user_id } = user;
   const now = context.clock.now();
-  const known = await findPosition(tx, user_id, client, "feeds");
+  const known = await findKnownClient(tx, user_id, client, "feeds");
   const read = new Map(readFeedUrls(statements.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
   const guids = statements.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });

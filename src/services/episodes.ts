@@ -19,7 +19,7 @@ import { findSubscriptions } from "../store/subscriptions.ts";
 import { readClock } from "../store/users.ts";
 import { takeTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
-import { type Client, findPosition, isStale, type KnownClient, savePosition } from "./clients.ts";
+import { type Client, findKnownClient, isStale, type KnownClient, savePosition } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { transact, transactAsReader } from "./transact.ts";
 
@@ -107,7 +107,7 @@ async function openActions(
   clock: number,
   now: number,
 ): Promise<Opened> {
-  const known = await findPosition(tx, user_id, client, "episodes");
+  const known = await findKnownClient(tx, user_id, client, "episodes");
   // Kasts asks again until the timestamp is within ten seconds of its clock, or nothing comes.
   const clockIf = (found: boolean) => (found ? Math.max(clock, now) : clock || now);
   const open = (found: boolean) =>
@@ -226,7 +226,7 @@ export async function uploadActions(
   return transact(context, actor, async (user) => {
     const { tx, user_id } = user;
     const now = context.clock.now();
-    const { row, last } = await findPosition(tx, user_id, client, "episodes");
+    const { row, last } = await findKnownClient(tx, user_id, client, "episodes");
     const told = client ? (last ? endOf(last.given) : -1) : null;
     // A wall clock that was set back must not make new plays older than stored ones.
     const latest = Math.max(now, user.clock());

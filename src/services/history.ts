@@ -24,7 +24,7 @@ import { findByGuid, listSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { actorOf, findTimestamp, readMassRemovals } from "./mass-removals.ts";
-import { walkUsers } from "./users.ts";
+import { streamUserIds } from "./users.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** A place in the history: only earlier changes come after it. */
@@ -273,7 +273,7 @@ export async function pruneHistory(
 ): Promise<number> {
   const before = clock.now() - config.history_keep;
   let pruned = 0;
-  for await (const id of walkUsers({ database }, signal)) pruned += await pruneUser(database, id, before, signal);
+  for await (const id of streamUserIds({ database }, signal)) pruned += await pruneUser(database, id, before, signal);
   return pruned;
 }
 

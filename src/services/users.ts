@@ -51,7 +51,7 @@ export function listUsers({ database }: Context) {
 const BATCH = 100;
 
 /** The ids of all users, until `signal` aborts; others get a turn between batches. */
-export async function* walkUsers(
+export async function* streamUserIds(
   { database }: Pick<Context, "database">,
   signal?: AbortSignal,
 ): AsyncGenerator<string> {

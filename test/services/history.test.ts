@@ -31,7 +31,7 @@ beforeEach(async () => {
   const warn = (...line: unknown[]) => warnings.push(line);
   const log = { debug: ignore, info: ignore, error: ignore, warn, isLevelEnabled: () => true };
   const metrics = {
-    answered: ignore,
+    served: ignore,
     unauthorized: ignore,
     committed: ignore,
     lookedUp: ignore,
