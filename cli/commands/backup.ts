@@ -1,11 +1,11 @@
 // `podkeep backup`: create, list, verify, restore, prune.
 import { existsSync } from "node:fs";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { describeLocation } from "../../src/config/location.ts";
-import { positive } from "../../src/config/values.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
+import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, printResult } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
@@ -41,17 +41,11 @@ export function addBackupCommands(program: Command): void {
   const prune = backup
     .command("prune")
     .description("Remove all but the newest backups from the backup directory")
-    .option("--keep <count>", "how many to keep (default: PODKEEP_BACKUP_KEEP)", readCount)
+    .option("--keep <count>", "how many to keep (default: PODKEEP_BACKUP_KEEP)", readPositive)
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep backup prune --keep 7 --yes")
     .action(({ keep, yes }: { keep?: number; yes?: boolean }) => pruneAll(prune, keep, yes));
   addSettings(prune, ["backup_dir"]);
-}
-
-function readCount(text: string): number {
-  const count = positive.safeParse(text);
-  if (!count.success) throw new InvalidArgumentError("It must be a positive whole number.");
-  return count.data;
 }
 
 async function createOne(command: Command, file?: string): Promise<void> {

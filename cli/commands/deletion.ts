@@ -1,7 +1,6 @@
 // `podkeep deletion`: lists, shows and retries deletions.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import { positive } from "../../src/config/values.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import {
   type DeletionDetails,
@@ -10,6 +9,7 @@ import {
   retryDeletion,
   showDeletion,
 } from "../../src/services/deletions.ts";
+import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
@@ -29,22 +29,16 @@ export function addDeletionCommands(program: Command): void {
     );
   deletion
     .command("show <user>")
-    .argument("<id>", "the deletion id", readId)
+    .argument("<id>", "the deletion id", readPositive)
     .description("Show a deletion with its attempts and its last error")
     .addHelpText("after", "\nExample: podkeep deletion show alice 1")
     .action((user: string, id: number, _options: unknown, command: Command) => show(user, id, command));
   deletion
     .command("retry <user>")
-    .argument("<id>", "the deletion id", readId)
+    .argument("<id>", "the deletion id", readPositive)
     .description("Retry a failed deletion; the server carries it out")
     .addHelpText("after", "\nExample: podkeep deletion retry alice 1")
     .action((user: string, id: number, _options: unknown, command: Command) => retry(user, id, command));
-}
-
-function readId(text: string): number {
-  const id = positive.safeParse(text);
-  if (!id.success) throw new InvalidArgumentError("It must be a positive whole number.");
-  return id.data;
 }
 
 /** In upper or lower case. */

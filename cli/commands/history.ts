@@ -1,9 +1,9 @@
 // `podkeep history`: what changed in a user's list, and who changed it.
-import { type Command, InvalidArgumentError } from "commander";
-import { positive } from "../../src/config/values.ts";
+import type { Command } from "commander";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { type ChangedBy, listHistory } from "../../src/services/history.ts";
 import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
+import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, printResult } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
@@ -22,16 +22,10 @@ export function addHistoryCommand(program: Command): void {
     .description("Show what changed in a user's subscriptions, newest first, and which app changed it")
     .option("--since <when>", "only later changes: a duration ago (12h) or a time (2027-01-31, UTC)", readPast)
     .option("--by <id>", "only changes by this token id, label or device")
-    .option("--limit <count>", "how many changes to show", readLimit, LIMIT)
+    .option("--limit <count>", "how many changes to show", readPositive, LIMIT)
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
     .addHelpText("after", "\nExample: podkeep history alice --since 7d")
     .action((user: string, options: Options, command: Command) => show(user, options, command));
-}
-
-function readLimit(text: string): number {
-  const limit = positive.safeParse(text);
-  if (!limit.success) throw new InvalidArgumentError("It must be a positive whole number.");
-  return limit.data;
 }
 
 async function show(user: string, { since, by, limit }: Options, command: Command): Promise<void> {
