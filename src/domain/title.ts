@@ -1,9 +1,8 @@
 // Titles of podcasts, as apps and OPML files send them.
+import { withoutBidiControls } from "./printable.ts";
 
 /** In characters. */
 const LONGEST_TITLE = 500;
-/** Embeddings, overrides and isolates (UAX #9): with them a title can reorder the text around it. */
-const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /**
  * Makes a title safe to store and to show: one line, without control characters, at most 500 characters.
@@ -11,12 +10,11 @@ const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
  * @returns null if there is no title
  */
 export function readTitle(text: string | null, feed_url: string): string | null {
-  const plain = (text ?? "")
+  const line = (text ?? "")
     .toWellFormed()
     .replace(/\s+/g, " ")
-    .replace(/\p{Cc}/gu, "")
-    .replace(BIDI_CONTROLS, "")
-    .trim();
+    .replace(/\p{Cc}/gu, "");
+  const plain = withoutBidiControls(line).trim();
   if (plain === feed_url || plain === URL.parse(feed_url)?.hostname) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
 }

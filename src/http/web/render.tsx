@@ -3,11 +3,9 @@
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { withoutBidiControls } from "../../domain/printable.ts";
 import type { HttpEnv } from "../env.ts";
 import { EMPTY, FrameContext } from "./frame.ts";
-
-/** Embeddings, overrides and isolates (UAX #9): a name or a feed URL could reorder the text around it. */
-const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** Where an attribute has a path of this server; text has no quotes, because they are escaped. */
 const OWN_PATH = / (?:href|src|action)="(?=\/)/g;
@@ -16,7 +14,7 @@ const OWN_PATH = / (?:href|src|action)="(?=\/)/g;
 export async function show(c: Context<HttpEnv>, page: Child, status: ContentfulStatusCode = 200): Promise<Response> {
   const frame = (await c.get("frame")?.()) ?? EMPTY;
   const html = `<!doctype html>${await (<FrameContext.Provider value={frame}>{page}</FrameContext.Provider>)?.toString()}`;
-  return c.html(html.replace(BIDI_CONTROLS, "").replace(OWN_PATH, `$&${c.get("basePath")}`), status);
+  return c.html(withoutBidiControls(html).replace(OWN_PATH, `$&${c.get("basePath")}`), status);
 }
 
 /** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
