@@ -1,5 +1,6 @@
 // The public URL: what a client finds there.
 import { z } from "zod";
+import { isLocal } from "../config/app-url.ts";
 import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 import { ask, challengeOf, isOurs } from "./request.ts";
@@ -40,9 +41,8 @@ async function checkAuthorization(address: string): Promise<Finding> {
 }
 
 function checkScheme(address: string): Finding {
-  const { protocol, hostname } = new URL(address);
-  if (protocol === "https:") return ok("TLS", "in use");
-  if (/^(localhost|127\..*|\[::1\])$/.test(hostname)) return ok("TLS", "not needed on this machine");
+  if (new URL(address).protocol === "https:") return ok("TLS", "in use");
+  if (isLocal(address)) return ok("TLS", "not needed on this machine");
   return problem("TLS", "tokens are sent unencrypted", "Use https: put Caddy, nginx or Tailscale in front");
 }
 
