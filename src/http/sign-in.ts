@@ -78,6 +78,14 @@ export const cookieOptions = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
   secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),
 });
 
+/** The session in the request's cookie; null if there is none that is good. */
+export async function findSession(c: Context<HttpEnv>, app: App, audience: Audience): Promise<Session | null> {
+  return sessionOf(c, app, audience).catch((error) => {
+    if (error instanceof DomainError && error.code === "unauthorized") return null;
+    throw error;
+  });
+}
+
 /** The session in the request's cookie. @throws DomainError "unauthorized" if it is not good */
 async function sessionOf(c: Context<HttpEnv>, app: App, audience: Audience): Promise<Session | null> {
   const text = getCookie(c, COOKIES[audience]);
@@ -97,15 +105,10 @@ async function identify(
     return { ...session, session };
   }
   const signedIn = await checkHeader(c, app, shared, header, bearer);
-  const session = sessions ? await sessionOf(c, app, "app").catch(ignoreRefusal) : null;
+  const session = sessions ? await findSession(c, app, "app") : null;
   const { user_id, kind, id } = signedIn.actor;
   const same = session?.actor.user_id === user_id && session.actor.kind === kind && session.actor.id === id;
   return { ...signedIn, session: same ? session : null };
-}
-
-function ignoreRefusal(error: unknown): null {
-  if (error instanceof DomainError && error.code === "unauthorized") return null;
-  throw error;
 }
 
 // Two Authorization headers arrive joined by a comma, which matches neither form.

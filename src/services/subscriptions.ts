@@ -24,6 +24,14 @@ export async function getSubscription({ database }: Context, { user_id }: Actor,
   return row;
 }
 
+/** The same; null if there is none, or it was deleted. */
+export async function findSubscription(context: Context, actor: Actor, guid: string) {
+  return getSubscription(context, actor, guid).catch((error) => {
+    if (error instanceof DomainError && ["not_found", "gone"].includes(error.code)) return null;
+    throw error;
+  });
+}
+
 /** A subscription as an admin sees it. */
 export interface ListedSubscription {
   feed_url: string;

@@ -14,13 +14,13 @@ import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { show } from "./render.tsx";
-import { beginSession, clearSession } from "./session.ts";
+import { beginSession, clearSession, isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { present: z.string(), changed: z.string() };
 
 export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  const propsOf = (c: Context<HttpEnv>) => ({ name: c.get("userName"), byPassword: c.get("actor").kind === "session" });
+  const propsOf = (c: Context<HttpEnv>) => ({ name: c.get("userName"), byPassword: isByPassword(c) });
 
   http.get("/account", (c) => {
     const notice = c.req.query("changed") ? texts.account.changedDone : null;

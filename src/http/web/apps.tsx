@@ -1,6 +1,6 @@
 // Routes of apps: list, revoke, connect.
 /** @jsxImportSource hono/jsx */
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { printable } from "../../domain/printable.ts";
@@ -15,17 +15,15 @@ import { readForm } from "./form.ts";
 import { noStore } from "./no-store.ts";
 import { AppsPage, ConnectedPage, ConnectPage, OpenLinkPage } from "./pages/apps.tsx";
 import { show } from "./render.tsx";
+import { canWrite, isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.connect.apps]);
 const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).max(60) };
 
-const byPassword = (c: Context<HttpEnv>) => c.get("actor").kind === "session";
-const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
-
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   http.get("/apps", async (c) => {
-    const props = { canChange: byPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
+    const props = { canChange: isByPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
     return show(c, <AppsPage {...(await listApps(app, c.get("actor")))} {...props} />);
   });
 
@@ -41,7 +39,7 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
   });
 
   http.post("/apps/sessions/:id/end", async (c) => {
-    if (!byPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
+    if (!isByPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
     await endPageSession(app, c.get("actor"), c.req.param("id"));
     return c.redirect("/apps", 303);
   });
@@ -59,13 +57,13 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
 
   // The list of apps says why a session by token can't.
   http.get("/connect", async (c) => {
-    if (!byPassword(c)) return c.redirect("/apps", 303);
+    if (!isByPassword(c)) return c.redirect("/apps", 303);
     return show(c, <ConnectPage nonce={app.ids.random(20)} />);
   });
 
   // A browser that sends the form again gets the same token, not another one.
   http.post("/connect", async (c) => {
-    if (!byPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
+    if (!isByPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
     const { app: kind, device, nonce } = await readForm(c, Form);
     const server = forwarded.baseUrlOf(c.req.raw, c.env);
     const label = [texts.connect.apps[kind], printable(device).trim()].filter(Boolean).join(", ");

@@ -17,12 +17,13 @@ import {
   restoreSubscriptions,
 } from "../../services/history.ts";
 import { nameOf } from "../../services/podcasts.ts";
-import { getSubscription } from "../../services/subscriptions.ts";
+import { findSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
 import { groupChanges } from "./history-groups.ts";
 import { HistoryPage, RestorePage } from "./pages/history.tsx";
 import { show } from "./render.tsx";
+import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** Changes on one page. */
@@ -69,11 +70,10 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const page = changes.slice(0, PER_PAGE);
     const last = changes.length > PER_PAGE ? page.at(-1) : undefined;
     const next = last ? `${last.changed_at}.${last.seq}` : null;
-    const canWrite = actor.scope === "write";
     const done = /^\d+$/.exec(c.req.query("done") ?? "")?.[0];
     const notice = done === undefined ? null : texts.history.putBackDone(Number(done));
     const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
-    const props = { next, by, podcast, changers: await listChangers(app, actor), canWrite, notice };
+    const props = { next, by, podcast, changers: await listChangers(app, actor), canWrite: canWrite(c), notice };
     return show(c, <HistoryPage groups={groupChanges(page)} {...props} />);
   });
 
@@ -121,10 +121,7 @@ function readTime(text: string, zone: number): { as_of: number } | null {
 
 /** What a podcast is called; the guid if it is unknown. */
 async function findName(app: App, actor: Actor, guid: string): Promise<string> {
-  const row = await getSubscription(app, actor, guid).catch((error) => {
-    if (error instanceof DomainError && ["not_found", "gone"].includes(error.code)) return null;
-    throw error;
-  });
+  const row = await findSubscription(app, actor, guid);
   return row ? nameOf(row) : guid;
 }
 

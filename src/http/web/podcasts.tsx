@@ -6,20 +6,19 @@ import type { App } from "../../app.ts";
 import { positive } from "../../config/values.ts";
 import { readFeedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
-import { DomainError } from "../../errors.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
 import { listPodcasts, nameOf, type Podcast } from "../../services/podcasts.ts";
-import { addSubscriptions, getSubscription, patchSubscription } from "../../services/subscriptions.ts";
+import { addSubscriptions, findSubscription, patchSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readFields, readForm } from "./form.ts";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { safePath, show } from "./render.tsx";
+import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** So few that a page with all that it loads has 60 KB at most. */
 const PER_PAGE = 75;
 const LONGEST_SEARCH = 200;
-const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
 
 export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
@@ -113,10 +112,7 @@ async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> 
 
 async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
   if (!guid) return null;
-  return getSubscription(app, c.get("actor"), guid.toLowerCase()).catch((error) => {
-    if (error instanceof DomainError && ["not_found", "gone"].includes(error.code)) return null;
-    throw error;
-  });
+  return findSubscription(app, c.get("actor"), guid.toLowerCase());
 }
 
 async function noticeOf(c: Context<HttpEnv>, app: App): Promise<string | null> {

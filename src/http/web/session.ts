@@ -2,19 +2,18 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
 import type { Actor } from "../../services/actor.ts";
-import { endPageSession, readSession, type Session } from "../../services/sessions.ts";
+import { endPageSession } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { COOKIES, cookieOptions, giveSession } from "../sign-in.ts";
+import { COOKIES, cookieOptions, findSession, giveSession } from "../sign-in.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
 
 /** Sets the actor of a request by its session. A page goes to the sign-in page instead, and back after that. */
 export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const session = await findSession(c, app);
+    const session = await findSession(c, app, "page");
     if (!session) {
       const query = new URLSearchParams({ next: pageOf(c) });
       if (getCookie(c, COOKIES.page)) query.set("ended", "1");
@@ -29,6 +28,11 @@ export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
   };
 }
 
+/** Whether the user signed in with the password: a token may not change how the user signs in. */
+export const isByPassword = (c: Context<HttpEnv>) => c.get("actor").kind === "session";
+
+export const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
+
 /** Where the user was: the page that was opened, or the one with the form that was sent. */
 function pageOf({ req }: Context<HttpEnv>): string {
   if (req.method === "GET") return req.path + new URL(req.url).search;
@@ -37,15 +41,9 @@ function pageOf({ req }: Context<HttpEnv>): string {
   return section === "sign-out" ? "/podcasts" : `/${section}`;
 }
 
-/** The session of the request's cookie; null if there is none that is good. */
-export async function findSession(c: Context<HttpEnv>, app: App): Promise<Session | null> {
-  const text = getCookie(c, COOKIES.page);
-  return text ? readSession(app, text, "page").catch(ignoreRefusal) : null;
-}
-
 /** Begins a session in this browser, in place of the one it has. */
 export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared, actor: Actor): Promise<void> {
-  const old = await findSession(c, app);
+  const old = await findSession(c, app, "page");
   if (old?.id) await endPageSession(app, old.actor, old.id);
   await giveSession(c, app, shared, actor, "page", browserName(c.req.header("User-Agent")));
 }
@@ -53,8 +51,3 @@ export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared
 /** Ends the session in this browser. */
 export const clearSession = (c: Context<HttpEnv>, shared: Shared) =>
   setCookie(c, COOKIES.page, "", { ...cookieOptions(c, shared), maxAge: 0 });
-
-function ignoreRefusal(error: unknown): null {
-  if (error instanceof DomainError && error.code === "unauthorized") return null;
-  throw error;
-}

@@ -8,10 +8,11 @@ import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
+import { findSession } from "../sign-in.ts";
 import { readForm } from "./form.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { safePath, show } from "./render.tsx";
-import { beginSession, clearSession, findSession } from "./session.ts";
+import { beginSession, clearSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { name: z.string(), password: z.string(), next: z.string().optional() };
@@ -20,7 +21,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
 
   http.get("/", async (c) => {
-    return (await findSession(c, app))
+    return (await findSession(c, app, "page"))
       ? c.redirect("/podcasts", 303)
       : show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
   });
@@ -53,7 +54,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   });
 
   http.post("/sign-out", async (c) => {
-    const session = await findSession(c, app);
+    const session = await findSession(c, app, "page");
     if (session?.id) await endPageSession(app, session.actor, session.id);
     clearSession(c, shared);
     return c.redirect("/", 303);
