@@ -5,6 +5,9 @@ import type { Schema } from "./schema.ts";
 type Value = string | number | null;
 type Values = Record<string, Value>;
 
+/** All columns of a row as values. An interface alone has no index signature, and so is none. */
+export type ValuesOf<Row> = { [Column in keyof Row]: Row[Column] };
+
 /** SQL with the values of its parameters. */
 export interface Query {
   readonly sql: string;

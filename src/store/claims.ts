@@ -1,7 +1,7 @@
 // Statements on what clients said of feeds.
 import { sql } from "kysely";
 import type { ClaimTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 
 const COLUMNS = ["feed", "feed_url", "replaced", "subscribed", "decided", "told_again"] as const;
 
@@ -87,7 +87,7 @@ const keepSpelling = statement((db, p: Owner & { feed: string; feed_url: string 
 
 /** Keeps, for all clients that said nothing of these feeds, the spelling that they may have been told. */
 export async function keepSpellings(
-  tx: Parameters<typeof keepSpelling>[0],
+  tx: Tx,
   owner: Owner,
   rows: readonly { feed: string; feed_url: string }[],
 ): Promise<void> {

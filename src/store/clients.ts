@@ -1,7 +1,7 @@
 // Statements on clients: apps that sync in whole seconds.
 import { sql } from "kysely";
 import type { ClientTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, statement, type ValuesOf } from "../db/statement.ts";
 
 export const findClient = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("clients").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
@@ -18,7 +18,7 @@ export const listProducts = statement((db, p: Owner) =>
 );
 
 /** Inserts a client, or replaces its positions. */
-export const saveClient = statement((db, p: Omit<ClientTable, never>) =>
+export const saveClient = statement((db, p: ValuesOf<ClientTable>) =>
   db
     .insertInto("clients")
     .values({

@@ -1,6 +1,6 @@
 // Statements on devices.
 import type { DeviceTable, Owner } from "../db/schema.ts";
-import { statement } from "../db/statement.ts";
+import { statement, type ValuesOf } from "../db/statement.ts";
 
 export const listDevices = statement((db, p: Owner) =>
   db
@@ -10,10 +10,8 @@ export const listDevices = statement((db, p: Owner) =>
     .orderBy("id"),
 );
 
-type NewDevice = Omit<DeviceTable, "type"> & { type: DeviceTable["type"] };
-
 /** Inserts a device. One that is there gets a later `last_sync_at` alone. */
-export const keepDevice = statement((db, p: NewDevice) =>
+export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
   db
     .insertInto("devices")
     .values({

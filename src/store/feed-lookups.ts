@@ -1,7 +1,7 @@
 // Statements on lookups of feeds, on who follows them, and on how far users' feeds are known to them.
 import { sql } from "kysely";
 import type { FeedLookupTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement, type Tx } from "../db/statement.ts";
+import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 
 type Feed = { feed: string };
 
@@ -126,7 +126,7 @@ export const postponeLookup = statement((db, p: { feed: string; from: number; ne
     .returning("feed"),
 );
 
-export const saveLookup = statement((db, p: { [Column in keyof FeedLookupTable]: FeedLookupTable[Column] }) =>
+export const saveLookup = statement((db, p: ValuesOf<FeedLookupTable>) =>
   db
     .updateTable("feed_lookups")
     .set({

@@ -1,9 +1,9 @@
 // Statements on the web page's sessions.
 import { sql } from "kysely";
 import type { Owner, PageSessionTable } from "../db/schema.ts";
-import { statement } from "../db/statement.ts";
+import { statement, type ValuesOf } from "../db/statement.ts";
 
-export const insertPageSession = statement((db, p: Omit<PageSessionTable, never>) =>
+export const insertPageSession = statement((db, p: ValuesOf<PageSessionTable>) =>
   db.insertInto("page_sessions").values({
     user_id: p.user_id,
     id: p.id,

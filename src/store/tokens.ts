@@ -13,19 +13,18 @@ export const findTokenById = statement((db, p: { id: string }) =>
   db.selectFrom("tokens").select(found).where("id", "=", p.id),
 );
 
-export const insertToken = statement(
-  (db, p: Omit<TokenTable, "scope" | "last_used_at" | "revoked_at"> & { scope: TokenTable["scope"] }) =>
-    db.insertInto("tokens").values({
-      id: p.id,
-      user_id: p.user_id,
-      label: p.label,
-      scope: p.scope,
-      hash: p.hash,
-      created_at: p.created_at,
-      expires_at: p.expires_at,
-      last_used_at: null,
-      revoked_at: null,
-    }),
+export const insertToken = statement((db, p: Omit<TokenTable, "last_used_at" | "revoked_at">) =>
+  db.insertInto("tokens").values({
+    id: p.id,
+    user_id: p.user_id,
+    label: p.label,
+    scope: p.scope,
+    hash: p.hash,
+    created_at: p.created_at,
+    expires_at: p.expires_at,
+    last_used_at: null,
+    revoked_at: null,
+  }),
 );
 
 export const listTokens = statement((db) =>
