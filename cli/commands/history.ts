@@ -1,7 +1,8 @@
 // `podkeep history`: what changed in a user's list, and who changed it.
 import type { Command } from "commander";
+import type { ChangedBy } from "../../src/domain/history.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { type ChangedBy, listHistory } from "../../src/services/history.ts";
+import { listHistory } from "../../src/services/history.ts";
 import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, printResult } from "../terminal/output.ts";

@@ -1,6 +1,5 @@
 // Apps that take most of a list away.
-import type { Change } from "./history.ts";
-import { isRemoval } from "./history.ts";
+import { type Change, isRemoval } from "./history.ts";
 
 /** In milliseconds. */
 export const MASS_REMOVAL_WINDOW = 60 * 60 * 1000;

@@ -2,8 +2,7 @@
 
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
-import type { LookupFunction } from "node:net";
-import { type BlockList, isIP } from "node:net";
+import { type BlockList, isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
@@ -30,12 +29,13 @@ export interface FetchOptions {
 
 export type FetchResult = FetchRead | FetchUnchanged | FetchFailed;
 
-/** @property moved_to where permanent redirects lead; null if there are none */
 interface FetchRead {
   kind: "read";
   head: FeedHead;
+  /** Validators of the response; null if it has none that can be sent back. */
   etag: string | null;
   last_modified: string | null;
+  /** Where permanent redirects lead; null if there are none. */
   moved_to: string | null;
 }
 

@@ -1,8 +1,15 @@
 // A user's history: what changed, by whom; bringing back what was lost (P10).
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import type { Change, ChangedBy, PastSubscription } from "../domain/history.ts";
-import { appOf, isRemoval, readSubscription, undoChanges } from "../domain/history.ts";
+import {
+  appOf,
+  type Change,
+  type ChangedBy,
+  isRemoval,
+  type PastSubscription,
+  readSubscription,
+  undoChanges,
+} from "../domain/history.ts";
 import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain } from "../domain/subscription-rules.ts";
@@ -32,8 +39,6 @@ export interface HistoryPosition {
   changed_at: number;
   seq: number;
 }
-
-export type { ChangedBy };
 
 /** A change; `at` is the wall time in Unix milliseconds, `title` what the podcast is called now. */
 export interface HistoryEntry extends Change {

@@ -93,7 +93,6 @@ async function findPresent(tx: Tx, user_id: string, feeds: FeedUrl[]): Promise<S
 }
 
 /** The feeds that a user is subscribed to. */
-export async function exportFeeds({ database }: Context, { user_id }: Actor): Promise<OpmlFeed[]> {
-  const rows = await database.read((tx) => listSubscribed(tx, { user_id }));
-  return rows;
+export function exportFeeds({ database }: Context, { user_id }: Actor): Promise<OpmlFeed[]> {
+  return database.read((tx) => listSubscribed(tx, { user_id }));
 }

@@ -1,6 +1,6 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import { isRemoval } from "../../domain/history.ts";
-import type { ChangedBy, HistoryEntry } from "../../services/history.ts";
+import { type ChangedBy, isRemoval } from "../../domain/history.ts";
+import type { HistoryEntry } from "../../services/history.ts";
 
 export interface ChangeGroup {
   by: ChangedBy;

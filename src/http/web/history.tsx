@@ -4,10 +4,10 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
+import type { ChangedBy } from "../../domain/history.ts";
 import { DomainError } from "../../errors.ts";
 import type { Actor } from "../../services/actor.ts";
 import {
-  type ChangedBy,
   type HistoryPosition,
   listChangers,
   listHistory,

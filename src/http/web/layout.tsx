@@ -1,7 +1,7 @@
 // The frame of every page, and parts that several pages have.
 /** @jsxImportSource hono/jsx */
 import { type Child, useContext } from "hono/jsx";
-import type { ChangedBy } from "../../services/history.ts";
+import type { ChangedBy } from "../../domain/history.ts";
 import { type Asset, assets } from "./assets.ts";
 import { EMPTY, FrameContext } from "./frame.ts";
 import { texts } from "./texts.ts";

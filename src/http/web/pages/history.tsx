@@ -1,9 +1,8 @@
 // The history, and restoring a list.
 /** @jsxImportSource hono/jsx */
 import { useContext } from "hono/jsx";
-import type { Change, What } from "../../../domain/history.ts";
+import type { Change, ChangedBy, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
-import type { ChangedBy } from "../../../services/history.ts";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
 import { ActionButton, ActorName, actorName, keyOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
