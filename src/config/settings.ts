@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { DomainError, reasonOf } from "../errors.ts";
 import type { Location } from "./location.ts";
-import { age, choice, duration, host, listen, ranges, schedule, size, url, whole } from "./values.ts";
+import { age, choice, duration, host, listen, positiveDuration, ranges, schedule, size, url, whole } from "./values.ts";
 
 const text = z.string().min(1, "is empty");
 
@@ -19,8 +19,7 @@ export const Settings = z.object({
     .describe("PostgreSQL URL (postgres://…), to keep the data there instead of in a file")
     .meta({ secret: true }),
   database_pool: whole(1, 1000).prefault("10").describe("Maximum PostgreSQL connections"),
-  database_timeout: duration
-    .refine((milliseconds) => milliseconds > 0, "is not longer than 0")
+  database_timeout: positiveDuration
     .prefault("10s")
     .describe("Maximum time to connect to PostgreSQL or to run a statement; then requests get 503"),
   migrate: choice("start", "command")
@@ -50,7 +49,9 @@ export const Settings = z.object({
     .prefault("1s")
     .describe("Pause after a deletion's first failed attempt; each further pause is four times as long"),
   deletion_pause_max: duration.prefault("1h").describe("Maximum pause between attempts of a deletion"),
-  deletion_poll: duration.prefault("5s").describe("How often to look for deletions requested by other processes"),
+  deletion_poll: positiveDuration
+    .prefault("5s")
+    .describe("How often to look for deletions requested by other processes"),
   drain_timeout: duration.prefault("10s").describe("How long a shutdown waits for running requests"),
   backup_schedule: schedule
     .optional()
@@ -61,7 +62,9 @@ export const Settings = z.object({
   feed_lookup: choice("on", "off")
     .default("off")
     .describe("Whether to read titles and guids from the feeds themselves"),
-  feed_lookup_poll: duration.prefault("30s").describe("How often to look for feeds that are due, and for new ones"),
+  feed_lookup_poll: positiveDuration
+    .prefault("30s")
+    .describe("How often to look for feeds that are due, and for new ones"),
   feed_lookup_allow: ranges
     .prefault("")
     .describe("IP addresses or CIDR ranges that are not public and may hold feeds, such as those of your network"),

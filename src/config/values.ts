@@ -29,6 +29,9 @@ const durationUpTo = (most: number, limit: string) =>
 /** A duration for timers, in milliseconds. */
 export const duration = durationUpTo(LONGEST_DURATION, "24d");
 
+/** A duration that is not 0: a timeout of 0 never succeeds, and polling without a pause takes all of the processor. */
+export const positiveDuration = duration.refine((milliseconds) => milliseconds > 0, "is not longer than 0");
+
 /** How old something may get, in milliseconds: at least a day. */
 export const age = durationUpTo(LONGEST_AGE, "36500d").refine(
   (milliseconds) => milliseconds >= UNITS.d,
@@ -83,9 +86,17 @@ export const listen = z.string().superRefine((text, context) => {
   }
 });
 
-/** An http or https URL, without slashes at its end. */
+/** An http or https URL that paths can be appended to, without slashes at its end. */
 export const url = z
-  .url({ protocol: /^https?$/, error: "is not an http or https URL (example: https://podcasts.example.org)" })
+  .url({
+    protocol: /^https?$/,
+    error: "is not an http or https URL (example: https://podcasts.example.org)",
+    abort: true,
+  })
+  .regex(
+    /^[^/]*\/\/[^/?#@]*(\/[^?#]*)?$/,
+    "has more than scheme, host, port and path (example: https://podcasts.example.org)",
+  )
   .transform((text) => text.replace(/\/+$/, ""));
 
 /** IP addresses and CIDR ranges, separated by spaces or commas. */
