@@ -17,8 +17,13 @@ export function mountLazily(
   load: () => Promise<Serve>,
 ): Handler<HttpEnv> {
   let routes: Promise<Hono<HttpEnv>> | undefined;
+  const create = async () => createRoutes(await load(), app, shared, http.getPath);
   const handle: Handler<HttpEnv> = async (c) => {
-    routes ??= load().then((serve) => createRoutes(serve, app, shared, http.getPath));
+    // With too many open files the code can't be read now: the next request tries again.
+    routes ??= create().catch((error) => {
+      routes = undefined;
+      throw error;
+    });
     return (await routes).fetch(c.req.raw, Object.assign(Object.create(c.env), { outer: c }));
   };
   for (const path of paths) http.all(path, handle);
