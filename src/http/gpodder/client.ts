@@ -8,10 +8,14 @@ import type { HttpEnv } from "../env.ts";
 import { nameDevice } from "../sign-in.ts";
 import { productOf } from "../user-agent.ts";
 
-/** Makes a path of another user 400; names compare without case. */
+/** How the last part of a path says its format. */
+const EXTENSION = /\.(json|opml|txt)$/;
+
+/** Makes a path of another user 400; names compare without case, and may end like a file. */
 export const requireUserInPath: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  const named = (c.req.param("user") ?? "").replace(/\.(json|opml|txt)$/, "");
-  if (foldName(named) !== foldName(c.get("userName"))) {
+  const named = foldName(c.req.param("user") ?? "");
+  const name = foldName(c.get("userName"));
+  if (named !== name && named.replace(EXTENSION, "") !== name) {
     throw new DomainError("invalid", "The path names another user", { details: ["path: another user"] });
   }
   await next();
@@ -19,7 +23,7 @@ export const requireUserInPath: MiddlewareHandler<HttpEnv> = async (c, next) => 
 
 /** Names the request's device. @param file the last part of the path */
 export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
-  const id = file.replace(/\.(json|opml|txt)$/, "");
+  const id = file.replace(EXTENSION, "");
   if (!isDeviceId(id)) throw new DomainError("invalid", "Not a device id", { details: ["path: not a device id"] });
   nameDevice(c, id);
   return id;

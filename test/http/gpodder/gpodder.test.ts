@@ -269,6 +269,17 @@ test("requests without good credentials get 401 with a challenge for Basic, thos
   }
 });
 
+test("a user whose name ends like a file signs in and syncs", async () => {
+  const name = "ann.txt";
+  const { token } = await server.user(name);
+  const app = appOf("AntennaPod/3.5.0", basic(token, name));
+  expect((await app("POST", `/api/2/auth/${name}/login.json`, "")).status).toBe(200);
+  const sync = await app("POST", `/api/2/subscriptions/${name}/phone.json`, { add: [A], remove: [] });
+  expect(sync.status).toBe(200);
+  expect((await app("GET", `/subscriptions/${name}.json`)).body).toEqual([A]);
+  expect((await app("GET", "/subscriptions/ann.json")).status).toBe(400);
+});
+
 test("a token that may only read gets 403 for uploads, and reads", async () => {
   const { issueToken } = await import("../../../src/services/tokens.ts");
   const actor = await actAsAdmin(server.app, "ann", "test");
