@@ -1,5 +1,5 @@
 // Protocols whose code is loaded at their first request, which keeps idle memory small.
-import { type Handler, Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
 import { setLength } from "./response-headers.ts";
@@ -15,10 +15,10 @@ export function mountLazily(
   app: App,
   shared: Shared,
   load: () => Promise<Serve>,
-): Handler<HttpEnv> {
+): (c: Context<HttpEnv>) => Promise<Response> {
   let routes: Promise<Hono<HttpEnv>> | undefined;
   const create = async () => createRoutes(await load(), app, shared, http.getPath);
-  const handle: Handler<HttpEnv> = async (c) => {
+  const handle = async (c: Context<HttpEnv>) => {
     // With too many open files the code can't be read now: the next request tries again.
     routes ??= create().catch((error) => {
       routes = undefined;

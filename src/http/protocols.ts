@@ -40,10 +40,10 @@ export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): v
     shared,
     async () => (await import("./gpodder/protocol.ts")).serveGpodder,
   );
-  http.all("/subscriptions/*", (c, next) => (GPODDER_LISTS.test(c.req.path) ? gpodder(c, next) : next()));
-  mountLazily(http, WEB_PATHS, app, shared, async () => {
+  http.all("/subscriptions/*", (c, next) => (GPODDER_LISTS.test(c.req.path) ? gpodder(c) : next()));
+  const page = mountLazily(http, WEB_PATHS, app, shared, async () => {
     const { serveWeb } = await import("./web/protocol.tsx");
     return (routes) => serveWeb(routes, app, shared, openPodcast.document);
   });
-  openPodcast.mount(http);
+  openPodcast.mount(http, page);
 }

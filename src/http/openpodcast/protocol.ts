@@ -1,6 +1,6 @@
 // The Open Podcast API: its routes at / and at /v1.
 import { OpenAPIHono } from "@hono/zod-openapi";
-import type { Hono } from "hono";
+import type { Hono, NotFoundHandler } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
@@ -13,8 +13,11 @@ import { DOCUMENT, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
 export interface OpenPodcast {
-  /** Mounts the API, and with it the responses to unknown paths and to errors of shared middleware. */
-  mount(http: Hono<HttpEnv>): void;
+  /**
+   * Mounts the API, and with it the responses to unknown paths and to errors of shared middleware.
+   * @param page responds to unknown paths that a browser opens
+   */
+  mount(http: Hono<HttpEnv>, page: NotFoundHandler<HttpEnv>): void;
   /** The OpenAPI document. */
   document(): object;
 }
@@ -30,10 +33,13 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
   const methods = refuseOtherMethods(api);
   return {
     document,
-    mount(http) {
+    mount(http, page) {
       http.route("/", api);
       http.route("/v1", api);
-      http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c, methods));
+      http.notFound((c) => {
+        const opensPage = c.req.method === "GET" && c.req.header("Accept")?.includes("text/html");
+        return opensPage ? page(c) : respondToError(new DomainError("not_found", "No such path"), c, methods);
+      });
       http.onError((error, c) => {
         if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
         return respondToError(toDomainError(app.log, error, c), c, methods);

@@ -29,6 +29,21 @@ test("an unknown file of the page is a page that says so", async () => {
   expect(headers.get("content-type")).toStartWith("text/html");
 });
 
+test("a path that does not exist is a page for browsers, and JSON for apps", async () => {
+  const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+  for (const path of ["/podcast", "/index.html", "/v1", "/subscriptions/a/b"]) {
+    const { status, headers, body } = await server.send("GET", path, { headers: browser });
+    expect([status, body]).toEqual([404, expect.stringContaining("This page does not exist.")]);
+    expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+    for (const accept of ["*/*", "application/json"]) {
+      const app = await server.send("GET", path, { headers: { Accept: accept } });
+      expect([app.status, app.body]).toEqual([404, { code: "404", message: "Resource not found" }]);
+    }
+  }
+  expect((await server.send("POST", "/podcast", { headers: browser })).body.code).toBe("404");
+  expect((await server.send("GET", "/subscriptions", { headers: browser })).body.code).toBe("401");
+});
+
 test("a form with a million fields is refused before it is read, a large file is not", async () => {
   const headers = { "Content-Type": "application/x-www-form-urlencoded" };
   const body = `name=ann&password=wrong&feed_url=a&${"a&".repeat(64 * 1024)}`;
