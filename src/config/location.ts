@@ -1,6 +1,7 @@
 // Where the data is: a database file or a PostgreSQL server.
 
 import { dirname, resolve } from "node:path";
+import { DomainError } from "../errors.ts";
 
 export type Location = { file: string } | { url: string };
 
@@ -8,7 +9,14 @@ export type Location = { file: string } | { url: string };
 export const describeLocation = (location: Location): string =>
   "file" in location ? resolve(dirname(location.file)) : `PostgreSQL at ${new URL(location.url).host}`;
 
-/** Reads `postgres://…`, or the path of a file with or without `sqlite:` before it. */
+/**
+ * Reads `postgres://…`, or the path of a file with or without `sqlite:` before it.
+ * @throws DomainError "invalid" for another URL, without what may be a password
+ */
 export function parseLocation(text: string): Location {
-  return /^postgres(ql)?:\/\//.test(text) ? { url: text } : { file: text.replace(/^sqlite:(\/\/)?/, "") };
+  if (/^postgres(ql)?:\/\//.test(text)) return { url: text };
+  const file = text.replace(/^sqlite:(\/\/)?/, "");
+  const [scheme] = /^[^/]*:\/\//.exec(file) ?? [];
+  if (scheme === undefined) return { file };
+  throw new DomainError("invalid", `A URL that begins with ${scheme} names no database: give postgres://… or a file`);
 }

@@ -1,9 +1,9 @@
 // Copies between a file and PostgreSQL: apps go on with their tokens and see no difference.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
 import { createLookupWorker } from "../../../src/lookup/worker.ts";
 import { connectApp } from "../../../src/services/connect-links.ts";
@@ -261,4 +261,17 @@ test("the checksum differs if a row differs", async () => {
   const after = await move(locationOf(source), newFile());
   expect(after.counts).toEqual({ ...before.counts, history: 2 });
   expect(after.checksum).not.toBe(before.checksum);
+});
+
+test("a mistyped URL is refused without its password, and no file gets its name", async () => {
+  const source = newFile();
+  await (await open({ data_dir: dirname(source) })).user("ann");
+  for (const app of opened.splice(0)) await app.close();
+  const { config } = readConfig({}, {});
+  for (const to of ["postgress://ann:s3cret@db.example/podkeep", "mysql://ann:s3cret@db.example/podkeep"]) {
+    const scheme = to.split("ann")[0];
+    const message = `A URL that begins with ${scheme} names no database: give postgres://… or a file`;
+    await expect(copy(source, to, config, () => {})).rejects.toThrow(message);
+    expect(existsSync(to)).toBe(false);
+  }
 });
