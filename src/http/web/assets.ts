@@ -16,7 +16,8 @@ function asset(name: string, extension: string, type: string, text: string): Ass
 }
 
 export const assets = {
-  style: asset("style", "css", "text/css; charset=utf-8", style),
+  // Without its indentation, so that a phone loads less.
+  style: asset("style", "css", "text/css; charset=utf-8", style.replace(/^ +/gm, "")),
   script: asset("script", "js", "text/javascript; charset=utf-8", script),
   tryIt: asset("try-it", "js", "text/javascript; charset=utf-8", tryIt),
   icon: asset("icon", "svg", "image/svg+xml", ICON),
