@@ -77,6 +77,20 @@ export function changesFor(
   return { add, remove };
 }
 
+/**
+ * What a client says of feeds by asking for everything again: it has those that were removed since its last GET, and
+ * uploads them with the rest of its list.
+ * @param last null when the client is unknown
+ */
+export function claimsOfFullSync(last: SyncPosition | null, listings: Iterable<Listing>, claims: Claims): Claim[] {
+  if (!last) return [];
+  const removed = [...listings].filter((one) => !isListed(one) && one.changed > endOf(last.given));
+  return removed.flatMap(({ feed, feed_url, changed }) => {
+    const claim = claims.get(feed) ?? { feed, feed_url, replaced: null, subscribed: null, decided: 0, told_again: 0 };
+    return claim.subscribed || claim.decided === changed ? [] : { ...claim, subscribed: true };
+  });
+}
+
 const withoutScheme = (feed_url: string) => feed_url.replace(/^https?:/i, "");
 
 /** What the server knows when an upload arrives. */
@@ -137,7 +151,8 @@ function judgeOne(statement: Statement, { listings, claims, last, wasListed }: K
   }
   if (isListed(listing) === subscribed) return "agree";
   if (!isReversed(statement, listings, last)) return "change";
-  const postsBack = claim?.decided !== listing?.changed && wasListed(feed) === subscribed;
+  const told = claim?.feed_url ?? listing?.feed_url;
+  const postsBack = feed_url === told && claim?.decided !== listing?.changed && wasListed(feed) === subscribed;
   return claim?.subscribed === subscribed || postsBack ? "repeat" : "change";
 }
 

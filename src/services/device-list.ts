@@ -5,6 +5,7 @@ import {
   type Claims,
   changesFor,
   claimAfter,
+  claimsOfFullSync,
   isReversed,
   type Judged,
   judge,
@@ -41,9 +42,14 @@ export interface FeedChanges {
   timestamp: number;
 }
 
-interface Opened {
-  known: KnownClient;
+interface Found {
   changes: Omit<FeedChanges, "timestamp">;
+  /** What the client says by asking. */
+  said: Claim[];
+}
+
+interface Opened extends Found {
+  known: KnownClient;
   position: SyncPosition;
   /** The user's clock before and after. */
   from: number;
@@ -72,7 +78,10 @@ export async function readFeedChanges(
     return await transactAsReader(context, actor, async (user) => {
       const opened = await open(user.tx, user.clock());
       user.moveClock(opened.to);
-      if (client) await savePosition(user, client, opened.known, now, "feeds", opened.position);
+      if (client) {
+        await savePosition(user, client, opened.known, now, "feeds", opened.position);
+        await keepClaims(user, client, opened.said);
+      }
       return changesOf(opened);
     });
   } catch (error) {
@@ -101,15 +110,22 @@ async function openFeeds(
 ): Promise<Opened> {
   const known = await findKnownClient(tx, user_id, client, "feeds");
   if (!client) {
-    const found = await findChanges(tx, user_id, null, openUnknown(since, 0, clock || now, false));
-    const { clock: to, ...position } = openUnknown(since, 0, clock || now, found.add.length + found.remove.length > 0);
-    return { known, changes: found, position, from: clock, to };
+    const found = await findChanges(tx, user_id, null, null, openUnknown(since, 0, clock || now, false));
+    const { add, remove } = found.changes;
+    const { clock: to, ...position } = openUnknown(since, 0, clock || now, add.length + remove.length > 0);
+    return { known, ...found, position, from: clock, to };
   }
   const { clock: to, ...position } = openWindow(known.last, since, clock || now);
-  return { known, changes: await findChanges(tx, user_id, client, position), position, from: clock, to };
+  return { known, ...(await findChanges(tx, user_id, client, known.last, position)), position, from: clock, to };
 }
 
-async function findChanges(tx: Tx, user_id: string, client: Client | null, position: SyncPosition) {
+async function findChanges(
+  tx: Tx,
+  user_id: string,
+  client: Client | null,
+  last: SyncPosition | null,
+  position: SyncPosition,
+): Promise<Found> {
   const { start, since } = position;
   const listings = new Map<string, Listing>();
   for (const row of await listChangedAfter(tx, { user_id, start })) {
@@ -119,12 +135,16 @@ async function findChanges(tx: Tx, user_id: string, client: Client | null, posit
   for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
     listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
   }
-  const claims = client ? await readClaims(tx, user_id, client, [...listings.keys()], position) : new Map();
+  const claims = client
+    ? await readClaims(tx, user_id, client, [...listings.keys()], position)
+    : new Map<string, Claim>();
+  const said = since === 0 ? claimsOfFullSync(last, listings.values(), claims) : [];
+  for (const claim of said) claims.set(claim.feed, claim);
   const missing = [...claims.values()].filter(
     ({ feed, told_again, subscribed }: Claim) => !listings.has(feed) && (since === 0 ? subscribed : told_again > start),
   );
   for (const listing of await findListings(tx, user_id, missing)) listings.set(listing.feed, listing);
-  return changesFor(position, listings.values(), claims, client?.quiet ?? false);
+  return { changes: changesFor(position, listings.values(), claims, client?.quiet ?? false), said };
 }
 
 function currentListing(
@@ -333,7 +353,7 @@ function listingsIn(set: WorkingSet, feeds: Iterable<string>): Map<string, Listi
 }
 
 async function saveNewClaims(
-  { tx, user_id, nextTimestamp }: UserTx,
+  user: UserTx,
   client: Client,
   judged: Judged[],
   claims: Claims,
@@ -343,12 +363,18 @@ async function saveNewClaims(
   const said = new Map(claims);
   for (const one of judged) {
     if (one.verdict === "ignore") continue;
-    said.set(one.feed, claimAfter(one, said.get(one.feed), before.get(one.feed), after.get(one.feed), nextTimestamp));
+    said.set(
+      one.feed,
+      claimAfter(one, said.get(one.feed), before.get(one.feed), after.get(one.feed), user.nextTimestamp),
+    );
   }
   const changed = [...said.values()].filter((claim) => !Bun.deepEquals(claim, claims.get(claim.feed)));
-  await saveClaims(
+  await keepClaims(user, client, changed);
+}
+
+const keepClaims = ({ tx, user_id }: UserTx, client: Client, claims: Claim[]) =>
+  saveClaims(
     tx,
     { user_id, client: client.id },
-    changed.map((claim) => ({ ...claim, subscribed: claim.subscribed === null ? null : Number(claim.subscribed) })),
+    claims.map((claim) => ({ ...claim, subscribed: claim.subscribed === null ? null : Number(claim.subscribed) })),
   );
-}

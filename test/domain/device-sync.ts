@@ -3,6 +3,7 @@ import {
   type Claim,
   changesFor,
   claimAfter,
+  claimsOfFullSync,
   judge,
   type Listing,
   type Statement,
@@ -223,7 +224,8 @@ export class Server implements SyncServer {
   }
 
   get(client: string, since: number, quiet: boolean) {
-    const opened = this.rules.openWindow(this.positions.get(client) ?? null, since, this.clock || this.wall);
+    const last = this.positions.get(client) ?? null;
+    const opened = this.rules.openWindow(last, since, this.clock || this.wall);
     this.positions.set(client, { since, start: opened.start, given: opened.given });
     this.clock = opened.clock;
     const claims = this.claimsOf(client);
@@ -236,6 +238,9 @@ export class Server implements SyncServer {
         changed: 0,
       };
       if (listing.state !== "left" || this.rules.tellsLeft) listings.push(listing);
+    }
+    if (since === 0) {
+      for (const claim of claimsOfFullSync(last, listings, claims)) claims.set(claim.feed, claim);
     }
     return { ...this.rules.changesFor(opened, listings, claims, quiet), timestamp: opened.given };
   }

@@ -115,6 +115,17 @@ describe("AntennaPod", () => {
     expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: false });
   });
 
+  test("adds a feed under another URL than it was told, and that is its user's decision", async () => {
+    const app = appOf("AntennaPod/3.5.0");
+    const since = async (timestamp: number) => (await app("GET", `${subscriptions}?since=${timestamp}`)).body;
+    const { guid } = await ann.add(A);
+    const { timestamp } = await since(0);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    expect(await since(timestamp)).toMatchObject({ remove: [A] });
+    await app("POST", subscriptions, { add: [A.replace("https", "http")], remove: [] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: true });
+  });
+
   test("has its play positions on every device", async () => {
     const [phone, tablet] = [appOf("AntennaPod/3.5.0"), appOf("AntennaPod/3.5.0")];
     await phone("POST", "/api/2/devices/ann/phone.json", {});
@@ -242,6 +253,20 @@ describe("gPodder", () => {
     await app("POST", path, { add: [A], remove: [] });
     expect((await app("GET", `${path}?since=${timestamp}`)).body).toMatchObject({ add: [], remove: [] });
   });
+});
+
+test("Kasts fetches everything again, and what was removed elsewhere stays removed", async () => {
+  const app = appOf("Kasts/25.04");
+  const since = async (timestamp: number) => (await app("GET", `${subscriptions}?since=${timestamp}`)).body;
+  const { guid } = await ann.add(A);
+  expect(await since(0)).toMatchObject({ add: [A] });
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  // Its list as it was before the GET goes out after it.
+  const told = await since(0);
+  expect(told).toMatchObject({ add: [], remove: [A] });
+  await app("POST", subscriptions, { add: [A], remove: [] });
+  expect(await since(told.timestamp + 1)).toMatchObject({ add: [], remove: [A] });
+  expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: false });
 });
 
 test("Kasts has all devices synchronized, and signs out", async () => {
