@@ -36,6 +36,33 @@ function differenceOf({ what, before }: Pick<Change, "what" | "before">): -1 | 0
   return gone && before === "subscribed" ? -1 : 0;
 }
 
+interface Removal {
+  subscription: number;
+  changed_at: number;
+  at: number;
+  /** Subscribed podcasts before it. */
+  count: number;
+}
+
+/** The removals of one app in an hour. */
+interface RecentRemovals {
+  removals: Removal[];
+  /** The earliest `at` of them. */
+  earliest: number;
+}
+
+/** Adds a removal, and leaves out those that are an hour older. */
+function addRemoval(recent: RecentRemovals | undefined, removal: Removal): RecentRemovals {
+  const { at } = removal;
+  if (!recent) return { removals: [removal], earliest: at };
+  const { removals, earliest } = recent;
+  const isRecent = (one: { at: number }) => at - one.at <= MASS_REMOVAL_WINDOW;
+  const kept = isRecent({ at: earliest }) ? removals : removals.filter(isRecent);
+  kept.push(removal);
+  const first = kept === removals ? earliest : kept.reduce((least, one) => Math.min(least, one.at), at);
+  return { removals: kept, earliest: Math.min(first, at) };
+}
+
 /**
  * Finds where one app removed more than half of a list within an hour.
  * @param changes oldest first
@@ -45,8 +72,7 @@ function differenceOf({ what, before }: Pick<Change, "what" | "before">): -1 | 0
 export function findMassRemovals(changes: AttributedChange[], subscribed: number): MassRemoval[] {
   let count = subscribed - changes.reduce((sum, change) => sum + differenceOf(change), 0);
   const found: MassRemoval[] = [];
-  /** The removals of each app in the hour before, each with the number of podcasts before it. */
-  const recent = new Map<string, { change: AttributedChange; count: number }[]>();
+  const recent = new Map<string, RecentRemovals>();
   const open = new Map<string, MassRemoval>();
   for (const change of changes) {
     const before = count;
@@ -59,13 +85,14 @@ export function findMassRemovals(changes: AttributedChange[], subscribed: number
       running.removed.add(subscription);
       continue;
     }
-    const window = (recent.get(actor) ?? []).filter((one) => at - one.change.at <= MASS_REMOVAL_WINDOW);
-    window.push({ change, count: before });
+    const window = addRemoval(recent.get(actor), { subscription, changed_at, at, count: before });
     recent.set(actor, window);
-    const removed = new Set(window.flatMap((one) => one.change.subscription ?? []));
-    const [first] = window;
-    if (!first || !isMassRemoval(removed.size, first.count)) continue;
-    const from = { changed_at: first.change.changed_at, at: first.change.at };
+    const [first] = window.removals;
+    // Before the set is made: this runs at every removal.
+    if (!first || !isMassRemoval(window.removals.length, first.count)) continue;
+    const removed = new Set(window.removals.map((one) => one.subscription));
+    if (!isMassRemoval(removed.size, first.count)) continue;
+    const from = { changed_at: first.changed_at, at: first.at };
     const one: MassRemoval = { actor, from, to: { changed_at, at }, removed, of: first.count };
     open.set(actor, one);
     found.push(one);

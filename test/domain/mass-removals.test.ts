@@ -1,0 +1,39 @@
+// Finding mass removals in long histories.
+import { expect, test } from "bun:test";
+import { type AttributedChange, findMassRemovals } from "../../src/domain/mass-removals.ts";
+
+const MINUTE = 60_000;
+
+test("the work grows with the number of removals, not with its square", () => {
+  let reads = 0;
+  const removals = 4000;
+  const changes = Array.from({ length: removals }, (_, n): AttributedChange => {
+    const change = { changed_at: n, at: n, what: "unsubscribed", before: "subscribed", actor: "app" } as const;
+    return Object.defineProperty({ ...change, subscription: n }, "subscription", {
+      get: () => {
+        reads++;
+        return n;
+      },
+    });
+  });
+  const [found] = findMassRemovals(changes, 3000);
+  expect(found).toMatchObject({ from: { at: 0 }, to: { at: removals - 1 }, of: 7000 });
+  expect(found?.removed.size).toBe(removals);
+  expect(reads).toBeLessThan(10 * removals);
+});
+
+test("removals count for an hour, also if the clock was set back", () => {
+  const at = (minutes: number[], subscribed: number) =>
+    findMassRemovals(
+      minutes.map((minute, n) => ({
+        ...{ changed_at: n, subscription: n, what: "unsubscribed", before: "subscribed", actor: "app" },
+        at: minute * MINUTE,
+      })) as AttributedChange[],
+      subscribed,
+    ).map(({ removed, of }) => [removed.size, of]);
+  expect(at([0, 10, 20, 30, 40, 50], 4)).toEqual([[6, 10]]);
+  expect(at([0, 61, 62, 63, 64, 65], 4)).toEqual([]);
+  expect(at([0, 61, 62, 63, 64, 65, 66], 4)).toEqual([[6, 10]]);
+  expect(at([70, 0, 10, 20, 30, 40], 4)).toEqual([[6, 10]]);
+  expect(at([70, 0, 65, 66, 67, 68], 4)).toEqual([]);
+});
