@@ -1,19 +1,30 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import { type ChangedBy, isRemoval } from "../../domain/history.ts";
-import type { HistoryEntry } from "../../services/history.ts";
+import { type ChangedBy, isRemoval, type What } from "../../domain/history.ts";
+import type { HistoryEntry, HistoryPosition } from "../../services/history.ts";
+import { takeTurns } from "../../turns.ts";
 
 export interface ChangeGroup {
   by: ChangedBy;
-  /** Wall time of the newest change, in Unix milliseconds. */
+  /** Wall times of the newest and the oldest change, in Unix milliseconds. */
   at: number;
+  begun_at: number;
   /** Timestamps of the oldest and the newest change. */
   from: number;
   to: number;
-  /** Newest first. */
+  /** How many changes of each kind. */
+  counts: Map<What, number>;
+  /** Newest first; of a group that is longer than a page, the newest. */
   changes: HistoryEntry[];
   removed: number;
   /** Subscribed podcasts that a restored backup did not have. */
   lost: number;
+}
+
+export interface GroupedPage {
+  /** Newest first; the last one is whole, too. */
+  groups: ChangeGroup[];
+  /** Where the next page starts; null on the last one. */
+  next: HistoryPosition | null;
 }
 
 /** Milliseconds between changes of one group. */
@@ -22,24 +33,51 @@ const GAP = 5 * 60_000;
 const sameActor = (a: ChangedBy, b: ChangedBy) =>
   a.kind === b.kind && a.id === b.id && a.label === b.label && a.device === b.device;
 
+const isPartOf = (group: ChangeGroup, { by, at }: HistoryEntry) =>
+  sameActor(group.by, by) && Math.abs(group.begun_at - at) <= GAP;
+
 const isLost = ({ what, before }: HistoryEntry) => what === "lost" && before === "subscribed";
 
-/** @param changes newest first */
-export function groupChanges(changes: HistoryEntry[]): ChangeGroup[] {
+const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
+  ...{ by, at, begun_at: at, from: changed_at, to: changed_at },
+  ...{ counts: new Map(), changes: [], removed: 0, lost: 0 },
+});
+
+/**
+ * Groups changes until so many are listed, and then to the end of their group.
+ * @param read gives up to `size` changes that come after a position, newest first
+ */
+export async function groupChanges(
+  read: (after: HistoryPosition | null) => Promise<HistoryEntry[]>,
+  { after, size }: { after: HistoryPosition | null; size: number },
+): Promise<GroupedPage> {
+  const giveTurn = takeTurns();
   const groups: ChangeGroup[] = [];
-  for (const change of changes) {
-    let group = groups.at(-1);
-    const oldest = group?.changes.at(-1);
-    if (group && oldest && sameActor(group.by, change.by) && Math.abs(oldest.at - change.at) <= GAP) {
-      group.changes.push(change);
-      group.from = change.changed_at;
-    } else {
-      const { by, at, changed_at } = change;
-      group = { by, at, from: changed_at, to: changed_at, changes: [change], removed: 0, lost: 0 };
-      groups.push(group);
+  let listed = 0;
+  for (let last = after; ; ) {
+    const changes = await read(last);
+    for (const change of changes) {
+      let group = groups.at(-1);
+      if (!group || !isPartOf(group, change)) {
+        if (listed >= size) return { groups, next: last };
+        group = newGroup(change);
+        groups.push(group);
+      }
+      addChange(group, change, listed < size);
+      listed++;
+      last = change;
     }
-    group.removed += Number(isRemoval(change));
-    group.lost += Number(isLost(change));
+    if (changes.length < size) return { groups, next: null };
+    await giveTurn();
   }
-  return groups;
+}
+
+function addChange(group: ChangeGroup, change: HistoryEntry, isListed: boolean): void {
+  const { what, at, changed_at } = change;
+  group.begun_at = at;
+  group.from = changed_at;
+  group.counts.set(what, (group.counts.get(what) ?? 0) + 1);
+  group.removed += Number(isRemoval(change));
+  group.lost += Number(isLost(change));
+  if (isListed) group.changes.push(change);
 }

@@ -61,20 +61,16 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const by = c.req.query("by") || null;
     const guid = c.req.query("podcast")?.toLowerCase() || null;
     const after = readPosition(c.req.query("after"));
-    const changes = await listHistory(app, actor, {
-      limit: PER_PAGE + 1,
-      ...(by !== null && { by }),
-      ...(guid !== null && { guid }),
-      ...(after && { after }),
-    });
-    const page = changes.slice(0, PER_PAGE);
-    const last = changes.length > PER_PAGE ? page.at(-1) : undefined;
-    const next = last ? `${last.changed_at}.${last.seq}` : null;
+    const filters = { ...(by !== null && { by }), ...(guid !== null && { guid }) };
+    const read = (last: HistoryPosition | null) =>
+      listHistory(app, actor, { limit: PER_PAGE, ...filters, ...(last && { after: last }) });
+    const page = await groupChanges(read, { after, size: PER_PAGE });
+    const next = page.next && `${page.next.changed_at}.${page.next.seq}`;
     const done = /^\d+$/.exec(c.req.query("done") ?? "")?.[0];
     const notice = done === undefined ? null : texts.history.putBackDone(Number(done));
     const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
     const props = { next, by, podcast, changers: await listChangers(app, actor), canWrite: canWrite(c), notice };
-    return show(c, <HistoryPage groups={groupChanges(page)} {...props} />);
+    return show(c, <HistoryPage groups={page.groups} {...props} />);
   });
 
   http.post("/history/put-back", async (c) => {

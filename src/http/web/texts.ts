@@ -137,6 +137,7 @@ export const texts = {
     none: "Nothing has changed yet.",
     noneFound: "No change matches.",
     older: "Older",
+    more: (count: number) => `and ${count} more`,
     all: "Show all",
     onlyOf: (name: string) => `Changes of ${name}.`,
     filter: "Changes by",

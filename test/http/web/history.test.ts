@@ -5,6 +5,7 @@ import { restoreBackup } from "../../../src/backups/restore.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { uploadFeedChanges } from "../../../src/services/device-list.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
+import { importFeeds } from "../../../src/services/imports.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -63,6 +64,28 @@ test("a list that an app emptied is said above every page, and one click brings 
   expect((await browser.open("/podcasts")).body).not.toContain("removed 12 of 12");
   const again = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
   expect(again.body).toContain("Nothing was missing.");
+});
+
+test("a sync of more changes than a page is one entry with all of them, and can be put back whole", async () => {
+  server.clock.advance(HOUR);
+  const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://feed${n}.example/`, title: null }));
+  await importFeeds(server.app, actorOf(user.id), feeds, { dry_run: false, progress: () => {} });
+  server.clock.advance(HOUR);
+  const headers = { Authorization: `Basic ${btoa(`ann:${phone.token}`)}` };
+  const body = JSON.stringify({ add: [], remove: feeds.map(({ feed_url }) => feed_url) });
+  await server.send("POST", "/api/2/subscriptions/ann/phone.json", { headers, body });
+  const page = await browser.open("/history");
+  expect(page.body).toContain("removed 1200");
+  expect(page.body).toContain("<li>and 700 more</li>");
+  const older = /href="(\/history\?after=[^"]*)"/.exec(page.body)?.[1] ?? "";
+  const second = await browser.open(older);
+  expect(second.body).toContain("added 1200");
+  const third = await browser.open(/href="(\/history\?after=[^"]*)"/.exec(second.body)?.[1] ?? "");
+  expect(third.body).toContain("added 12<");
+  expect(third.body).not.toContain("Older");
+  const list = page.body.split('<ul class="rows">')[1] ?? "";
+  await browser.submit("/history/put-back", fieldsOf(list, "/history/put-back"));
+  expect((await browser.open("/podcasts")).body).toContain("1212 podcasts");
 });
 
 test("the list as of a moment is shown first, and restored only then", async () => {

@@ -1,7 +1,7 @@
 // The history, and restoring a list.
 /** @jsxImportSource hono/jsx */
 import { useContext } from "hono/jsx";
-import type { Change, ChangedBy, What } from "../../../domain/history.ts";
+import type { Change, ChangedBy } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
@@ -84,7 +84,7 @@ function Filter({ by, podcast, changers }: { by: string | null; podcast: string 
 }
 
 function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
-  const { by, at, from, to, changes, removed, lost } = group;
+  const { by, at, from, to, counts, changes, removed, lost } = group;
   return (
     <li>
       <details class="grow">
@@ -93,10 +93,10 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
             <ActorName by={by} />
           </span>
           <span class="muted small">
-            <Time ms={at} format="clock" /> · <u>{summaryOf(changes)}</u>
+            <Time ms={at} format="clock" /> · <u>{summaryOf(counts)}</u>
           </span>
         </summary>
-        <ChangeList changes={changes} />
+        <ChangeList changes={changes} of={sum(counts.values())} />
       </details>
       {canWrite && lost > 0 && (
         <ActionButton action="/history/restore" before={from}>
@@ -109,19 +109,25 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
 }
 
 /** "removed 71, added 1". */
-function summaryOf(changes: Change[]): string {
-  const counts = new Map<What, number>();
-  for (const { what } of changes) counts.set(what, (counts.get(what) ?? 0) + 1);
+function summaryOf(counts: ChangeGroup["counts"]): string {
   return [...counts].map(([what, count]) => texts.history.what[what](count)).join(", ");
 }
 
-function ChangeList({ changes }: { changes: Change[] }) {
+const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all + count, 0);
+
+/** Changes in one list. */
+const MOST_LISTED = 500;
+
+/** @param of how many there are */
+function ChangeList({ changes, of }: { changes: Change[]; of: number }) {
+  const listed = changes.slice(0, MOST_LISTED);
   return (
     <ul class="changes small">
-      {changes.map(({ what, feed_url, guid, title }) => {
+      {listed.map(({ what, feed_url, guid, title }) => {
         const text = texts.history.what[what](title ?? (feed_url ? readableUrl(feed_url) : ""));
         return <li>{guid ? <a href={`/history?podcast=${guid}`}>{text}</a> : text}</li>;
       })}
+      {of > listed.length && <li>{texts.history.more(of - listed.length)}</li>}
     </ul>
   );
 }
@@ -186,7 +192,7 @@ export function RestorePage({ as_of = "", before, zone = 0, exact = false, since
               >
                 {text.restoreNow}
               </ActionButton>
-              <ChangeList changes={preview.changes} />
+              <ChangeList changes={preview.changes} of={preview.changes.length} />
             </>
           )}
         </>
