@@ -238,7 +238,7 @@ export interface HistoryTable extends ActorColumns {
   title: string | null;
 }
 
-/** What is known of a feed from its own words, and when to look again. Made again if it is lost. */
+/** What lookups found in a feed, and when to look again. The walk fills it again if it is lost. */
 export interface FeedLookupTable {
   feed: string;
   /** As one of its subscribers has it. */

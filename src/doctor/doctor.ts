@@ -95,5 +95,5 @@ async function checkOutside(
   withToken: (work: (token: string | null) => Promise<Finding[]>) => Promise<Finding[]>,
 ): Promise<Finding[]> {
   if (url === undefined) return [];
-  return token === undefined ? withToken((lent) => checkPublicUrl(url, lent)) : checkPublicUrl(url, token);
+  return token === undefined ? withToken((issued) => checkPublicUrl(url, issued)) : checkPublicUrl(url, token);
 }

@@ -14,7 +14,7 @@ const isMassRemoval = (removed: number, before: number) => before >= SMALLEST_LI
 /** A change, and who made it when. */
 export interface AttributedChange extends Pick<Change, "changed_at" | "subscription" | "what" | "before"> {
   at: number;
-  /** Names the app and the device. */
+  /** The app, as appOf() names it; empty if no app made the change. */
   actor: string;
 }
 

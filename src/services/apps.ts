@@ -19,7 +19,7 @@ export interface ConnectedApp {
   expires_at: number | null;
   /** To the hour, if it has no device; null if it was never used. */
   last_used_at: number | null;
-  /** What calls itself so has synced by it. */
+  /** What the apps that synced by it call themselves. */
   products: string[];
   /** What syncs by this token. */
   devices: Device[];

@@ -2,7 +2,7 @@
 import type { ChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
-import { findChangers, findSubscribers } from "../store/history.ts";
+import { findChangers, findFlagChanges } from "../store/history.ts";
 import { listPresent } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -92,7 +92,7 @@ async function findChanges(
     for (const { subscription } of changes) places.delete(subscription ?? 0);
     // A restored backup renews timestamps, not those of the history.
     const others = [...places.keys()].map((id) => ({ id }));
-    const found = [...changes, ...(await findSubscribers(tx, { user_id }, others))];
+    const found = [...changes, ...(await findFlagChanges(tx, { user_id }, others))];
     return new Map(found.map((change) => [change.subscription, change]));
   });
 }

@@ -7,7 +7,7 @@ export const findClient = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("clients").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
-/** What calls itself how by which token. */
+/** What the user's apps call themselves, and the token of each. */
 export const listProducts = statement((db, p: Owner) =>
   db
     .selectFrom("clients")

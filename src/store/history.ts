@@ -113,8 +113,8 @@ export const findChangers = bulkStatement((db, p: Owner, rows: { changed_at: num
     ),
 );
 
-/** Who subscribed to these subscriptions or unsubscribed, oldest change first. Reads all of the user's history. */
-export const findSubscribers = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+/** The changes that subscribed or unsubscribed these subscriptions, oldest change first. Reads all of the user's history. */
+export const findFlagChanges = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .selectFrom("history")
     .select(CHANGER)
