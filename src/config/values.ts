@@ -86,11 +86,12 @@ export const listen = z.string().superRefine((text, context) => {
   }
 });
 
-/** An http or https URL that paths can be appended to, without slashes at its end. */
+/** An http or https URL that paths can be appended to, as browsers write it, without slashes at its end. */
 export const url = z
   .url({
     protocol: /^https?$/,
     error: "is not an http or https URL (example: https://podcasts.example.org)",
+    normalize: true,
     abort: true,
   })
   .regex(

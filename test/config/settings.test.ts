@@ -141,6 +141,13 @@ test("a settings file comes after the environment, and is named as the source an
   );
 });
 
+test("a public URL is taken as browsers write it, without slashes at its end", () => {
+  const urlOf = (public_url: string) => readConfig({ public_url }, {}).config.public_url;
+  expect(urlOf("HTTPS://Pods.example:443/a/")).toBe("https://pods.example/a");
+  expect(urlOf("http://[::1]:8042")).toBe("http://[::1]:8042");
+  expect(urlOf("https://pods.example/@ann")).toBe("https://pods.example/@ann");
+});
+
 test("durations are a number and a unit", () => {
   expect(["250ms", "30s", "15m", "12h", "90d"].map(parseDuration)).toEqual([
     250, 30_000, 900_000, 43_200_000, 7_776_000_000,
