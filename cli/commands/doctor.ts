@@ -1,6 +1,6 @@
 // `podkeep doctor`: checks what often goes wrong, with advice.
 import { type Command, InvalidArgumentError } from "commander";
-import { z } from "zod";
+import { url } from "../../src/config/values.ts";
 import type { Outside } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { printable } from "../../src/domain/printable.ts";
@@ -20,9 +20,9 @@ export function addDoctorCommand(program: Command): void {
 }
 
 function readAddress(text: string): string {
-  const address = z.url({ protocol: /^https?$/ }).safeParse(text);
+  const address = url.safeParse(text);
   if (!address.success) throw new InvalidArgumentError("It must be an http or https URL.");
-  return address.data.replace(/\/+$/, "");
+  return address.data;
 }
 
 async function printFindings(command: Command, outside: Outside): Promise<void> {
