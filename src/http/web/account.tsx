@@ -41,9 +41,14 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
       if (checked.kind !== "session") throw new DomainError("unauthorized", "A token is not a password");
       await setPassword(app, actor, changed);
     } catch (error) {
-      if (!(error instanceof DomainError) || !["unauthorized", "invalid"].includes(error.code)) throw error;
-      const problem = error.code === "invalid" ? error.message : texts.account.wrong;
-      return show(c, <AccountPage {...propsOf(c)} problem={problem} />, 400);
+      if (!(error instanceof DomainError)) throw error;
+      const { code, message, extras } = error;
+      const page = (problem: string) => <AccountPage {...propsOf(c)} problem={problem} />;
+      if (code === "unauthorized") return show(c, page(texts.account.wrong), 400);
+      if (code === "invalid") return show(c, page(message), 400);
+      if (code !== "too_many" || extras.retry_after === undefined) throw error;
+      c.header("Retry-After", String(extras.retry_after));
+      return show(c, page(texts.signIn.wait(extras.retry_after)), 429);
     }
     await beginSession(c, app, shared, actor);
     return c.redirect("/account?changed=1", 303);

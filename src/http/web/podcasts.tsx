@@ -19,6 +19,8 @@ import { texts } from "./texts.ts";
 /** So few that a page with all that it loads has 60 KB at most. */
 const PER_PAGE = 75;
 const LONGEST_SEARCH = 200;
+/** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
+const PODCAST_LINK = /^(feed|itpc|pcast|podcast):(\/\/)?(?=.)/i;
 
 export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
@@ -29,7 +31,8 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
   http.post("/podcasts/add", async (c) => {
     const { feed_url } = await readForm(c, { feed_url: z.string() });
     const typed = feed_url.trim();
-    const feed = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) ? typed : `https://${typed}`);
+    const url = typed.replace(PODCAST_LINK, "");
+    const feed = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);
     if ("message" in feed) {
       return show(c, <AddPage feed_url={typed} problem={texts.podcasts.badUrl(feed.message)} />, 400);
     }

@@ -17,7 +17,11 @@ export const texts = {
     password: "Password or token",
     submit: "Sign in",
     wrong: "The name or the password is wrong.",
-    wait: (seconds: number) => `Too many failed logins. Try again in ${plural(seconds, "second", "seconds")}.`,
+    wait: (seconds: number) => {
+      const minutes = Math.ceil(seconds / 60);
+      const time = minutes > 1 ? plural(minutes, "minute", "minutes") : plural(seconds, "second", "seconds");
+      return `Too many failed logins. Try again in ${time}.`;
+    },
     ended: "Your session has ended. Sign in to continue.",
     appsConnectTo: "Apps connect to",
     noAccount: "No account yet? The admin creates one:",

@@ -66,6 +66,20 @@ test("a feed URL can be pasted, with or without its protocol", async () => {
   expect(item.feed_url).toBe("https://feeds.example/show");
 });
 
+test("a link to subscribe, as sites have it, is taken as its feed URL", async () => {
+  for (const feed_url of [
+    "feed://1.example/",
+    "feed:https://2.example/",
+    "pcast://3.example/",
+    "podcast://4.example/",
+    "ITPC://5.example/",
+  ]) {
+    expect((await browser.submit("/podcasts/add", { feed_url })).status).toBe(200);
+  }
+  const urls = (await user.changes()).map((item) => item.feed_url);
+  expect(urls).toEqual([1, 2, 3, 4, 5].map((n) => `https://${n}.example/`));
+});
+
 test("a podcast that was added is named, however long the list is", async () => {
   const page = await browser.submit("/podcasts/add", { feed_url: "https://feeds.example/show?key=s3cret" });
   expect(page.body).toContain("Subscribed to feeds.example/•••.");

@@ -385,6 +385,8 @@ test("guesses at the present password are counted like those at the sign-in", as
   }
   expect(page.status).toBe(429);
   expect(page.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(page.body).toContain("Too many failed logins. Try again in 15 minutes.");
+  expect(page.body).toContain('action="/account/password"');
   const signIn = await openBrowser(server).submit("/sign-in", { name: "ann", password: "another guess" });
   expect(signIn.status).toBe(429);
   expect(signIn.headers.get("retry-after")).toMatch(/^\d+$/);
