@@ -1,5 +1,6 @@
 // What users find in their history, and what they get back by it.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { pruneClients } from "../../src/services/clients.ts";
 import {
   listHistory,
   listMassRemovals,
@@ -288,6 +289,20 @@ describe("old history", () => {
     await restore(kept, { exact: false });
     expect(await subscribed()).toHaveLength(1201);
   }, 30_000);
+});
+
+test("requests come in between while old data of many users is deleted", async () => {
+  await server.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 4000)
+    insert into users (id, name, clock, last_subscription, last_deletion, created_at, name_key)
+    select 'many' || i, 'many' || i, 0, 0, 0, 0, 'many' || i from n`);
+  for (const prune of [pruneHistory, pruneClients]) {
+    const ended: string[] = [];
+    const request = new Promise((resolve) => setImmediate(resolve)).then(() => ended.push("request"));
+    await prune(server.app);
+    ended.push("pruning");
+    await request;
+    expect(ended).toEqual(["request", "pruning"]);
+  }
 });
 
 describe("an app that removes most of a list", () => {
