@@ -144,7 +144,9 @@ async function* readPages(
       );
       return { rows, feeds, told: await findSpellings(tx, user_id, client, feeds) };
     });
+  const giveTurn = takeTurns();
   for (let after: number | undefined = start; after !== undefined; ) {
+    await giveTurn();
     const { rows, feeds, told } = await readPage(after);
     after = rows.length === PAGE ? rows.at(-1)?.arrived_at : undefined;
     const actions = rows.filter(isPublished).map((row) => {

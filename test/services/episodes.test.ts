@@ -165,7 +165,7 @@ test("aggregated, an episode comes once: with its place if it has one", async ()
   ]);
 });
 
-test("20,000 actions come in pages, once each, and what is new comes alone", async () => {
+test("20,000 actions come in pages, once each and with other requests in between, and what is new comes alone", async () => {
   const COUNT = 20_000;
   const phone = clientOf("phone");
   const actions = Array.from({ length: COUNT }, (_, index) =>
@@ -183,6 +183,14 @@ test("20,000 actions come in pages, once each, and what is new comes alone", asy
   expect(all).toHaveLength(COUNT);
   await upload(phone, play(7, { guid: "guid7", sent_at: 2000, feed_url: "https://feed7.example/rss" }));
   expect((await read(tablet, { since: timestamp })).actions).toMatchObject([{ guid: "guid7", position: 7 }]);
+
+  const { pages } = await readActions(podkeep.app, ann, tablet, { ...EVERYTHING, peek: true });
+  const ended: string[] = [];
+  const request = new Promise((resolve) => setImmediate(resolve)).then(() => ended.push("another request"));
+  expect((await Array.fromAsync(pages)).flat()).toHaveLength(COUNT);
+  ended.push("all pages");
+  await request;
+  expect(ended).toEqual(["another request", "all pages"]);
 });
 
 test("of 1,000 actions in one upload, the latest of each episode counts, once", async () => {
