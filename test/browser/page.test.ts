@@ -281,6 +281,27 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect([await row.locator("button:focus").count(), await isInView()]).toEqual([1, true]);
   });
 
+  test("on a phone, buttons stay beside their heading, and a long one leaves the text its width", async () => {
+    await server.stop();
+    const { file } = (await program.run(["backup", "create", "--json"])).json;
+    await program.run(["subscription", "add", "ann", "https://lost.example/feed"]);
+    await program.run(["backup", "restore", file, "--yes"]);
+    server = await program.serve();
+    origin = server.address;
+    const page = await signIn({ viewport: { width: 360, height: 740 }, hasTouch: true });
+    await page.goto("/podcasts?search=zzz");
+    const boxOf = async (name: string) => page.getByRole("link", { name }).boundingBox();
+    const [add, more] = [await boxOf("Add"), await boxOf("Import and export")];
+    expect(more?.y).toBe(add?.y);
+    await page.goto("/history");
+    const text = await page.locator("summary", { hasText: "not in the backup" }).boundingBox();
+    expect(text?.width).toBeGreaterThan(300);
+    await page.getByRole("button", { name: "Restore the list before it" }).click();
+    await page.getByText("Will subscribe to 1, leave 0.").waitFor();
+    await page.getByRole("button", { name: "Restore" }).click();
+    await page.getByText("1 changed.").waitFor();
+  });
+
   test("the bar at the bottom of a phone never covers what the Tab key reaches", async () => {
     const page = await signIn(PHONE);
     await importList(page);

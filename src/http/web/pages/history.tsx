@@ -87,7 +87,7 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
   const { by, at, from, to, counts, changes, removed, lost } = group;
   return (
     <li>
-      <details class="grow">
+      <details class={canWrite && lost > 0 ? "grow wide" : "grow"}>
         <summary>
           <span class="title">
             <ActorName by={by} />
