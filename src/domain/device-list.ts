@@ -78,18 +78,31 @@ export function changesFor(
 }
 
 /**
- * What a client says of feeds by asking for everything again: it has those that were removed since its last GET, and
- * uploads them with the rest of its list.
+ * What a client says of feeds by asking for everything again: that it has what was on the list at its last GET. It
+ * uploads that, also what was removed since.
  * @param last null when the client is unknown
  */
 export function claimsOfFullSync(last: SyncPosition | null, listings: Iterable<Listing>, claims: Claims): Claim[] {
   if (!last) return [];
-  const removed = [...listings].filter((one) => !isListed(one) && one.changed > endOf(last.given));
-  return removed.flatMap(({ feed, feed_url, changed }) => {
-    const claim = claims.get(feed) ?? { feed, feed_url, replaced: null, subscribed: null, decided: 0, told_again: 0 };
-    return claim.subscribed || claim.decided === changed ? [] : { ...claim, subscribed: true };
+  return [...listings].flatMap((listing) => {
+    const { feed, feed_url, changed } = listing;
+    const isNews = changed > endOf(last.given);
+    const claim = claims.get(feed);
+    if (claim?.subscribed || claim?.decided === changed) return [];
+    if (isNews && !isListed(listing)) return { ...(claim ?? unclaimed(feed, feed_url)), subscribed: true };
+    // It was told that somebody reversed what it said.
+    return !isNews && isListed(listing) && claim?.subscribed === false ? { ...claim, subscribed: true } : [];
   });
 }
+
+const unclaimed = (feed: string, feed_url: string): Claim => ({
+  feed,
+  feed_url,
+  replaced: null,
+  subscribed: null,
+  decided: 0,
+  told_again: 0,
+});
 
 const withoutScheme = (feed_url: string) => feed_url.replace(/^https?:/i, "");
 

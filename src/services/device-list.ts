@@ -16,7 +16,7 @@ import {
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
+import { includesOwn, openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
@@ -94,9 +94,9 @@ export async function readFeedChanges(
 }
 
 /** Whether a GET has something to keep. An idle client that counts its `since` on has not. */
-function movesOn({ known, position, changes, from, to }: Opened, now: number): boolean {
+function movesOn({ known, position, changes, said, from, to }: Opened, now: number): boolean {
   const { last } = known;
-  const news = changes.add.length + changes.remove.length > 0 && last?.since !== position.since;
+  const news = said.length > 0 || (changes.add.length + changes.remove.length > 0 && last?.since !== position.since);
   return from !== to || last?.start !== position.start || last.given !== position.given || news || isStale(known, now);
 }
 
@@ -318,7 +318,8 @@ async function readPast(
   last: SyncPosition | null,
 ): Promise<Map<string, boolean>> {
   const listed = new Map<string, boolean>();
-  if (statements.length === 0 || !last || last.start === 0) return listed;
+  // A GET that tells known changes again says nothing of what the client knew before.
+  if (statements.length === 0 || !last || includesOwn(last.start)) return listed;
   const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
   const states = statements.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(

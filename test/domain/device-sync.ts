@@ -10,7 +10,7 @@ import {
   statementsOf,
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
-import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { includesOwn, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 
 /** The rules, so that each can be broken. */
 export const RULES = {
@@ -270,7 +270,7 @@ export class Server implements SyncServer {
       if (listing) before.set(feed, listing);
     }
     const start = last?.start ?? 0;
-    const past = postsBack && start > 0 ? this.past.findLast(({ at }) => at <= start) : undefined;
+    const past = postsBack && !includesOwn(start) ? this.past.findLast(({ at }) => at <= start) : undefined;
     const wasListed = (feed: string) => past?.listed.get(feed);
     const known = { listings: before, claims, last, leadsTo: (feed: string) => this.find(feed)?.id, wasListed };
     const judged = this.rules.judge(statements, known);

@@ -126,6 +126,35 @@ describe("AntennaPod", () => {
     expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: true });
   });
 
+  test("has a clock that is behind, and its user removes what was added a moment before the last sync", async () => {
+    const app = appOf("AntennaPod/3.5.0");
+    const since = async (timestamp: number) => (await app("GET", `${subscriptions}?since=${timestamp}`)).body;
+    const { guid } = await ann.add(A);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    const first = await since(0);
+    server.clock.advance(60_000);
+    await ann.add(A);
+    const { add, timestamp } = await since(first.timestamp);
+    expect(add).toEqual([A]);
+    expect(await since(timestamp - 1)).toMatchObject({ add: [A] });
+    await app("POST", subscriptions, { add: [], remove: [A] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: false });
+  });
+
+  test("forces a full synchronization, and its user's last removal counts", async () => {
+    const app = appOf("AntennaPod/3.5.0");
+    const since = async (timestamp: number) => (await app("GET", `${subscriptions}?since=${timestamp}`)).body;
+    const { guid } = await ann.add(A);
+    let told = await since(0);
+    await app("POST", subscriptions, { add: [], remove: [A] });
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: true });
+    told = await since(told.timestamp);
+    expect(told).toMatchObject({ add: [A] });
+    expect(await since(0)).toMatchObject({ add: [A] });
+    await app("POST", subscriptions, { add: [], remove: [A] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: false });
+  });
+
   test("has its play positions on every device", async () => {
     const [phone, tablet] = [appOf("AntennaPod/3.5.0"), appOf("AntennaPod/3.5.0")];
     await phone("POST", "/api/2/devices/ann/phone.json", {});
