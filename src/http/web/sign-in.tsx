@@ -33,6 +33,10 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
 
   http.post("/sign-in", async (c) => {
     const { name, password, next } = await readForm(c, Form);
+    if (losesCookie(c.req.header("Origin"), urlOf(c))) {
+      const problem = texts.signIn.needsHttps(urlOf(c));
+      return show(c, <SignInPage url={urlOf(c)} next={safePath(next)} name={name} problem={problem} />, 400);
+    }
     const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
     try {
       const signedIn = await signIn(app, { name: name.trim(), password, app: texts.history.actors.session }, attempts);
@@ -59,4 +63,12 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     clearSession(c, shared);
     return c.redirect("/", 303);
   });
+}
+
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
+
+/** Whether a browser would drop a cookie for https: it opened the page over http, and not on its own machine. */
+function losesCookie(origin: string | undefined, url: string): boolean {
+  const opened = URL.parse(origin ?? "");
+  return url.startsWith("https:") && opened?.protocol === "http:" && !LOOPBACK.test(opened.hostname);
 }

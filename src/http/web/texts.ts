@@ -23,6 +23,7 @@ export const texts = {
       return `Too many failed logins. Try again in ${time}.`;
     },
     ended: "Your session has ended. Sign in to continue.",
+    needsHttps: (url: string) => `Open ${url} to sign in: over http your browser would forget that you did.`,
     appsConnectTo: "Apps connect to",
     noAccount: "No account yet? The admin creates one:",
     createUser: "podkeep user create NAME --password",

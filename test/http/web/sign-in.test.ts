@@ -211,6 +211,28 @@ test("cookies are Secure if the public URL is https, and never read by scripts",
   }
 });
 
+test("over http, where a cookie for https would be lost, the page says which URL to open", async () => {
+  const public_url = "https://podcasts.example";
+  const one = await openTestApp({ public_url });
+  const { token: password } = await one.user("ann");
+  for (const [Origin, works] of [
+    ["http://192.168.1.20:8042", false],
+    ["http://raspberrypi.local:8042", false],
+    ["http://127.0.0.1:8042", true],
+    ["http://localhost:8042", true],
+    [public_url, true],
+    ["null", true],
+  ] as const) {
+    const browser = openBrowser(one);
+    const page = await browser.submit("/sign-in", { name: "ann", password, next: "/apps" }, { Origin });
+    expect([Origin, page.path, browser.cookies.size]).toEqual([Origin, works ? "/apps" : "/sign-in", works ? 1 : 0]);
+    if (works) continue;
+    expect(page.body).toContain(`Open ${public_url} to sign in`);
+    expect(page.body).toContain('name="name" value="ann"');
+  }
+  await one.close();
+});
+
 test("a signed-in user keeps the menu on a page that does not exist; a visitor has none", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const page = await browser.open("/podcasts/nothing");
