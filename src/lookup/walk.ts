@@ -10,6 +10,7 @@ import {
   listWalks,
   saveWalks,
 } from "../store/feed-lookups.ts";
+import { nextTurn } from "../turns.ts";
 import type { LookupContext } from "./lookup.ts";
 import { giveFinding, knownFinding } from "./subscribers.ts";
 
@@ -23,6 +24,7 @@ const PAUSE = 50;
 export async function walkUsers(context: LookupContext): Promise<void> {
   const { database, signal } = context;
   for (let after: string | undefined = ""; after !== undefined && !signal.aborted; ) {
+    await nextTurn();
     const start: string = after;
     const users = await database.read((tx) => listClocks(tx, { after: start, limit: USERS }));
     const last = users.at(-1)?.id ?? start;

@@ -17,7 +17,7 @@ import {
 import { findFeeds, listFeedsOf } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import { readClock } from "../store/users.ts";
-import { takeTurns } from "../turns.ts";
+import { nextTurn, takeTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { type Client, findKnownClient, isStale, type KnownClient, savePosition } from "./clients.ts";
 import type { Context } from "./context.ts";
@@ -144,9 +144,8 @@ async function* readPages(
       );
       return { rows, feeds, told: await findSpellings(tx, user_id, client, feeds) };
     });
-  const giveTurn = takeTurns();
   for (let after: number | undefined = start; after !== undefined; ) {
-    await giveTurn();
+    if (after !== start) await nextTurn();
     const { rows, feeds, told } = await readPage(after);
     after = rows.length === PAGE ? rows.at(-1)?.arrived_at : undefined;
     const actions = rows.filter(isPublished).map((row) => {

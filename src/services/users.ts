@@ -13,7 +13,7 @@ import {
   listUsers as listRows,
   lockUser,
 } from "../store/users.ts";
-import { takeTurns } from "../turns.ts";
+import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 
 /** The user of a name, which is compared without case. Exactly this name comes first. */
@@ -51,18 +51,16 @@ export function listUsers({ database }: Context) {
 /** Users read at a time. */
 const BATCH = 100;
 
-/** The ids of all users, until `signal` aborts. What is done with them lets others have a turn. */
+/** The ids of all users, until `signal` aborts; others get a turn between batches. */
 export async function* streamUserIds(
   { database }: Pick<Context, "database">,
   signal?: AbortSignal,
 ): AsyncGenerator<string> {
-  // SQLite's reads alone give none.
-  const giveTurn = takeTurns();
   for (let last: string | undefined = ""; last !== undefined; ) {
     const id: string = last;
+    await nextTurn();
     const users = await database.read((tx) => listUsersAfter(tx, { id, limit: BATCH }));
     for (const user of users) {
-      await giveTurn();
       if (signal?.aborted) return;
       yield user.id;
     }

@@ -448,3 +448,15 @@ test("a lookup that is ended by a shutdown stores nothing, and another process t
   await feeds.after(MINUTE);
   expect(await feeds.lookup("slow")).toMatchObject({ checked_at: null, failures: 0 });
 });
+
+test("requests come in between while the users with new feeds are looked for", async () => {
+  await feeds.podkeep.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+    insert into users (id, name, clock, last_subscription, last_deletion, created_at, name_key)
+    select 'many' || i, 'many' || i, 0, 0, 0, 0, 'many' || i from n`);
+  const ended: string[] = [];
+  const request = new Promise((resolve) => setImmediate(resolve)).then(() => ended.push("request"));
+  await feeds.worker.drain();
+  ended.push("search");
+  await request;
+  expect(ended).toEqual(["request", "search"]);
+});
