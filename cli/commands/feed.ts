@@ -50,7 +50,7 @@ async function list(user: string, failing: boolean, command: Command): Promise<v
         reasonOf(feed),
       ]),
       "No feeds",
-      toDay,
+      { shorten: toDay },
     ),
   );
 }

@@ -75,7 +75,7 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
     formatTime(changed_at) ?? "",
   ]);
   const head = ["TITLE", "FEED URL", "GUID", ...(all ? ["STATUS"] : []), "CHANGED"];
-  await printResult(command, json, () => layTable(head, cells, "No subscriptions", toDay));
+  await printResult(command, json, () => layTable(head, cells, "No subscriptions", { shorten: toDay, spare: "GUID" }));
 }
 
 function readFeed(text: string) {

@@ -115,7 +115,7 @@ async function list(user: string | undefined, command: Command): Promise<void> {
       ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
       tokens.map((one) => Object.values(one).map((value) => value || "-")),
       "No tokens",
-      toDay,
+      { shorten: toDay },
     ),
   );
 }

@@ -32,14 +32,22 @@ export function printError(json: boolean, code: string, message: string): Promis
  * Lays rows out in columns under a head, wrapped within their columns if the terminal is narrow.
  * @param none printed for an empty table on a terminal
  * @param shorten makes cells shorter if the table does not fit
+ * @param spare head of a column that is left out if it still does not fit
  */
-export function layTable(head: string[], rows: string[][], none: string, shorten?: (cell: string) => string): string {
+export function layTable(
+  head: string[],
+  rows: string[][],
+  none: string,
+  { shorten, spare }: { shorten?: (cell: string) => string; spare?: string } = {},
+): string {
   const table = [head, ...rows.map((row) => row.map(printable))];
   if (!process.stdout.isTTY) return table.map((row) => row.join("\t")).join("\n");
   if (rows.length === 0) return none;
   const columns = process.stdout.columns || Number.POSITIVE_INFINITY;
-  const isWide = shorten && totalWidth(widthsOf(table)) > columns;
-  const cells = isWide ? table.map((row) => row.map(shorten)) : table;
+  const isWide = (cells: string[][]) => totalWidth(widthsOf(cells)) > columns;
+  const short = shorten && isWide(table) ? table.map((row) => row.map(shorten)) : table;
+  const left = spare === undefined || !isWide(short) ? -1 : head.indexOf(spare);
+  const cells = left < 0 ? short : short.map((row) => row.toSpliced(left, 1));
   const widths = fitInto(columns, widthsOf(cells));
   const { bold } = colorsOf(process.stdout);
   return cells.map((row, index) => layRow(row, widths, index === 0 ? bold : String)).join("\n");

@@ -34,6 +34,16 @@ async function linesAt(columns: number, ...args: string[]): Promise<string[]> {
   return shown.trimEnd().split(/\r?\n/);
 }
 
+test("a list of subscriptions leaves out guids on a terminal that is too narrow for them", async () => {
+  const url = "https://feeds.example.com/a-show/rss";
+  await program.run(["subscription", "add", "alice", url]);
+  const words = ["subscription", "list", "alice"];
+  const [head, row] = await linesAt(80, ...words);
+  expect([head, row]).toEqual([expect.stringMatching(/^TITLE +FEED URL +CHANGED$/), expect.stringContaining(url)]);
+  expect((await linesAt(120, ...words))[0]).toMatch(/^TITLE +FEED URL +GUID +CHANGED$/);
+  expect((await program.run(words)).out).toStartWith("TITLE\tFEED URL\tGUID\tCHANGED\n");
+});
+
 test("token list has one line per token at 80 columns, with days for times", async () => {
   await program.run(["token", "issue", "alice", "--label", "phone", "--expires", "2099-01-31"]);
   const [head = "", row = "", ...rest] = await linesAt(80, "token", "list");
