@@ -95,6 +95,16 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
     expect(await subscribed()).toEqual([B]);
   });
 
+  test("a removal that gPodder accepted and posts back later leaves alone what was added again since", async () => {
+    await gpodder("desk", [["subscribe", A]]);
+    const [{ guid }] = (await api("GET", "/subscriptions")).subscriptions;
+    await api("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    expect((await gpodder("desk", [["close"]])).received).toEqual([[false, A]]);
+    const { subscription_changed } = await api("PATCH", `/subscriptions/${guid}`, { is_subscribed: true });
+    expect((await gpodder("desk")).received).toEqual([[true, A]]);
+    expect(await api("GET", `/subscriptions/${guid}`)).toMatchObject({ is_subscribed: true, subscription_changed });
+  });
+
   test("gPodder gets a play position of another device", async () => {
     await gpodder("desk", [
       ["subscribe", A],

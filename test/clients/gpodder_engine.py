@@ -1,7 +1,8 @@
 """gPodder's own sync engine, without its windows: reads steps as JSON, prints what it received.
 
 Usage: gpodder_engine.py HOME SERVER USER PASSWORD DEVICE STEPS
-A step is ["subscribe", URL], ["unsubscribe", URL] or ["play", PODCAST, EPISODE, POSITION, TOTAL].
+A step is ["subscribe", URL], ["unsubscribe", URL], ["play", PODCAST, EPISODE, POSITION, TOTAL], or ["close"]: what
+is accepted stays queued until the next run.
 """
 import json
 import os
@@ -36,11 +37,14 @@ class Thing:
 
 
 client.create_device()
+closes = False
 for step, *values in json.loads(steps):
     if step == "subscribe":
         client.on_subscribe(values)
     elif step == "unsubscribe":
         client.on_unsubscribe(values)
+    elif step == "close":
+        closes = True
     elif step == "play":
         podcast, episode, position, total = values
         channel = Thing(url=podcast)
@@ -57,7 +61,8 @@ plays = [
     for action in client._store.load(my.ReceivedEpisodeAction)
     if action.action == "play"
 ]
-client._worker_proc(forced=True)
+if not closes:
+    client._worker_proc(forced=True)
 print(json.dumps({"received": received, "plays": plays, "enabled": bool(mygpo.enabled)}))
 sys.stdout.flush()
 client._store.commit()
