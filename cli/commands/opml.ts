@@ -22,11 +22,11 @@ export function addOpmlCommands(program: Command): void {
     );
   opml
     .command("export <user> [file]")
-    .description("Write a user's subscriptions to a file (mode 0600) or to standard output")
+    .description("Write a user's subscriptions to a file (mode 0600), or to standard output without one or with -")
     .option("--yes", "replace an existing file without asking")
     .addHelpText("after", "\nExample: podkeep opml export alice alice.opml")
     .action((user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
-      exportFile(user, file, yes, command),
+      exportFile(user, file === "-" ? undefined : file, yes, command),
     );
 }
 

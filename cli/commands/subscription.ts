@@ -1,6 +1,6 @@
 // `podkeep subscription`: lists, adds, removes and restores subscriptions.
 import type { Command } from "commander";
-import { maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
+import { describeRefusal, maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Change } from "../../src/domain/history.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
@@ -81,9 +81,7 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
 function readFeed(text: string) {
   const feed = readFeedUrl(text);
   if ("hash" in feed) return feed;
-  const shown = URL.canParse(text) ? maskFeedUrl(text) : maskFeedUrl(`https://${text}`).replace("https://", "");
-  const example = "https://example.org/feed.xml";
-  throw new DomainError("invalid", `"${shown}" is not a feed URL: ${feed.message} (example: ${example})`);
+  throw new DomainError("invalid", describeRefusal(text, feed));
 }
 
 async function add(user: string, urls: string[], dry_run: boolean, command: Command): Promise<void> {

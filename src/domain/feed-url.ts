@@ -70,3 +70,14 @@ export function maskFeedUrl(feed_url: string): string {
     .join("&");
   return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
 }
+
+/** An error for people about what was given for a feed URL, without what may be a secret. */
+export function describeRefusal(text: string, { message }: FeedUrlRefusal): string {
+  // Without slashes, what looks like a protocol may be a user: user:password@host.
+  const masked =
+    text.includes("://") && URL.canParse(text)
+      ? maskFeedUrl(text)
+      : maskFeedUrl(`https://${text}`).replace("https://", "");
+  const shown = text.includes("/") ? masked : masked.replace(/\/$/, "");
+  return `"${shown}" is not a feed URL: ${message} (example: https://example.org/feed.xml)`;
+}

@@ -1,6 +1,6 @@
 // A lookup that an admin asks for.
 import type { App } from "../app.ts";
-import { hashFeedUrl, maskFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { describeRefusal, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
 import { type Feed, listFeeds } from "../services/feeds.ts";
@@ -40,7 +40,7 @@ export async function lookUpNow(app: App, actor: Actor, url: string): Promise<Fe
 
 async function findSubscribed({ database }: App, { user_id }: Actor, url: string) {
   const feed = readFeedUrl(url);
-  if ("message" in feed) throw new DomainError("invalid", `${maskFeedUrl(url)} is not a feed URL: ${feed.message}`);
+  if ("message" in feed) throw new DomainError("invalid", describeRefusal(url, feed));
   return database.read(async (tx) => {
     const [known] = await findFeeds(tx, { user_id }, [{ feed: feed.hash }]);
     const rows = known ? await findSubscriptions(tx, { user_id }, [{ id: known.subscription }]) : [];

@@ -144,7 +144,10 @@ test("an export can be imported, and its file is private to its owner", async ()
   expect((await program.run(["opml", "export", "alice", file, "--yes"])).code).toBe(0);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect((await program.run(["opml", "import", "bob", file, "--json"])).json.added).toHaveLength(1);
-  const [mine, theirs] = [await program.run(["opml", "export", "alice"]), await program.run(["opml", "export", "bob"])];
+  const [mine, theirs] = [
+    await program.run(["opml", "export", "alice", "-"]),
+    await program.run(["opml", "export", "bob"]),
+  ];
   expect(theirs.out.split("<body>")[1]).toBe(mine.out.split("<body>")[1]);
 });
 
