@@ -24,13 +24,13 @@ export interface UserTable {
 }
 
 /** Who did something, as it was then. */
-interface ActorColumns {
+export type ActorColumns = {
   actor_kind: "token" | "session" | "admin" | "worker";
   /** The credential's id. */
   actor_id: string | null;
   actor_label: string | null;
   actor_device: string | null;
-}
+};
 
 export interface TokenTable {
   id: string;
@@ -80,7 +80,7 @@ export interface FeedTable {
   left_at: number | null;
 }
 
-type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
+export type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
 
 export interface DeletionTable extends Nullable<ActorColumns> {
   user_id: string;

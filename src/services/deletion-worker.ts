@@ -1,11 +1,10 @@
 // The deletion worker: carries out what is due, retries what failed, and gives up with a reason (P6).
 
-import type { DeletionTable } from "../db/schema.ts";
 import { deleteSubscription, touchSubscription } from "../domain/subscription-rules.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { countAttempt, finishDeletion, listDue, nextDue, noteFailure } from "../store/deletions.ts";
+import { countAttempt, finishDeletion, listDue, nextDue, noteFailure, type Requester } from "../store/deletions.ts";
 import { deleteActionsOf } from "../store/episodes.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -146,10 +145,7 @@ async function giveUp(context: Context, log: Logger, key: Key, reason: string): 
 }
 
 /** Who asked for a deletion, because the history names that app; the worker for deletions older than the history. */
-function requesterOf(
-  row: Pick<DeletionTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">,
-  worker: Actor,
-): Actor {
+function requesterOf(row: Requester, worker: Actor): Actor {
   if (row.actor_kind === null) return worker;
   return { ...worker, kind: row.actor_kind, id: row.actor_id, label: row.actor_label, device: row.actor_device };
 }

@@ -1,12 +1,10 @@
 // Mass removals in a user's history.
-import type { HistoryTable } from "../db/schema.ts";
+import type { ActorColumns, HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { appOf, type ChangedBy, isRemoval } from "../domain/history.ts";
 import { findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
 import { firstChangeAfter, listChangesFrom } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
-
-type ActorColumns = Pick<HistoryTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">;
 
 export const actorOf = (row: ActorColumns): ChangedBy => ({
   kind: row.actor_kind,

@@ -1,14 +1,14 @@
 // Statements on deletions.
 import { type Kysely, sql } from "kysely";
-import type { DeletionTable, Owner, Schema } from "../db/schema.ts";
+import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
 const PENDING = sql.lit("PENDING" as const);
 
-/** Who asked for a deletion. */
-type Requester = Pick<DeletionTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">;
+/** Who asked for a deletion; nulls for deletions older than the history. */
+export type Requester = Nullable<ActorColumns>;
 
 export const insertDeletion = statement(
   (db, p: Owner & Requester & { id: number; subscription: number; requested_at: number }) =>

@@ -1,12 +1,11 @@
 // Statements on history.
 import { type Kysely, sql } from "kysely";
-import type { HistoryTable, Owner, Schema } from "../db/schema.ts";
+import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 
-type ActorOf = Pick<HistoryTable, "actor_kind" | "actor_id" | "actor_label" | "actor_device">;
-type ChangeOf = Omit<HistoryTable, keyof ActorOf | "user_id" | "at">;
+type ChangeOf = Omit<HistoryTable, keyof ActorColumns | "user_id" | "at">;
 
-export const insertHistory = bulkStatement((db, p: Owner & ActorOf & { at: number }, rows: ChangeOf[]) =>
+export const insertHistory = bulkStatement((db, p: Owner & ActorColumns & { at: number }, rows: ChangeOf[]) =>
   db.insertInto("history").values(
     rows.map((row) => ({
       user_id: p.user_id,
@@ -195,7 +194,7 @@ export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
 
 /** Adds the same change to the history of every user. */
 export const insertForAll = statement(
-  (db, p: ActorOf & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
+  (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
     db
       .insertInto("history")
       .columns(["user_id", "changed_at", "seq", "at", "what", "actor_kind", "actor_id", "actor_label", "actor_device"])
