@@ -41,14 +41,25 @@ export interface Change {
   title: string | null;
 }
 
-/** Who made a change, as they were called then. */
+/** Who makes a change, as they are called then. */
 export interface ChangedBy {
+  /** `session` if the user signed in with the password; a session by a token is `token`. */
   kind: "token" | "session" | "admin" | "worker";
   /** The token's id; null for others. */
   id: string | null;
+  /** What the token, the app or the command is called. */
   label: string | null;
+  /** The device that an app named. */
   device: string | null;
 }
+
+/** Who made a change, from the columns that say it. */
+export const readChangedBy = (row: {
+  actor_kind: ChangedBy["kind"];
+  actor_id: string | null;
+  actor_label: string | null;
+  actor_device: string | null;
+}): ChangedBy => ({ kind: row.actor_kind, id: row.actor_id, label: row.actor_label, device: row.actor_device });
 
 /** Names the app that made a change: its token, under any device and label; without a token its label and device. */
 export const appOf = ({ kind, id, label, device }: ChangedBy) =>

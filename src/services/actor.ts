@@ -1,20 +1,13 @@
 // Who does something: the user whose data it is, by which credential or command, and what that may do.
+import type { ChangedBy } from "../domain/history.ts";
 import { DomainError } from "../errors.ts";
 import type { Context } from "./context.ts";
 import { requireUser } from "./users.ts";
 
 export type Scope = "read" | "write";
 
-export interface Actor {
+export interface Actor extends ChangedBy {
   user_id: string;
-  /** `session` if the user signed in with the password; a session by a token is `token`. */
-  kind: "token" | "session" | "admin" | "worker";
-  /** The token's id; null for others. */
-  id: string | null;
-  /** What the token, the app or the command is called now. */
-  label: string | null;
-  /** The device that an app named. */
-  device: string | null;
   /** Write includes read. */
   scope: Scope;
 }

@@ -7,6 +7,7 @@ import {
   type ChangedBy,
   isRemoval,
   type PastSubscription,
+  readChangedBy,
   readSubscription,
   undoChanges,
 } from "../domain/history.ts";
@@ -30,7 +31,7 @@ import {
 import { findByGuid, listSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { actorOf, findTimestamp, readMassRemovals } from "./mass-removals.ts";
+import { findTimestamp, readMassRemovals } from "./mass-removals.ts";
 import { streamUserIds } from "./users.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
@@ -72,7 +73,7 @@ export function listHistory(
     const rows = await readRows(tx, page, by, guid);
     return rows
       .filter((row) => row.changed_at >= from)
-      .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: actorOf(row) }));
+      .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: readChangedBy(row) }));
   });
 }
 
@@ -90,7 +91,7 @@ const LATEST = 5000;
 /** Who made the latest changes of a user, under each name that they had. */
 export async function listChangers({ database }: Context, { user_id }: Actor): Promise<ChangedBy[]> {
   const rows = await database.read((tx) => listChangersOf(tx, { user_id, limit: LATEST }));
-  return rows.map(actorOf);
+  return rows.map(readChangedBy);
 }
 
 const changeOf = (row: HistoryTable): Change => ({
@@ -226,11 +227,19 @@ export function listMassRemovals({ database }: Context, { user_id }: Actor, sinc
       const later = rows.filter(({ changed_at }) => changed_at > to.changed_at);
       const returned = new Set(later.filter(isReturn).map(({ subscription }) => subscription));
       const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
-      const last = rows.find((row) => row.changed_at === to.changed_at && appOf(actorOf(row)) === actor);
+      const last = rows.find((row) => row.changed_at === to.changed_at && appOf(readChangedBy(row)) === actor);
       if (missing === 0 || !last) return [];
       const times = { started_at: from.at, ended_at: to.at };
       return [
-        { by: actorOf(last), from: from.changed_at, to: to.changed_at, ...times, removed: removed.size, of, missing },
+        {
+          by: readChangedBy(last),
+          from: from.changed_at,
+          to: to.changed_at,
+          ...times,
+          removed: removed.size,
+          of,
+          missing,
+        },
       ];
     });
   });
@@ -252,7 +261,9 @@ export function putBack(
     dry_run,
     async (user) => {
       const rows = await listChangesFrom(user.tx, { user_id: user.user_id, from });
-      const removed = rows.filter((row) => row.changed_at <= to && isRemoval(row) && appOf(actorOf(row)) === appOf(by));
+      const removed = rows.filter(
+        (row) => row.changed_at <= to && isRemoval(row) && appOf(readChangedBy(row)) === appOf(by),
+      );
       const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
       return { set: await loadWorkingSet(user, { guids }), more: guids };
     },

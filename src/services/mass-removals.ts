@@ -1,17 +1,10 @@
 // Mass removals in a user's history.
-import type { ActorColumns, HistoryTable } from "../db/schema.ts";
+import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import { appOf, type ChangedBy, isRemoval } from "../domain/history.ts";
+import { appOf, type ChangedBy, isRemoval, readChangedBy } from "../domain/history.ts";
 import { findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
 import { firstChangeAfter, listChangesFrom } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
-
-export const actorOf = (row: ActorColumns): ChangedBy => ({
-  kind: row.actor_kind,
-  id: row.actor_id,
-  label: row.actor_label,
-  device: row.actor_device,
-});
 
 /** Admins and the worker remove on purpose. */
 export const isApp = ({ kind }: ChangedBy) => kind === "token" || kind === "session";
@@ -30,11 +23,11 @@ export async function readMassRemovals(
 ): Promise<{ found: MassRemoval[]; rows: HistoryTable[] }> {
   const from = await findTimestamp(tx, user_id, since);
   const rows = (await listChangesFrom(tx, { user_id, from })).toReversed();
-  if (!rows.some((row) => isApp(actorOf(row)) && isRemoval(row))) return { found: [], rows };
+  if (!rows.some((row) => isApp(readChangedBy(row)) && isRemoval(row))) return { found: [], rows };
   const [{ count } = { count: 0 }] = await countSubscribed(tx, { user_id });
   const changes = rows.map((row) => {
     const { changed_at, subscription, what, before, at } = row;
-    const by = actorOf(row);
+    const by = readChangedBy(row);
     return { changed_at, subscription, what, before, at, actor: isApp(by) ? appOf(by) : "" };
   });
   return { found: findMassRemovals(changes, Number(count)).filter(({ actor }) => actor !== ""), rows };

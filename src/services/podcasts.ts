@@ -1,12 +1,11 @@
 // A user's podcasts as a list for people: sorted by title, searchable, in pages.
-import type { ChangedBy } from "../domain/history.ts";
+import { type ChangedBy, readChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
 import { findChangers, findFlagChanges } from "../store/history.ts";
 import { listPresent } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { actorOf } from "./mass-removals.ts";
 
 export interface Podcast {
   guid: string;
@@ -72,7 +71,7 @@ export async function listPodcasts(
   const podcasts = shown.map(({ id, guid, feed_url, title, subscription_changed }) => {
     const change = changes.get(id);
     const since = change?.at ?? subscription_changed;
-    return { guid, feed_url, title, is_subscribed, since, changed_by: change ? actorOf(change) : null };
+    return { guid, feed_url, title, is_subscribed, since, changed_by: change ? readChangedBy(change) : null };
   });
   return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
 }
