@@ -84,7 +84,7 @@ export async function createSession(
 
 /**
  * Reads a session; the user's key, the page's row, and the token if it signed in with one, are looked up each time.
- * @throws DomainError "unauthorized" if it is forged or over, or for another audience
+ * @throws DomainError "unauthorized" if it is forged or over, for another audience, or from another version
  */
 export async function readSession(context: Context, text: string, audience: Audience): Promise<Session> {
   const [, user_id = "", body = "", mac = ""] = SESSION.exec(text) ?? [];
@@ -92,7 +92,8 @@ export async function readSession(context: Context, text: string, audience: Audi
   if (!user?.session_key || !isEqual(sign(`${user_id}.${body}`, user.session_key), mac)) {
     throw new DomainError("unauthorized", "The session is unknown");
   }
-  const payload = Payload.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
+  const payload = Payload.safeParse(JSON.parse(Buffer.from(body, "base64url").toString())).data;
+  if (!payload) throw new DomainError("unauthorized", "The session is from another version");
   const { token_id, app, device, expires_at, id = null } = payload;
   if (expires_at <= context.clock.now()) throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");

@@ -351,6 +351,16 @@ describe("with a session", () => {
       }
     });
 
+    test("is from another version, whose sessions say other things", async () => {
+      const [head] = cookieOf(await login()).Cookie.split(".");
+      const [row] = await server.sql("select session_key from users where name = 'ann'");
+      for (const payload of ['{"audience":"car","token_id":null}', "7"]) {
+        const body = `${ann.id}.${Buffer.from(payload).toString("base64url")}`;
+        const mac = new Bun.CryptoHasher("sha256", Buffer.from(String(row?.["session_key"]), "hex")).update(body);
+        await expectRefused({ Cookie: `${head?.replace(ann.id, "")}${body}.${mac.digest("base64url")}` });
+      }
+    });
+
     test("has expired", async () => {
       const cookie = cookieOf(await login());
       server.clock.advance(365 * 86_400_000 - 1);
