@@ -162,12 +162,17 @@ function judgeOne(statement: Statement, { listings, claims, last, wasListed }: K
     const knows = claim?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
     if (implied && !knows) return "ignore";
   }
+  if (subscribed && isOldSpelling(claim, feed_url) && (claim?.told_again ?? 0) > (last?.start ?? 0)) return "repeat";
   if (isListed(listing) === subscribed) return "agree";
   if (!isReversed(statement, listings, last)) return "change";
   const told = claim?.feed_url ?? listing?.feed_url;
   const postsBack = feed_url === told && claim?.decided !== listing?.changed && wasListed(feed) === subscribed;
   return claim?.subscribed === subscribed || postsBack ? "repeat" : "change";
 }
+
+/** Whether a client was told to remove this spelling: what it says of it was queued before. */
+const isOldSpelling = (claim: Claim | undefined, feed_url: string) =>
+  claim?.replaced === feed_url && claim.feed_url !== feed_url;
 
 /**
  * What the client has said of a feed after an upload; nothing new when the verdict is `ignore`.
@@ -183,13 +188,14 @@ export function claimAfter(
   stamp: () => number,
 ): Claim {
   const told = claim?.feed_url ?? before?.feed_url ?? feed_url;
-  const replaces = subscribed && told !== feed_url;
+  const keeps = verdict === "repeat" && isOldSpelling(claim, feed_url);
+  const replaces = subscribed && told !== feed_url && !keeps;
   const agrees = isListed(after) === subscribed && verdict !== "repeat";
   const decides = agrees && verdict === "change" && after !== undefined;
   return {
     feed,
     // A device that removes a feed under another spelling may still have it under the one that it was told.
-    feed_url: subscribed ? feed_url : told,
+    feed_url: subscribed && !keeps ? feed_url : told,
     replaced: replaces ? told : (claim?.replaced ?? null),
     subscribed,
     decided: decides ? after.changed : (claim?.decided ?? 0),

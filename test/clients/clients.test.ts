@@ -105,6 +105,20 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
     expect(await api("GET", `/subscriptions/${guid}`)).toMatchObject({ is_subscribed: true, subscription_changed });
   });
 
+  test("a feed that gPodder added in another spelling comes to rest in that one", async () => {
+    const mine = A.replace("https", "http");
+    await api("POST", "/subscriptions", { subscriptions: [{ feed_url: A }] });
+    const list = new Set([mine]);
+    let received: [boolean, string][] = [];
+    for (const steps of [[["subscribe", mine], ["close"]], [["close"]], [["close"]], [["close"]], [["close"]]]) {
+      ({ received } = await gpodder("desk", steps));
+      for (const [isAdd, feed_url] of received) isAdd ? list.add(feed_url) : list.delete(feed_url);
+    }
+    expect([...list]).toEqual([mine]);
+    expect(received).toEqual([]);
+    expect(await subscribed()).toEqual([A]);
+  });
+
   test("gPodder gets a play position of another device", async () => {
     await gpodder("desk", [
       ["subscribe", A],

@@ -98,6 +98,9 @@ const broken: Record<string, Partial<Rules>> = {
     judge: (statements, known) =>
       RULES.judge(statements, { ...known, last: known.last && { ...known.last, start: 0 } }),
   },
+  "what is posted back decides again": {
+    judge: (statements, known) => RULES.judge(statements, { ...known, wasListed: () => undefined }),
+  },
   "a POST changes what is so already": {
     judge: (...given) => RULES.judge(...given).map((one) => ({ ...one, verdict: "repeat" })),
   },

@@ -349,12 +349,21 @@ export class Device {
     this.urls.add(url);
     this.added.add(url);
     this.removed.delete(url);
+    this.accepted.remove.delete(url);
+    this.notTapped.delete(url);
   }
 
   unsubscribe(url: string): void {
     this.urls.delete(url);
     this.removed.add(url);
     this.added.delete(url);
+    this.accepted.add.delete(url);
+    this.notTapped.delete(url);
+  }
+
+  private postBack(url: string, from: Set<string>, to: Set<string>): void {
+    move(url, from, to);
+    this.notTapped.add(url);
   }
 
   /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
@@ -389,6 +398,8 @@ export class Device {
 
   /** What the last sync was told against a change that was still to be sent. */
   overridden: string[] = [];
+  /** Queued because it was accepted. */
+  private readonly notTapped = new Set<string>();
   /** What the last sync posted back of what it had accepted. */
   postedBack: string[] = [];
 
@@ -413,22 +424,23 @@ export class Device {
     }
     if (this.since === 0) this.added = new Set([...before].filter((u) => !this.removed.has(u)));
     if (this.kind === "kasts") this.since = timestamp + 1;
+    if (this.kind === "gpodder") this.since = timestamp;
     if (this.kind !== "kasts") {
       for (const url of add) this.added.delete(url);
       for (const url of remove) this.removed.delete(url);
     }
     await between();
-    const posted = { add: new Set(this.added), remove: new Set(this.removed) };
     if (this.kind === "gpodder") {
       // What its user accepted replaces what was to be sent before.
-      for (const url of this.accepted.add) if (this.urls.has(url)) move(url, posted.remove, posted.add);
-      for (const url of this.accepted.remove) if (!this.urls.has(url)) move(url, posted.add, posted.remove);
+      for (const url of this.accepted.add) this.postBack(url, this.removed, this.added);
+      for (const url of this.accepted.remove) this.postBack(url, this.added, this.removed);
       this.accepted = {
         add: new Set(add.filter((url) => !before.has(url))),
         remove: new Set(remove.filter((url) => before.has(url))),
       };
-      this.postedBack = [...posted.add, ...posted.remove].filter((u) => !this.added.has(u) && !this.removed.has(u));
     }
+    const posted = { add: new Set(this.added), remove: new Set(this.removed) };
+    this.postedBack = [...posted.add, ...posted.remove].filter((url) => this.notTapped.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
       const answered = await this.server.post(this.name, posted.add, posted.remove, this.postsBack);
@@ -437,6 +449,7 @@ export class Device {
     }
     this.added = new Set();
     this.removed = new Set();
+    this.notTapped.clear();
     this.last = new Set(this.urls);
     const ownClock =
       this.kind === "pinepods" || (this.kind === "nextcloud" && posted.add.size + posted.remove.size > 0);
