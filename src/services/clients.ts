@@ -13,7 +13,17 @@ import { streamUserIds } from "./users.ts";
 /** What a client syncs; it has a position for each. */
 export type Stream = "feeds" | "episodes";
 
-export interface Client {
+/** How an app syncs, as far as the server must know. */
+export interface SyncHabits {
+  /** Whether the app takes its own changes for somebody else's. */
+  quiet: boolean;
+  /** Whether the app posts back what it was told, after a GET that may tell the opposite. */
+  postsBack: boolean;
+  /** Whether the app uploads the list that it had before when it asks for everything again. */
+  uploadsAll: boolean;
+}
+
+export interface Client extends SyncHabits {
   /** Hash of the next three. */
   id: string;
   /** The token that it signs in with; null for the password. */
@@ -21,16 +31,14 @@ export interface Client {
   device: string | null;
   /** What the app calls itself; null if it does not. */
   product: string | null;
-  /** Whether the app takes its own changes for somebody else's. */
-  quiet: boolean;
-  /** Whether the app posts back what it was told, after a GET that may tell the opposite. */
-  postsBack: boolean;
 }
 
 /** Products, in lower case, that take their own changes for somebody else's; so does PinePods, which names none. */
 const QUIET = ["gpodder", "mygpoclient", "pinepods"];
 /** Products, in lower case, that queue the changes they were told of, and send them with a later sync as their user's. */
-const POSTING_BACK = ["antennapod", "gpodder", "mygpoclient"];
+const POSTING_BACK = ["antennapod", "gpodder"];
+/** Products, in lower case, with a full sync: "Force full synchronization", "Fetch all episode states". */
+const UPLOADING_ALL = ["antennapod", "kasts"];
 const MOST_CLIENTS = 100;
 /** Milliseconds after which a sync without news is noted too. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
@@ -42,9 +50,13 @@ const SEEN_INTERVAL = 60 * 60 * 1000;
 export function identifyClient({ user_id, id: token_id, device: named }: Actor, product: string | null): Client {
   const device = product === null ? null : named;
   const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, product]), "base64url");
-  const name = product?.toLowerCase();
-  const quiet = name === undefined || QUIET.includes(name);
-  return { id, token_id, device, product, quiet, postsBack: name !== undefined && POSTING_BACK.includes(name) };
+  const isOneOf = (products: string[]) => product !== null && products.includes(product.toLowerCase());
+  const habits = {
+    quiet: product === null || isOneOf(QUIET),
+    postsBack: isOneOf(POSTING_BACK),
+    uploadsAll: isOneOf(UPLOADING_ALL),
+  };
+  return { id, token_id, device, product, ...habits };
 }
 
 type Row = Awaited<ReturnType<typeof findClient>>[number];

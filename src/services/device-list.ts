@@ -138,7 +138,7 @@ async function findChanges(
   const claims = client
     ? await readClaims(tx, user_id, client, [...listings.keys()], position)
     : new Map<string, Claim>();
-  const said = since === 0 ? claimsOfFullSync(last, listings.values(), claims) : [];
+  const said = since === 0 && client?.uploadsAll ? claimsOfFullSync(last, listings.values(), claims) : [];
   for (const claim of said) claims.set(claim.feed, claim);
   const missing = [...claims.values()].filter(
     ({ feed, told_again, subscribed }: Claim) => !listings.has(feed) && (since === 0 ? subscribed : told_again > start),

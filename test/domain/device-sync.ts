@@ -11,6 +11,7 @@ import {
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { includesOwn, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import type { SyncHabits } from "../../src/services/clients.ts";
 
 /** The rules, so that each can be broken. */
 export const RULES = {
@@ -58,9 +59,9 @@ export interface SyncServer {
   get(
     client: string,
     since: number,
-    quiet: boolean,
+    habits: SyncHabits,
   ): Eventually<{ add: string[]; remove: string[]; timestamp: number }>;
-  post(client: string, add: Iterable<string>, remove: Iterable<string>, postsBack: boolean): Eventually<number>;
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: SyncHabits): Eventually<number>;
   put(client: string, urls: Iterable<string>): Eventually<number>;
   /** Null before the client's first GET. */
   positionOf(client: string): Eventually<SyncPosition | null>;
@@ -223,7 +224,7 @@ export class Server implements SyncServer {
     return claims;
   }
 
-  get(client: string, since: number, quiet: boolean) {
+  get(client: string, since: number, { quiet, uploadsAll }: SyncHabits) {
     const last = this.positions.get(client) ?? null;
     const opened = this.rules.openWindow(last, since, this.clock || this.wall);
     this.positions.set(client, { since, start: opened.start, given: opened.given });
@@ -239,13 +240,13 @@ export class Server implements SyncServer {
       };
       if (listing.state !== "left" || this.rules.tellsLeft) listings.push(listing);
     }
-    if (since === 0) {
+    if (since === 0 && uploadsAll) {
       for (const claim of claimsOfFullSync(last, listings, claims)) claims.set(claim.feed, claim);
     }
     return { ...this.rules.changesFor(opened, listings, claims, quiet), timestamp: opened.given };
   }
 
-  post(client: string, add: Iterable<string>, remove: Iterable<string>, postsBack: boolean): number {
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, { postsBack }: SyncHabits): number {
     const statement = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
     return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))], postsBack);
   }
@@ -313,7 +314,7 @@ export interface Luck {
 }
 
 /** An app on a device. */
-export class Device {
+export class Device implements SyncHabits {
   urls = new Set<string>();
   added = new Set<string>();
   removed = new Set<string>();
@@ -339,6 +340,10 @@ export class Device {
 
   get postsBack(): boolean {
     return this.kind === "antennapod" || this.kind === "nextcloud" || this.kind === "gpodder";
+  }
+
+  get uploadsAll(): boolean {
+    return this.kind === "antennapod" || this.kind === "nextcloud" || this.kind === "kasts";
   }
 
   holds(feed: string): string | undefined {
@@ -368,8 +373,7 @@ export class Device {
 
   /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
   async quickUpload(): Promise<void> {
-    if (this.added.size + this.removed.size > 0)
-      await this.server.post(this.name, this.added, this.removed, this.postsBack);
+    if (this.added.size + this.removed.size > 0) await this.server.post(this.name, this.added, this.removed, this);
   }
 
   /** gPodder's "upload subscription list". */
@@ -411,7 +415,7 @@ export class Device {
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
     if (full && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
-    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.quiet);
+    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this);
     if (lost === "get") return false;
     this.overridden = [
       ...add.filter((url) => this.pending(url) === false),
@@ -443,7 +447,7 @@ export class Device {
     this.postedBack = [...posted.add, ...posted.remove].filter((url) => this.notTapped.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
-      const answered = await this.server.post(this.name, posted.add, posted.remove, this.postsBack);
+      const answered = await this.server.post(this.name, posted.add, posted.remove, this);
       if (lost === "post" && this.kind !== "pinepods") return true;
       if (this.kind !== "pinepods") given = answered;
     }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import type { Actor } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { type Client, identifyClient, type SyncHabits } from "../../src/services/clients.ts";
 import { listDeviceFeeds, readFeedChanges, uploadFeedChanges, uploadFeedList } from "../../src/services/device-list.ts";
 import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { feedOf, type SyncServer } from "../domain/device-sync.ts";
@@ -46,12 +46,13 @@ class Services implements SyncServer {
   }
 
   private clientOf(name: string): Client {
-    return identifyClient({ ...this.actor, device: name }, name.replace(/-\d+$/, ""));
+    const kind = name.replace(/-\d+$/, "");
+    return identifyClient({ ...this.actor, device: name }, kind === "nextcloud" ? "AntennaPod" : kind);
   }
 
-  async get(name: string, since: number, quiet: boolean) {
+  async get(name: string, since: number, { quiet, postsBack, uploadsAll }: SyncHabits) {
     const client = this.clientOf(name);
-    expect(client.quiet).toBe(quiet);
+    expect(client).toMatchObject({ quiet, postsBack, uploadsAll });
     // A request to HEAD changes nothing.
     if (since % 3 === 0) await readFeedChanges(podkeep.app, this.actor, client, { since, peek: true });
     return readFeedChanges(podkeep.app, this.actor, client, { since });

@@ -24,6 +24,8 @@ const basic = (password = PASSWORD, name = "ann") => ({
 
 type Headers = Record<string, string>;
 
+const GPODDER = "mygpoclient/1.9 (+http://gpodder.org/mygpoclient) gPodder/3.11.1";
+
 /** An app that keeps its cookie and sends JSON as a form, as mygpoclient does. */
 function appOf(agent: string | null, headers: Headers = basic()) {
   let cookie = "";
@@ -220,7 +222,7 @@ test.each(["-1e300", "-1e16", "1e300", '"0000-01-01T00:00:00+10:00"', '"9999-12-
 
 describe("gPodder", () => {
   test("uploads and downloads whole lists", async () => {
-    const app = appOf("mygpoclient/1.9 (+http://gpodder.org/mygpoclient) gPodder/3.11.1");
+    const app = appOf(GPODDER);
     const path = "/subscriptions/ann/desktop";
     expect(await app("PUT", `${path}.json`, [A, B])).toMatchObject({ status: 200, body: "" });
     expect((await app("GET", `${path}.json`)).body).toEqual([A, B]);
@@ -258,7 +260,7 @@ describe("gPodder", () => {
   });
 
   test("posts back an addition that its user accepted, and a removal elsewhere since then counts", async () => {
-    const app = appOf("mygpoclient/1.9");
+    const app = appOf(GPODDER);
     const path = "/api/2/subscriptions/ann/desktop.json";
     const since = async (timestamp: number) => (await app("GET", `${path}?since=${timestamp}`)).body;
     let told = await since(0);
@@ -275,8 +277,24 @@ describe("gPodder", () => {
     expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: true });
   });
 
+  for (const agent of ["mygpoclient/1.9", "curl/8.5.0"]) {
+    test(`${agent.split("/")[0]} queues nothing: what it adds again after a removal elsewhere is a decision`, async () => {
+      const app = appOf(agent);
+      const path = "/api/2/subscriptions/ann/script.json";
+      for (const again of [false, true]) {
+        const { guid } = await ann.add(again ? B : A);
+        const { timestamp } = (await app("GET", `${path}?since=0`)).body;
+        await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+        // Some scripts always ask for everything.
+        await app("GET", `${path}?since=${again ? 0 : timestamp}`);
+        await app("POST", path, { add: [again ? B : A], remove: [] });
+        expect((await ann.changes()).at(-1)).toMatchObject({ is_subscribed: true });
+      }
+    });
+  }
+
   test("is not told its own changes", async () => {
-    const app = appOf("mygpoclient/1.9");
+    const app = appOf(GPODDER);
     const path = "/api/2/subscriptions/ann/desktop.json";
     const { timestamp } = (await app("GET", `${path}?since=0`)).body;
     await app("POST", path, { add: [A], remove: [] });
