@@ -114,6 +114,8 @@ interface Known {
   last: SyncPosition | null;
   /** Identifies the subscription that a feed leads to. */
   leadsTo(feed: string): number | undefined;
+  /** Whether the app posts back what it was told once its user has accepted it. */
+  asksUser: boolean;
   /** Whether a feed was on the list when the client's last GET began; undefined if that says nothing of what it means. */
   wasListed(feed: string): boolean | undefined;
 }
@@ -123,10 +125,11 @@ interface Known {
  * - `change`: the user's decision
  * - `repeat`: the client says again what it said before, and was not told before its last GET that it is otherwise now:
  *   a retry, an upload sent twice, a full sync. Or it posts back what it was told before that GET.
+ * - `queued`: the client adds a spelling that its last GET told it to remove
  * - `agree`: it is so already
  * - `ignore`: it removes what the device has under another URL, or what is nowhere
  */
-type Verdict = "change" | "repeat" | "agree" | "ignore";
+type Verdict = "change" | "repeat" | "queued" | "agree" | "ignore";
 
 export interface Judged extends Statement {
   verdict: Verdict;
@@ -150,7 +153,7 @@ export function judge(statements: readonly Statement[], known: Known): Judged[] 
   });
 }
 
-function judgeOne(statement: Statement, { listings, claims, last, wasListed }: Known): Verdict {
+function judgeOne(statement: Statement, { listings, claims, last, asksUser, wasListed }: Known): Verdict {
   const { feed, feed_url, subscribed, implied } = statement;
   const listing = listings.get(feed);
   const claim = claims.get(feed);
@@ -162,7 +165,8 @@ function judgeOne(statement: Statement, { listings, claims, last, wasListed }: K
     const knows = claim?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
     if (implied && !knows) return "ignore";
   }
-  if (subscribed && isOldSpelling(claim, feed_url) && (claim?.told_again ?? 0) > (last?.start ?? 0)) return "repeat";
+  const toldAgain = claim !== undefined && claim.told_again > (last?.start ?? 0);
+  if (subscribed && asksUser && toldAgain && wasToRemove(claim, listing, feed_url)) return "queued";
   if (isListed(listing) === subscribed) return "agree";
   if (!isReversed(statement, listings, last)) return "change";
   const told = claim?.feed_url ?? listing?.feed_url;
@@ -170,9 +174,9 @@ function judgeOne(statement: Statement, { listings, claims, last, wasListed }: K
   return claim?.subscribed === subscribed || postsBack ? "repeat" : "change";
 }
 
-/** Whether a client was told to remove this spelling: what it says of it was queued before. */
-const isOldSpelling = (claim: Claim | undefined, feed_url: string) =>
-  claim?.replaced === feed_url && claim.feed_url !== feed_url;
+/** Whether a client that was told again was told to remove this spelling: that it adds it was queued before. */
+const wasToRemove = (claim: Claim, listing: Listing | undefined, feed_url: string) =>
+  claim.feed_url === feed_url ? claim.subscribed === false && !isListed(listing) : claim.replaced === feed_url;
 
 /**
  * What the client has said of a feed after an upload; nothing new when the verdict is `ignore`.
@@ -188,9 +192,9 @@ export function claimAfter(
   stamp: () => number,
 ): Claim {
   const told = claim?.feed_url ?? before?.feed_url ?? feed_url;
-  const keeps = verdict === "repeat" && isOldSpelling(claim, feed_url);
+  const keeps = verdict === "queued" && told !== feed_url;
   const replaces = subscribed && told !== feed_url && !keeps;
-  const agrees = isListed(after) === subscribed && verdict !== "repeat";
+  const agrees = isListed(after) === subscribed && verdict !== "repeat" && verdict !== "queued";
   const decides = agrees && verdict === "change" && after !== undefined;
   return {
     feed,

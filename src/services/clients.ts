@@ -19,6 +19,8 @@ export interface SyncHabits {
   quiet: boolean;
   /** Whether the app posts back what it was told, after a GET that may tell the opposite. */
   postsBack: boolean;
+  /** Whether it does so once its user has accepted it, which takes until a later sync. */
+  asksUser: boolean;
   /** Whether the app uploads the list that it had before when it asks for everything again. */
   uploadsAll: boolean;
 }
@@ -54,6 +56,7 @@ export function identifyClient({ user_id, id: token_id, device: named }: Actor, 
   const habits = {
     quiet: product === null || isOneOf(QUIET),
     postsBack: isOneOf(POSTING_BACK),
+    asksUser: isOneOf(["gpodder"]),
     uploadsAll: isOneOf(UPLOADING_ALL),
   };
   return { id, token_id, device, product, ...habits };

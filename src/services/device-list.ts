@@ -263,7 +263,13 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
     const { tx, user_id } = user;
     const claims = byFeed(await listClaims(tx, { user_id, client: client.id }));
     // A whole list is what its user has now, and nothing that was queued.
-    return applyUpload(context, user, { ...client, postsBack: false }, statementsOf(list, claims), claims);
+    return applyUpload(
+      context,
+      user,
+      { ...client, postsBack: false, asksUser: false },
+      statementsOf(list, claims),
+      claims,
+    );
   });
 }
 
@@ -293,10 +299,11 @@ async function applyUpload(
   const before = listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
   const { last } = known;
+  const asksUser = client?.asksUser ?? false;
   const reversed = client?.postsBack ? statements.filter((one) => isReversed(one, before, last)) : [];
   const past = await readPast(user, set, reversed, last);
   const wasListed = (feed: string) => past.get(feed);
-  const judged = judge(statements, { listings: before, claims, last, leadsTo, wasListed });
+  const judged = judge(statements, { listings: before, claims, last, leadsTo, asksUser, wasListed });
   for (const { feed, subscribed, verdict } of judged) {
     const url = read.get(feed);
     if (verdict !== "change" || !url) continue;

@@ -92,19 +92,19 @@ export class Server implements SyncServer {
   readonly aliases = new Map<string, Subscription>();
   readonly positions = new Map<string, SyncPosition>();
   readonly claims = new Map<string, Map<string, Claim>>();
-  /** Before each change, the feeds that were the user's at that time of the clock, and whether on the list. */
-  private readonly past: { at: number; listed: Map<string, boolean> }[] = [];
+  /** The feeds that were the user's before each change, and whether on the list. */
+  private readonly past: { changed: number; listed: Map<string, boolean> }[] = [];
   private ids = 0;
 
   constructor(readonly rules: Rules = RULES) {}
 
   stamp(): number {
     const current = [...this.feeds].filter(([, { left }]) => !left);
+    this.clock = Math.max(this.wall, this.clock + 1);
     this.past.push({
-      at: this.clock,
+      changed: this.clock,
       listed: new Map(current.map(([feed, row]) => [feed, row.subscription.subscribed])),
     });
-    this.clock = Math.max(this.wall, this.clock + 1);
     return this.clock;
   }
 
@@ -246,9 +246,9 @@ export class Server implements SyncServer {
     return { ...this.rules.changesFor(opened, listings, claims, quiet), timestamp: opened.given };
   }
 
-  post(client: string, add: Iterable<string>, remove: Iterable<string>, { postsBack }: SyncHabits): number {
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: SyncHabits): number {
     const statement = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
-    return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))], postsBack);
+    return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))], habits);
   }
 
   put(client: string, urls: Iterable<string>): number {
@@ -259,10 +259,14 @@ export class Server implements SyncServer {
         claims.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
       }
     }
-    return this.upload(client, this.rules.statementsOf(whole, claims), false);
+    return this.upload(client, this.rules.statementsOf(whole, claims), { postsBack: false, asksUser: false });
   }
 
-  private upload(client: string, statements: Statement[], postsBack: boolean): number {
+  private upload(
+    client: string,
+    statements: Statement[],
+    { postsBack, asksUser }: Pick<SyncHabits, "postsBack" | "asksUser">,
+  ): number {
     const last = this.positions.get(client) ?? null;
     const claims = this.claimsOf(client);
     const before = new Map<string, Listing>();
@@ -271,9 +275,10 @@ export class Server implements SyncServer {
       if (listing) before.set(feed, listing);
     }
     const start = last?.start ?? 0;
-    const past = postsBack && !includesOwn(start) ? this.past.findLast(({ at }) => at <= start) : undefined;
+    const past = postsBack && !includesOwn(start) ? this.past.find(({ changed }) => changed > start) : undefined;
     const wasListed = (feed: string) => past?.listed.get(feed);
-    const known = { listings: before, claims, last, leadsTo: (feed: string) => this.find(feed)?.id, wasListed };
+    const leadsTo = (feed: string) => this.find(feed)?.id;
+    const known = { listings: before, claims, last, leadsTo, asksUser, wasListed };
     const judged = this.rules.judge(statements, known);
     for (const { feed_url, subscribed, verdict } of judged) if (verdict === "change") this.write(feed_url, subscribed);
     for (const one of judged) {
@@ -340,6 +345,10 @@ export class Device implements SyncHabits {
 
   get postsBack(): boolean {
     return this.kind === "antennapod" || this.kind === "nextcloud" || this.kind === "gpodder";
+  }
+
+  get asksUser(): boolean {
+    return this.kind === "gpodder";
   }
 
   get uploadsAll(): boolean {
@@ -413,7 +422,7 @@ export class Device implements SyncHabits {
     between: () => Promise<void> = async () => {},
   ): Promise<boolean> {
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
-    if (full && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
+    if (full && this.uploadsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
     const { add, remove, timestamp } = await this.server.get(this.name, this.since, this);
     if (lost === "get") return false;

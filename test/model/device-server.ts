@@ -23,6 +23,8 @@ export class DeviceServer implements SyncServer, Others {
   readonly #players = new Map<string, Player>();
   /** The last play of each episode, by its URL. */
   readonly #latest = new Map<string, { feed: string; url: string; position: number }>();
+  /** The second of each device's last play of each episode. */
+  readonly #played = new Map<string, number>();
   /** What each device's last GET told. */
   readonly #told = new Map<string, string[]>();
   readonly #deletedFeeds = new Set<string>();
@@ -230,7 +232,11 @@ export class DeviceServer implements SyncServer, Others {
     const feed_url = (moved && device.holds(feedOf(under))) || device.holds(feedOf(home));
     if (!feed_url) return;
     const one = { feed: feedKey(home), url: `https://${feedKey(home)}/${episode}.mp3` };
-    this.wall += 1000;
+    // Though the clock may have gone back, no user stops the same episode twice within a second on one device.
+    const key = `${device.name} ${one.url}`;
+    do this.wall += 1000;
+    while (this.#played.get(key) === Math.floor(this.wall / 1000));
+    this.#played.set(key, Math.floor(this.wall / 1000));
     this.#playerOf(device).play({ feed_url, episode_url: one.url, guid: `guid of ${one.url}` }, ++this.#plays);
     this.#latest.set(one.url, { ...one, position: this.#plays });
   }
