@@ -6,7 +6,7 @@ import type { Config } from "./settings.ts";
 
 /** Network interfaces of containers, virtual machines and tunnels, which other devices at home don't reach. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|lxc|cni|podman|tun|tap|wg|tailscale|utun|zt)/;
-const LOOPBACK = /^(localhost|127\..*|\[::1\])$/;
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
 type Interfaces = Record<string, NetworkInterfaceInfo[] | undefined>;
 

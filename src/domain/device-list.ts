@@ -192,14 +192,14 @@ export function claimAfter(
   stamp: () => number,
 ): Claim {
   const told = claim?.feed_url ?? before?.feed_url ?? feed_url;
-  const keeps = verdict === "queued" && told !== feed_url;
-  const replaces = subscribed && told !== feed_url && !keeps;
-  const agrees = isListed(after) === subscribed && verdict !== "repeat" && verdict !== "queued";
+  const queued = verdict === "queued";
+  const replaces = subscribed && told !== feed_url && !queued;
+  const agrees = isListed(after) === subscribed && verdict !== "repeat" && !queued;
   const decides = agrees && verdict === "change" && after !== undefined;
   return {
     feed,
     // A device that removes a feed under another spelling may still have it under the one that it was told.
-    feed_url: subscribed && !keeps ? feed_url : told,
+    feed_url: subscribed && !queued ? feed_url : told,
     replaced: replaces ? told : (claim?.replaced ?? null),
     subscribed,
     decided: decides ? after.changed : (claim?.decided ?? 0),

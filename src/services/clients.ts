@@ -39,6 +39,8 @@ export interface Client extends SyncHabits {
 const QUIET = ["gpodder", "mygpoclient", "pinepods"];
 /** Products, in lower case, that queue the changes they were told of, and send them with a later sync as their user's. */
 const POSTING_BACK = ["antennapod", "gpodder"];
+/** Those of them that ask their user first. */
+const ASKING = ["gpodder"];
 /** Products, in lower case, with a full sync: "Force full synchronization", "Fetch all episode states". */
 const UPLOADING_ALL = ["antennapod", "kasts"];
 const MOST_CLIENTS = 100;
@@ -56,7 +58,7 @@ export function identifyClient({ user_id, id: token_id, device: named }: Actor, 
   const habits = {
     quiet: product === null || isOneOf(QUIET),
     postsBack: isOneOf(POSTING_BACK),
-    asksUser: isOneOf(["gpodder"]),
+    asksUser: isOneOf(ASKING),
     uploadsAll: isOneOf(UPLOADING_ALL),
   };
   return { id, token_id, device, product, ...habits };

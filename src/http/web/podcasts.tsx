@@ -13,7 +13,7 @@ import type { HttpEnv } from "../env.ts";
 import { readFields, readForm } from "./form.ts";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { safePath, show } from "./render.tsx";
-import { canWrite } from "./session.ts";
+import { canWrite, isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** So few that a page with all that it loads has 60 KB at most. */
@@ -97,7 +97,7 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     page: podcasts,
     query,
     canWrite: canWrite(c),
-    canConnect: actor.kind === "session",
+    canConnect: isByPassword(c),
     undo,
     used: undo?.guid ?? c.req.query("used") ?? null,
     notice: await noticeOf(c, app),

@@ -3,6 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { isLocal } from "../../config/app-url.ts";
 import { DomainError } from "../../errors.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
@@ -65,10 +66,8 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   });
 }
 
-const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
-
 /** Whether a browser would drop a cookie for https: it opened the page over http, and not on its own machine. */
 function losesCookie(origin: string | undefined, url: string): boolean {
   const opened = URL.parse(origin ?? "");
-  return url.startsWith("https:") && opened?.protocol === "http:" && !LOOPBACK.test(opened.hostname);
+  return url.startsWith("https:") && opened?.protocol === "http:" && !isLocal(opened.href);
 }

@@ -40,14 +40,14 @@ for (const form of document.querySelectorAll("[data-try] form")) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const { method, failed } = form.dataset;
-    const request = readForm(form, document.getElementById("token").value.trim());
-    const { url, headers, body } = request;
+    const { url, headers, body } = readForm(form, document.getElementById("token").value.trim());
+    const shown = curl(method, readForm(form, "TOKEN"));
     const sent = fetch(url, { method, headers, body, cache: "no-store", credentials: "omit" });
     const answer = await sent.then(describe).catch(() => failed);
     const output = form.querySelector("output");
     const [response, command] = output.children;
     response.textContent = answer;
-    command.textContent = curl(method, readForm(form, "TOKEN"));
+    command.textContent = shown;
     output.hidden = false;
     form.removeAttribute("aria-busy");
   });
