@@ -1,5 +1,5 @@
 // The feed list of one device: what it is told of the user's subscriptions, and what its uploads mean.
-import { endOf, includesOwn, type SyncPosition } from "./sync-window.ts";
+import { endOf, type SyncPosition } from "./sync-window.ts";
 
 /** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
 export interface Listing {
@@ -49,7 +49,7 @@ const isListed = (listing: Listing | undefined) => listing?.state === "subscribe
  * @param quiet whether the client takes its own changes for somebody else's
  */
 export function changesFor(
-  { since, start }: SyncPosition,
+  { since, start, own: tellsOwn }: SyncPosition,
   listings: Iterable<Listing>,
   claims: Claims,
   quiet: boolean,
@@ -59,7 +59,7 @@ export function changesFor(
   for (const listing of listings) {
     const claim = claims.get(listing.feed);
     const again = claim !== undefined && claim.told_again > start;
-    const own = quiet && !includesOwn(start) && claim?.decided === listing.changed;
+    const own = quiet && !tellsOwn && claim?.decided === listing.changed;
     if (!again && (own || listing.changed <= start)) continue;
     const feed_url = claim?.feed_url ?? listing.feed_url;
     const replaced = claim?.replaced ?? null;

@@ -16,7 +16,7 @@ import {
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { includesOwn, openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
+import { type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
@@ -24,11 +24,11 @@ import { findClaims, listClaims, listToldAgain, saveClaims } from "../store/clai
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { listChangesFrom } from "../store/history.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
-import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
-import { type Client, findKnownClient, isStale, type KnownClient, savePosition } from "./clients.ts";
+import { ClientCursor, readStream } from "./client-cursor.ts";
+import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { transact, transactAsReader, type UserTx } from "./transact.ts";
+import { transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
 /** Seconds by which a client that nothing identifies is told again what arrived before it sent something. */
@@ -38,22 +38,14 @@ export interface FeedChanges {
   /** Feed URLs in the client's own spelling. */
   add: string[];
   remove: string[];
-  /** In seconds: what the client sends as `since` next time. */
-  timestamp: number;
+  /** What the client sends as `since` next time. */
+  timestamp: Seconds;
 }
 
 interface Found {
   changes: Omit<FeedChanges, "timestamp">;
   /** What the client says by asking. */
   said: Claim[];
-}
-
-interface Opened extends Found {
-  known: KnownClient;
-  position: SyncPosition;
-  /** The user's clock before and after. */
-  from: number;
-  to: number;
 }
 
 /**
@@ -66,57 +58,24 @@ export async function readFeedChanges(
   context: Context,
   actor: Actor,
   client: Client | null,
-  { since, peek = false }: { since: number; peek?: boolean },
+  { since, peek = false }: { since: Seconds; peek?: boolean },
 ): Promise<FeedChanges> {
-  const { user_id } = actor;
-  const now = context.clock.now();
-  const open = (tx: Tx, clock: number) => openFeeds(tx, user_id, client, since, clock, now);
-  const seen = await context.database.read(async (tx) => open(tx, (await readClock(tx, { user_id }))[0]?.clock ?? 0));
-  const changesOf = ({ changes, position }: Opened): FeedChanges => ({ ...changes, timestamp: position.given });
-  if (peek || (client ? !movesOn(seen, now) : seen.from === seen.to)) return changesOf(seen);
-  try {
-    return await transactAsReader(context, actor, async (user) => {
-      const opened = await open(user.tx, user.clock());
-      user.moveClock(opened.to);
-      if (client) {
-        await savePosition(user, client, opened.known, now, "feeds", opened.position);
-        await keepClaims(user, client, opened.said);
-      }
-      return changesOf(opened);
-    });
-  } catch (error) {
-    const given = client ? seen.known.last?.given : Math.max(0, since - 1);
+  const { found, window } = await readStream<Found>(context, actor, client, {
+    stream: "feeds",
+    since,
+    peek,
+    margin: 0,
+    closesPresent: false,
     // A new client must be kept: from an unknown one, a removal of what it was told would be kept back.
-    if (!(error instanceof DomainError) || error.code !== "unavailable" || given === undefined) throw error;
-    // A full disk must not lock readers out: the client will ask for the same again.
-    return { ...seen.changes, timestamp: given };
-  }
-}
-
-/** Whether a GET has something to keep. An idle client that counts its `since` on has not. */
-function movesOn({ known, position, changes, said, from, to }: Opened, now: number): boolean {
-  const { last } = known;
-  const news = said.length > 0 || (changes.add.length + changes.remove.length > 0 && last?.since !== position.since);
-  return from !== to || last?.start !== position.start || last.given !== position.given || news || isStale(known, now);
-}
-
-async function openFeeds(
-  tx: Tx,
-  user_id: string,
-  client: Client | null,
-  since: number,
-  clock: number,
-  now: number,
-): Promise<Opened> {
-  const known = await findKnownClient(tx, user_id, client, "feeds");
-  if (!client) {
-    const found = await findChanges(tx, user_id, null, null, openUnknown(since, 0, clock || now, false));
-    const { add, remove } = found.changes;
-    const { clock: to, ...position } = openUnknown(since, 0, clock || now, add.length + remove.length > 0);
-    return { known, ...found, position, from: clock, to };
-  }
-  const { clock: to, ...position } = openWindow(known.last, since, clock || now);
-  return { known, ...(await findChanges(tx, user_id, client, known.last, position)), position, from: clock, to };
+    mustKeep: true,
+    find: (tx, { last }, window) => findChanges(tx, actor.user_id, client, last, window),
+    isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
+    hasMore: ({ said }) => said.length > 0,
+    keep: async (user, { said }) => {
+      if (client) await keepClaims(user, client, said);
+    },
+  });
+  return { ...found.changes, timestamp: window.given };
 }
 
 async function findChanges(
@@ -292,13 +251,13 @@ async function applyUpload(
 ): Promise<number> {
   const { tx, user_id } = user;
   const now = context.clock.now();
-  const known = await findKnownClient(tx, user_id, client, "feeds");
+  const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
   const read = new Map(readFeedUrls(statements.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
   const guids = statements.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
   const before = listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const { last } = known;
+  const { last } = cursor;
   const asksUser = client?.asksUser ?? false;
   const reversed = client?.postsBack ? statements.filter((one) => isReversed(one, before, last)) : [];
   const past = await readPast(user, set, reversed, last);
@@ -312,7 +271,7 @@ async function applyUpload(
   }
   await saveWorkingSet(user, set, context);
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
-  if (!known.row) await savePosition(user, client, known, now, "feeds", null);
+  if (cursor.isNew) await cursor.save(user, now, null);
   await saveNewClaims(user, client, judged, claims, before, listingsIn(set, read.keys()));
   return last?.given ?? 0;
 }
@@ -326,7 +285,7 @@ async function readPast(
 ): Promise<Map<string, boolean>> {
   const listed = new Map<string, boolean>();
   // A GET that tells known changes again says nothing of what the client knew before.
-  if (statements.length === 0 || !last || includesOwn(last.start)) return listed;
+  if (statements.length === 0 || !last || last.own) return listed;
   const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
   const states = statements.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(

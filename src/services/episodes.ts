@@ -2,8 +2,7 @@
 import type { Tx } from "../db/statement.ts";
 import { type Arrival, addAction, type EpisodeAction, isPublished, type StoredAction } from "../domain/episodes.ts";
 import { hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
-import { endOf, includesOwn, openUnknown, openWindow, type SyncPosition, secondOf } from "../domain/sync-window.ts";
-import { DomainError } from "../errors.ts";
+import { endOf, type SyncWindow, secondOf } from "../domain/sync-window.ts";
 import { findClaims } from "../store/claims.ts";
 import {
   anyArrived,
@@ -16,12 +15,12 @@ import {
 } from "../store/episodes.ts";
 import { findFeeds, listFeedsOf } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
-import { readClock } from "../store/users.ts";
 import { nextTurn, takeTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
-import { type Client, findKnownClient, isStale, type KnownClient, savePosition } from "./clients.ts";
+import { ClientCursor, readStream } from "./client-cursor.ts";
+import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { transact, transactAsReader } from "./transact.ts";
+import { transact } from "./transact.ts";
 
 /** Seconds that a client which nothing identifies is told again: of those before its `since`, and after an upload. */
 const UNKNOWN_MARGIN = { since: 2 * 60, upload: 60 * 60 };
@@ -47,15 +46,6 @@ export interface ActionChanges {
   pages: AsyncIterable<StoredAction[]>;
 }
 
-interface Opened {
-  known: KnownClient;
-  position: SyncPosition;
-  found: boolean;
-  /** The user's clock before and after. */
-  from: number;
-  to: number;
-}
-
 /**
  * Reads what others did with episodes, and closes the second that the client is told: no later action arrives in it.
  * @param client null if nothing identifies it: it gets what arrived since two minutes before `since`
@@ -67,72 +57,40 @@ export async function readActions(
   query: ActionQuery,
 ): Promise<ActionChanges> {
   const { user_id } = actor;
-  const now = context.clock.now();
   const identified = query.feed_url === null ? client : null;
-  const open = (tx: Tx, clock: number) => openActions(tx, user_id, identified, query.since, clock, now);
-  const seen = await context.database.read(async (tx) => open(tx, (await readClock(tx, { user_id }))[0]?.clock ?? 0));
-  const opened = query.peek || !movesOn(seen, identified, now) ? seen : await close();
-  const span = { start: opened.position.start, end: opened.to };
-  return { timestamp: opened.position.given, pages: readPages(context, user_id, client, query, span) };
-
-  async function close(): Promise<Opened> {
-    try {
-      return await transactAsReader(context, actor, async (user) => {
-        const opened = await open(user.tx, user.clock());
-        user.moveClock(opened.to);
-        if (identified) await savePosition(user, identified, opened.known, now, "episodes", opened.position);
-        return opened;
-      });
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
-      // A full disk must not lock readers out: the client will ask for the same again.
-      const given = identified ? (seen.known.last?.given ?? 0) : Math.max(0, query.since - 1);
-      return { ...seen, position: { ...seen.position, given } };
-    }
-  }
-}
-
-function movesOn({ known, position, found, from, to }: Opened, client: Client | null, now: number): boolean {
-  if (!client) return from !== to;
-  const { last } = known;
-  const news = found && last?.since !== position.since;
-  return from !== to || last?.start !== position.start || last.given !== position.given || news || isStale(known, now);
-}
-
-async function openActions(
-  tx: Tx,
-  user_id: string,
-  client: Client | null,
-  since: number,
-  clock: number,
-  now: number,
-): Promise<Opened> {
-  const known = await findKnownClient(tx, user_id, client, "episodes");
-  // Kasts asks again until the timestamp is within ten seconds of its clock, or nothing comes.
-  const clockIf = (found: boolean) => (found ? Math.max(clock, now) : clock || now);
-  const open = (found: boolean) =>
-    client
-      ? openWindow(known.last, since, clockIf(found))
-      : openUnknown(since, UNKNOWN_MARGIN.since, clockIf(found), found);
-  const { start } = open(false);
-  const span = { user_id, start, end: Number.MAX_SAFE_INTEGER, client: exceptOwn(client, start) };
-  const found = (await anyArrived(tx, span)).length > 0;
-  const { clock: to, ...position } = open(found);
-  return { known, position, found, from: clock, to };
+  const { window } = await readStream(context, actor, identified, {
+    stream: "episodes",
+    since: query.since,
+    peek: query.peek,
+    margin: UNKNOWN_MARGIN.since,
+    // Kasts asks again until the timestamp is within ten seconds of its clock, or nothing comes.
+    closesPresent: true,
+    mustKeep: false,
+    find: async (tx, _, { start, own }) => {
+      const except = exceptOwn(identified, own);
+      const rows = await anyArrived(tx, { user_id, start, end: Number.MAX_SAFE_INTEGER, client: except });
+      return rows.length > 0;
+    },
+    isNews: (found) => found,
+    hasMore: () => false,
+    keep: async () => {},
+  });
+  return { timestamp: window.given, pages: readPages(context, user_id, identified, client, query, window) };
 }
 
 /** The client whose own actions are left out; "" for none. */
-const exceptOwn = (client: Client | null, start: number) => (client && !includesOwn(start) ? client.id : "");
+const exceptOwn = (client: Client | null, own: boolean) => (client && !own ? client.id : "");
 
 async function* readPages(
   { database }: Context,
   user_id: string,
+  identified: Client | null,
   client: Client | null,
   { feed_url, aggregated }: ActionQuery,
-  { start, end }: { start: number; end: number },
+  { start, own, clock: end }: SyncWindow,
 ): AsyncGenerator<StoredAction[]> {
   const list = aggregated ? listArrivedEpisodes : listArrived;
-  const except = exceptOwn(feed_url === null ? client : null, start);
+  const except = exceptOwn(identified, own);
   const wanted = feed_url === null ? null : await currentFeed(database, user_id, feed_url);
   const readPage = (after: number) =>
     database.read(async (tx) => {
@@ -227,7 +185,8 @@ export async function uploadActions(
   return transact(context, actor, async (user) => {
     const { tx, user_id } = user;
     const now = context.clock.now();
-    const { row, last } = await findKnownClient(tx, user_id, client, "episodes");
+    const cursor = await ClientCursor.read(tx, user_id, client, "episodes");
+    const { last } = cursor;
     const told = client ? (last ? endOf(last.given) : -1) : null;
     // A wall clock that was set back must not make new plays older than stored ones.
     const latest = Math.max(now, user.clock());
@@ -238,7 +197,7 @@ export async function uploadActions(
       await storeActions(tx, user_id, sent.slice(start, start + UPLOAD_BATCH), arrival);
     }
     if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN.upload);
-    if (!row) await savePosition(user, client, { row, last }, now, "episodes", null);
+    if (cursor.isNew) await cursor.save(user, now, null);
     return last?.given ?? 0;
   });
 }

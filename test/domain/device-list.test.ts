@@ -21,12 +21,12 @@ test("every app ends with the server's list and no change is lost", async () => 
 
 test("a GET answers the second that it closes, and the next change falls into a later one", () => {
   const first = openWindow(null, 0, 5_123);
-  expect(first).toEqual({ since: 0, start: 0, given: 5, clock: 5_999 });
-  expect(openWindow(first, 5, first.clock)).toEqual({ since: 5, start: 5_999, given: 5, clock: 5_999 });
+  expect(first).toEqual({ since: 0, start: 0, own: true, given: 5, clock: 5_999 });
+  expect(openWindow(first, 5, first.clock)).toEqual({ since: 5, start: 5_999, own: false, given: 5, clock: 5_999 });
 });
 
 test("without a known client, a GET starts at its `since`, inclusive", () => {
-  expect(openUnknown(0, 0, 9_123, true)).toEqual({ since: 0, start: 0, given: 9, clock: 9_999 });
+  expect(openUnknown(0, 0, 9_123, true)).toEqual({ since: 0, start: 0, own: true, given: 9, clock: 9_999 });
   expect(openUnknown(5, 0, 9_123, true)).toMatchObject({ start: 4_999, given: 9 });
   expect(openUnknown(9, 0, 9_123, true)).toMatchObject({ start: 8_999, given: 10 });
   expect(openUnknown(9, 0, 9_123, false)).toMatchObject({ given: 9 });
@@ -34,15 +34,15 @@ test("without a known client, a GET starts at its `since`, inclusive", () => {
 });
 
 test("a GET answers a later second than its `since` when there is something before it to tell", () => {
-  const ahead = openWindow({ since: 3, start: 2_999, given: 5 }, 8, 8_123);
-  expect(ahead).toEqual({ since: 8, start: 5_999, given: 9, clock: 9_999 });
+  const ahead = openWindow({ since: 3, start: 2_999, own: false, given: 5 }, 8, 8_123);
+  expect(ahead).toEqual({ since: 8, start: 5_999, own: false, given: 9, clock: 9_999 });
 });
 
 test("a device that starts is told to remove only what it said it has", () => {
   const listing = (feed: string): Listing => ({ feed, feed_url: `http://${feed}`, state: "unsubscribed", changed: 5 });
   const claim = { feed_url: "https://a/", replaced: null, subscribed: true, decided: 1, told_again: 0 };
   const told = changesFor(
-    { since: 0, start: 0, given: 9 },
+    { since: 0, start: 0, own: true, given: 9 },
     [listing("a"), listing("b")],
     new Map([["a", { feed: "a", ...claim }]]),
     false,

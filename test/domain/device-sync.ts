@@ -10,7 +10,7 @@ import {
   statementsOf,
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
-import { includesOwn, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import type { SyncHabits } from "../../src/services/clients.ts";
 
 /** The rules, so that each can be broken. */
@@ -227,7 +227,7 @@ export class Server implements SyncServer {
   get(client: string, since: number, { quiet, uploadsAll }: SyncHabits) {
     const last = this.positions.get(client) ?? null;
     const opened = this.rules.openWindow(last, since, this.clock || this.wall);
-    this.positions.set(client, { since, start: opened.start, given: opened.given });
+    this.positions.set(client, opened);
     this.clock = opened.clock;
     const claims = this.claimsOf(client);
     const listings: Listing[] = [];
@@ -274,8 +274,8 @@ export class Server implements SyncServer {
       const listing = this.listing(feed);
       if (listing) before.set(feed, listing);
     }
-    const start = last?.start ?? 0;
-    const past = postsBack && !includesOwn(start) ? this.past.find(({ changed }) => changed > start) : undefined;
+    const { start, own } = last ?? { start: 0, own: true };
+    const past = postsBack && !own ? this.past.find(({ changed }) => changed > start) : undefined;
     const wasListed = (feed: string) => past?.listed.get(feed);
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const known = { listings: before, claims, last, leadsTo, asksUser, wasListed };

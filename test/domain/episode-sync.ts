@@ -7,7 +7,7 @@ import {
   publishAction,
   type StoredAction,
 } from "../../src/domain/episodes.ts";
-import { endOf, includesOwn, openWindow, type SyncPosition, startOf } from "../../src/domain/sync-window.ts";
+import { endOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { KINDS, type Kind } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
@@ -25,7 +25,7 @@ export const play = (position: number, more: Partial<EpisodeAction> = {}): Episo
 });
 
 /** The rules, so that each can be broken. */
-export const RULES = { addAction, startOf, openWindow, includesOwn, closesPresent: true };
+export const RULES = { addAction, openWindow, closesPresent: true };
 export type Rules = typeof RULES;
 
 type Eventually<T> = T | Promise<T>;
@@ -58,13 +58,13 @@ export class Server implements EpisodeServer {
 
   get(client: string, since: number) {
     const last = this.positions.get(client) ?? null;
-    const start = this.rules.startOf(last, since);
-    const told = (row: StoredAction) => this.rules.includesOwn(start) || row.client !== client;
+    const { start, own } = this.rules.openWindow(last, since, this.clock || this.wall);
+    const told = (row: StoredAction) => own || row.client !== client;
     const actions = this.stored.filter((row) => row.arrived_at > start && told(row));
     const present = actions.length > 0 && this.rules.closesPresent;
     const clock = present ? Math.max(this.clock, this.wall) : this.clock || this.wall;
     const opened = this.rules.openWindow(last, since, clock);
-    this.positions.set(client, { since, start: opened.start, given: opened.given });
+    this.positions.set(client, opened);
     this.clock = opened.clock;
     return { actions: actions.map(publishAction), timestamp: opened.given };
   }

@@ -185,7 +185,9 @@ const broken: Record<string, Partial<Rules>> = {
   "an action without a guid is another episode": {
     addAction: (stored, one, at) => addAction(stored, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),
   },
-  "a client that starts again is not told of its own": { includesOwn: () => false },
+  "a client that starts again is not told of its own": {
+    openWindow: (...given) => ({ ...openWindow(...given), own: false }),
+  },
 };
 
 for (const [name, rules] of Object.entries(broken)) {

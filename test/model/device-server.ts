@@ -135,7 +135,7 @@ export class DeviceServer implements SyncServer, Others {
     const [row] = await this.processes.test.sql(`select * from clients where token_id = '${id}'`);
     if (!row || row["feeds_since"] === null) return null;
     const [since = 0, start = 0, given = 0] = ["since", "start", "given"].map((key) => Number(row[`feeds_${key}`]));
-    return { since, start, given };
+    return { since, start, own: start % 1000 === 0, given };
   }
 
   async write(feed_url: string, on: boolean): Promise<void> {

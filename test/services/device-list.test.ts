@@ -71,8 +71,8 @@ class Services implements SyncServer {
       `select feeds_since, feeds_start, feeds_given from clients where id = '${this.clientOf(name).id}'`,
     );
     if (!row || row["feeds_since"] === null) return null;
-    const [since, start, given] = [row["feeds_since"], row["feeds_start"], row["feeds_given"]].map(Number);
-    return { since: since ?? 0, start: start ?? 0, given: given ?? 0 };
+    const [since = 0, start = 0, given = 0] = ["since", "start", "given"].map((key) => Number(row[`feeds_${key}`]));
+    return { since, start, own: start % 1000 === 0, given };
   }
 
   private async rows(): Promise<Row[]> {
