@@ -15,6 +15,15 @@ export type ErrorCode =
   | "unavailable"
   | "config";
 
+/** Whose credential was refused, as far as it is known. */
+export interface Subject {
+  user_id?: string;
+  /** The user's name. */
+  name?: string;
+  /** The public id of a token. */
+  token?: string;
+}
+
 export interface ErrorExtras {
   /** Where and why, one line each; sent to clients, so without secrets. */
   details?: string[];
@@ -22,6 +31,8 @@ export interface ErrorExtras {
   retry_after?: number;
   /** RFC 6750 error code of a refused credential. */
   challenge?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  /** For the request log; never sent. */
+  subject?: Subject | undefined;
   cause?: unknown;
 }
 
@@ -36,6 +47,13 @@ export class DomainError extends Error {
   ) {
     super(message, { cause: extras.cause });
   }
+}
+
+/** Adds to a refusal whose credential it was; keeps what is known already. */
+export function addSubject(error: unknown, subject: Subject | undefined): unknown {
+  if (!(error instanceof DomainError)) return error;
+  const { code, message, extras } = error;
+  return new DomainError(code, message, { ...extras, subject: { ...extras.subject, ...subject } });
 }
 
 const REASONS: Record<string, string> = {

@@ -15,13 +15,17 @@ export function requireToken(app: App, { forwarded, throttle }: Shared, write: b
   return createMiddleware<HttpEnv>(async (c, next) => {
     try {
       const actor = await authenticate(app, bearerOf(c.req.raw));
-      if (write) requireWrite(actor);
       c.set("actor", actor);
+      if (write) requireWrite(actor);
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
       app.metrics?.unauthorized(error.message);
       const wait = throttle.fail(forwarded.addressOf(c.req.raw, c.env.address));
-      if (wait > 0) throw new DomainError("too_many", "Too many failed logins", { retry_after: wait });
+      if (wait > 0)
+        throw new DomainError("too_many", "Too many failed logins", {
+          retry_after: wait,
+          subject: error.extras.subject,
+        });
       throw error;
     }
     await next();

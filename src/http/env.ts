@@ -21,6 +21,8 @@ export interface HttpEnv {
   };
   Variables: {
     requestId: string;
+    /** The context of a protocol that was loaded at its first request. */
+    inner: Context<HttpEnv> | undefined;
     actor: Actor;
     /** Name of the user who signed in by Basic or a session. */
     userName: string;

@@ -30,16 +30,17 @@ export function mountLazily(
   return handle;
 }
 
-// The request log reads the actor, the request's id and the error from the outer context.
+// The request log reads the inner context: its route, actor and error.
 function createRoutes(serve: Serve, app: App, shared: Shared, getPath: Hono<HttpEnv>["getPath"]): Hono<HttpEnv> {
   const routes = new Hono<HttpEnv>({ getPath });
   routes.use(async (c, next) => {
     const { outer } = c.env;
-    if (outer) c.set("requestId", outer.get("requestId"));
+    if (outer) {
+      c.set("requestId", outer.get("requestId"));
+      outer.set("inner", c);
+    }
     await next();
     if (c.req.raw.method === "HEAD") await setLength(c);
-    if (outer && c.get("actor")) outer.set("actor", c.get("actor"));
-    if (outer && c.error) outer.error = c.error;
   });
   serve(routes, app, shared);
   return routes;

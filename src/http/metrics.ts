@@ -42,6 +42,12 @@ function createHooks(registry: Registry): Metrics {
     buckets: DURATIONS,
     registers,
   });
+  // Without labels, so that it is 0 before the first error: Prometheus sees a burst only as growth.
+  const errors = new Counter({
+    name: "podkeep_http_errors_total",
+    help: "Requests that failed with a status from 500",
+    registers,
+  });
   const failures = new Counter({
     name: "podkeep_auth_failures_total",
     help: "Requests whose credential was refused, by reason",
@@ -74,7 +80,10 @@ function createHooks(registry: Registry): Metrics {
     registers,
   });
   return {
-    served: ({ method, route, status, seconds }) => requests.observe({ method, route: route ?? "", status }, seconds),
+    served({ method, route, status, seconds }) {
+      requests.observe({ method, route: route ?? "", status }, seconds);
+      if (status >= 500) errors.inc();
+    },
     unauthorized: (reason) => failures.inc({ reason }),
     massRemoval: () => massRemovals.inc(),
     lookedUp: (result, seconds) => lookups.observe({ result }, seconds),

@@ -8,15 +8,16 @@ import { findUserName } from "../services/users.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Forwarded } from "./forwarded.ts";
 
-/** The path of middleware that runs before all routes. */
-const ANY = "/*";
 const READS = ["GET", "HEAD", "OPTIONS"];
 /** Milliseconds. */
 const SLOW = 1000;
 const LONGEST_PATH = 200;
 /** Parts of texts that may be secrets: tokens, random texts, feed URLs. */
 const SECRETS = /podkeep_\w+|[\w-]{26,}|https?(:|%3A).*/gi;
-const withoutSecrets = (text: string) => text.replace(SECRETS, "…");
+/** From here on a path may have a URL, or a name and a password. */
+const COLON = /[^/]*(:|%3A).*/i;
+/** A part of a path that is a word, a file's name or a version, which random texts, passwords and hosts hardly are. */
+const WORD = /^(v?\d{1,2}|\.?[a-z][a-z_-]{0,19}(\.(php|json|opml|txt|xml|html|js|css|png|ico))?)$/i;
 /** Users whose names are kept in memory. */
 const MOST_NAMES = 10_000;
 
@@ -26,8 +27,8 @@ const MOST_NAMES = 10_000;
  */
 export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded): void {
   const { log, metrics } = app;
-  const pathOutside = createPathFilter(http);
   const nameOf = createNames(app);
+  const routeOf = createRouteReader();
   http.use(async (c, next) => {
     const start = performance.now();
     await next();
@@ -35,18 +36,23 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
     const [method, status] = [c.req.method, c.res.status];
     const level = READS.includes(method) && status < 400 && duration < SLOW ? "debug" : "info";
     if (!metrics && !log.isLevelEnabled(level)) return;
-    const matched = routePath(c, -1);
-    const route = matched === ANY ? null : matched;
+    const inner = c.get("inner") ?? c;
+    const error = inner.error ?? c.error;
+    const actor = inner.get("actor");
+    const { subject } = error instanceof DomainError ? error.extras : {};
+    const route = routeOf(inner);
     metrics?.served({ method, route, status, seconds: duration / 1000 });
     if (!log.isLevelEnabled(level)) return;
     log[level]({
       method,
       route,
-      path: route === null && status === 404 ? pathOutside(c.req.path) : undefined,
+      path: route === null && status === 404 ? pathWithoutSecrets(c.req.path) : undefined,
       status,
       duration_ms: Math.round(duration * 1000) / 1000,
-      reason: refusalOf(c),
-      user: await nameOf(c.get("actor")?.user_id, status),
+      reason: status < 500 ? refusalOf(error) : undefined,
+      user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
+      token: (actor?.kind === "token" ? actor.id : subject?.token) ?? undefined,
+      device: actor?.device ?? undefined,
       address: forwarded.addressOf(c.req.raw, c.env.address) || undefined,
       request_id: c.get("requestId"),
     });
@@ -54,20 +60,30 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
 }
 
 // Errors of the server are logged in toDomainError. A message may have an id that was sent.
-function refusalOf({ error, res }: Context): string | undefined {
-  if (res.status >= 500) return;
-  if (error instanceof DomainError) return withoutSecrets(error.extras.details?.[0] ?? error.message);
+function refusalOf(error: Error | undefined): string | undefined {
+  if (error instanceof DomainError) return (error.extras.details?.[0] ?? error.message).replace(SECRETS, "…");
   return error instanceof HTTPException ? error.message : undefined;
 }
 
-/** Gives a path that is none of the API's, without what may be a secret. */
-function createPathFilter(http: Hono<HttpEnv>): (path: string) => string | undefined {
-  let nouns: Set<string | undefined> | undefined;
-  const nounOf = (path: string) => path.replace(/^\/v1(?=\/)/, "").split("/")[1];
-  return (path) => {
-    nouns ??= new Set(http.routes.map((route) => nounOf(route.path)));
-    if (nouns.has(nounOf(path))) return;
-    return withoutSecrets(path).slice(0, LONGEST_PATH);
+const pathWithoutSecrets = (path: string) =>
+  path
+    .replace(COLON, "…")
+    .split("/")
+    .map((part) => (part === "" || WORD.test(part) ? part : "…"))
+    .join("/")
+    .slice(0, LONGEST_PATH);
+
+/** Reads the pattern of the route that responded, without the expressions in it; null if only middleware did. */
+function createRouteReader(): (c: Context) => string | null {
+  const routes = new Map<string, string | null>();
+  return (c) => {
+    const pattern = routePath(c, -1);
+    let route = routes.get(pattern);
+    if (route === undefined) {
+      route = pattern.endsWith("*") ? null : pattern.replace(/\{.*?\}(?=\/|$)/g, "");
+      routes.set(pattern, route);
+    }
+    return route;
   };
 }
 

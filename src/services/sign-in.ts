@@ -1,5 +1,5 @@
 // Signing in with a user name, and the password or a token.
-import { DomainError } from "../errors.ts";
+import { addSubject, DomainError } from "../errors.ts";
 import { findUserById } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -24,13 +24,26 @@ export interface Credentials {
 
 /** @throws DomainError "unauthorized" if the credentials are wrong, "too_many" after too many failures */
 export async function signIn(context: Context, credentials: Credentials, attempts: Attempts): Promise<SignedIn> {
-  const { name, password, app } = credentials;
-  const user = await context.database.read((tx) => findUser(tx, name));
+  const user = await context.database.read((tx) => findUser(tx, credentials.name));
+  try {
+    return await signInAs(user, context, credentials, attempts);
+  } catch (error) {
+    throw user ? addSubject(error, { name: user.name }) : error;
+  }
+}
+
+async function signInAs(
+  user: Awaited<ReturnType<typeof findUser>>,
+  context: Context,
+  { name, password, app }: Credentials,
+  attempts: Attempts,
+): Promise<SignedIn> {
   if (isToken(password)) {
     const signedIn = await signInByToken(context, password, attempts);
     if (user && signedIn.actor.user_id === user.id) return signedIn;
     attempts.fail();
-    throw new DomainError("unauthorized", "The token is another user's");
+    const subject = { token: signedIn.actor.id ?? "" };
+    throw new DomainError("unauthorized", "The token is another user's", { subject });
   }
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
@@ -41,7 +54,12 @@ export async function signIn(context: Context, credentials: Credentials, attempt
 /** @throws as signIn() does */
 export async function signInByToken(context: Context, token: string, attempts: Attempts): Promise<SignedIn> {
   const actor = await authenticate(context, token).catch((error) => {
-    if (error instanceof DomainError && error.code === "unauthorized") attempts.fail();
+    if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
+    try {
+      attempts.fail();
+    } catch (limit) {
+      throw addSubject(limit, error.extras.subject);
+    }
     throw error;
   });
   const [user] = await context.database.read((tx) => findUserById(tx, { user_id: actor.user_id }));

@@ -1,7 +1,7 @@
 // Bearer tokens: shown once, recognised by their hash, revoked immediately.
 import type { Tx } from "../db/statement.ts";
 import { isWritable } from "../domain/date-time.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, type Subject } from "../errors.ts";
 import { deleteClientsByToken } from "../store/clients.ts";
 import {
   deleteToken,
@@ -141,14 +141,15 @@ type FoundToken = Awaited<ReturnType<typeof findToken>>[number];
 function actorOf(context: Context, row: FoundToken | undefined): Actor {
   const now = context.clock.now();
   if (!row) throw refuse("The token is unknown");
-  if (row.revoked_at !== null) throw refuse("The token was revoked");
-  if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired");
+  const subject = { user_id: row.user_id, token: row.id };
+  if (row.revoked_at !== null) throw refuse("The token was revoked", subject);
+  if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired", subject);
   if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, row.hash, now);
   return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device: null, scope: row.scope };
 }
 
-function refuse(message: string): DomainError {
-  return new DomainError("unauthorized", message, { challenge: "invalid_token" });
+function refuse(message: string, subject?: Subject): DomainError {
+  return new DomainError("unauthorized", message, { challenge: "invalid_token", ...(subject && { subject }) });
 }
 
 // Not awaited: a full disk must not lock readers out.

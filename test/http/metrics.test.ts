@@ -47,6 +47,35 @@ test("requests are counted by method, route pattern and status, refused ones too
   });
 });
 
+test("requests of today's apps are counted by the patterns of their routes", async () => {
+  const basic = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  for (const device of ["phone", "tablet"]) {
+    await server.send("GET", `/api/2/subscriptions/user1/${device}.json`, { headers: basic });
+    await server.send("GET", `/api/2/nonsense-${device}`, { headers: basic });
+    await server.send("GET", `/subscriptions/user1/${device}.txt`, { headers: basic });
+    await server.send("GET", `/podcasts/${device}/nowhere`);
+    await server.send("GET", `/${device}`, { headers: { Accept: "text/html" } });
+  }
+  const counted = Object.entries(await samples()).filter(([name]) =>
+    name.startsWith("podkeep_http_request_duration_seconds_count"),
+  );
+  expect(Object.fromEntries(counted)).toEqual({
+    [requests("GET", "/api/2/subscriptions/:user/:device", 200)]: 2,
+    [requests("GET", "/subscriptions/:user/:device", 200)]: 2,
+    [requests("GET", "", 404)]: 4,
+    [requests("GET", "", 303)]: 2,
+  });
+});
+
+test("errors of the server are a counter that is 0 before the first, so that an alert sees the first burst", async () => {
+  expect(await samples()).toMatchObject({ podkeep_http_errors_total: 0 });
+  await new Promise((resolve) => setImmediate(resolve));
+  await server.sql("alter table guids rename to gone");
+  for (let n = 0; n < 3; n++) await user.request("GET", `/subscriptions/${guidOf(1)}`);
+  await user.request("GET", "/nowhere");
+  expect((await scrape()).match(/^podkeep_http_errors_total .*$/m)?.[0]).toBe("podkeep_http_errors_total 3");
+});
+
 test("refused credentials are counted by reason", async () => {
   const other = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
   await server.as(user, other.token).request("POST", "/subscriptions", { subscriptions: [] });
@@ -131,7 +160,7 @@ test("every query of the dashboard and every alert of the documentation is about
   const known = await names();
   const panels = dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr));
   const lists = dashboard.templating.list.map(({ query }) => query).filter((query) => query.startsWith("label_values"));
-  const alerts = (await documentation()).match(/^(?:podkeep_|rate\().*[<>=].*$/gm) ?? [];
+  const alerts = (await documentation()).match(/^(?:podkeep_|increase\(|time\(\)).*[<>=].*$/gm) ?? [];
   expect([panels.length > 8, lists.length > 0, alerts.length > 3]).toEqual([true, true, true]);
   const queries = [...panels, ...lists, ...alerts];
   for (const query of queries) {

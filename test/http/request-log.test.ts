@@ -1,7 +1,10 @@
 // The request log: what it has, what it leaves out, and that it never has tokens, query strings or feed URLs.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type Logger, pino } from "pino";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { issueToken, revokeToken } from "../../src/services/tokens.ts";
+import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
 import { openBrowser } from "./browser.ts";
 
 const SECRET = "s3cr3t";
@@ -33,6 +36,7 @@ test("a request is one line: method, route, status, time, user, client's address
       status: 200,
       duration_ms: expect.any(Number),
       user: user.name,
+      token: user.token.split("_")[1],
       address: "192.0.2.1",
       request_id: response.headers.get("x-request-id"),
     },
@@ -75,7 +79,72 @@ test("at info there is what changed something, failed or was slow; the rest is a
   ]);
 });
 
-test("a refused request has its reason, and a 404 outside the API its path", async () => {
+test("requests of today's apps have the pattern of their route, the token's public id and the device", async () => {
+  const basic = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const send = (method: string, path: string, body?: string) =>
+    server.send(method, path, { headers: basic, ...(body !== undefined && { body }) });
+  await send("POST", "/api/2/subscriptions/user1/phone.json", '{"add":[],"remove":[]}');
+  await send("GET", "/api/2/episodes/user1.json?device=tablet");
+  await send("PUT", "/subscriptions/user1/laptop.txt", "");
+  await send("GET", "/subscriptions/user1.opml");
+  await send("GET", "/index.php/apps/gpoddersync/subscriptions");
+  const { headers } = await server.send("POST", "/api/2/auth/user1/login.json", { headers: basic });
+  const Cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+  const named = await server.send("GET", "/api/2/subscriptions/user1/watch.json", { headers: { Cookie } });
+  const withDevice = named.headers.get("set-cookie")?.split(";")[0] ?? "";
+  await server.send("GET", "/api/2/episodes/user1.json", { headers: { Cookie: withDevice } });
+  const token = user.token.split("_")[1];
+  expect(logged().map((line) => [line.route, line.device, line.token, line.user])).toEqual([
+    ["/api/2/subscriptions/:user/:device", "phone", token, "user1"],
+    ["/api/2/episodes/:user", "tablet", token, "user1"],
+    ["/subscriptions/:user/:device", "laptop", token, "user1"],
+    ["/subscriptions/:user", undefined, token, "user1"],
+    ["/index.php/apps/gpoddersync/subscriptions", `nextcloud-${token}`, token, "user1"],
+    ["/api/2/auth/:user/login.json", undefined, token, "user1"],
+    ["/api/2/subscriptions/:user/:device", "watch", token, "user1"],
+    ["/api/2/episodes/:user", "watch", token, "user1"],
+  ]);
+});
+
+test("a refused password has the user if there is one, and a token that ended its public id", async () => {
+  await setPassword(server.app, actorOf(user.id), "correct horse");
+  const { id, token } = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
+  const sendAs = (name: string, password: string, path = "/api/2/devices/user1.json") =>
+    server.send("GET", path, { headers: { Authorization: `Basic ${btoa(`${name}:${password}`)}` } });
+  const known = await sendAs(user.name, "wrong horse");
+  const unknown = await sendAs("nobody", "wrong horse");
+  const unspelled = await sendAs("no body:", "wrong horse");
+  await sendAs("USER1", token);
+  await server.as(user, token).request("POST", "/subscriptions", { subscriptions: [] });
+  await revokeToken(server.app, id);
+  await sendAs(user.name, token);
+  await server.as(user, token).request("GET", "/subscriptions");
+  await sendAs("nobody", token);
+  for (let n = 0; n < 30; n++) await sendAs(user.name, `wrong ${n}`);
+  await openBrowser(server).submit("/sign-in", { name: user.name, password: "wrong again" });
+  for (let n = 0; n < 30; n++) await sendAs("nobody", `wrong ${n}`);
+  const told = ({ status, body, headers }: Answer) => [status, body, [...headers.keys()]];
+  expect(told(unknown)).toEqual(told(known));
+  expect(told(unspelled)).toEqual(told(known));
+  const refused = logged().map((line) => [line.status, line.user, line.token, line.reason]);
+  const wrong = "The name or the password is wrong";
+  expect(refused.slice(0, 8)).toEqual([
+    [401, "user1", undefined, wrong],
+    [401, undefined, undefined, wrong],
+    [401, undefined, undefined, wrong],
+    [200, "user1", id, undefined],
+    [401, "user1", id, "The token may only read"],
+    [401, "user1", id, "The token was revoked"],
+    [401, "user1", id, "The token was revoked"],
+    [401, "user1", id, "The token was revoked"],
+  ]);
+  expect(refused.slice(8, 38).every(([, name]) => name === "user1")).toBe(true);
+  expect(refused[38]).toEqual([429, "user1", undefined, "Too many failed logins"]);
+  expect(refused.slice(39).every(([, name]) => name === undefined)).toBe(true);
+  expect(refused.at(-1)?.[0]).toBe(429);
+});
+
+test("a refused request has its reason, and a 404 outside all routes its path", async () => {
   await server.send("GET", "/v1/subscriptions");
   await server.send("GET", "/subscriptions", { headers: { Authorization: "Basic abc" } });
   await server.as(user, "podkeep_wrong").request("GET", "/subscriptions");
@@ -85,6 +154,11 @@ test("a refused request has its reason, and a 404 outside the API its path", asy
   await user.request("GET", "/subs/https://ann:secret@feeds.test/");
   await user.request("GET", "/subs/https%3a%2f%2fann%3asecret%40feeds.test");
   await user.request("GET", `/v1/subscriptions/${SECRET}/more`);
+  await user.request("GET", "/api/2/favorites/ann.json");
+  await user.request("PUT", "/api/2/settings/ann/device/phone-1.json", {});
+  await user.request("GET", "/index.php/apps/notes");
+  await user.request("GET", "/feed/ann:hunter/rss");
+  await user.request("GET", "/private/feeds.example.com/hunter2");
   await user.request("GET", `/subscriptions/${guidOf(9)}`);
   await user.request("PUT", `/subscriptions/${SECRET}`);
   await user.request("POST", "/subscriptions", { subscriptions: SECRET });
@@ -101,7 +175,12 @@ test("a refused request has its reason, and a 404 outside the API its path", asy
     [404, "/nextcloud/login/v2/flow/…", undefined],
     [404, "/subs/…", undefined],
     [404, "/subs/…", undefined],
-    [404, undefined, undefined],
+    [404, "/v1/subscriptions/…/more", undefined],
+    [404, "/api/2/favorites/ann.json", undefined],
+    [404, "/api/2/settings/ann/device/…", undefined],
+    [404, "/index.php/apps/notes", undefined],
+    [404, "/feed/…", undefined],
+    [404, "/private/…/…", undefined],
     [404, "/subscriptions/:guid", "There is no such subscription"],
     [405, "/subscriptions/:guid", "Method not allowed"],
     [405, "/subscriptions", "subscriptions: expected array, received string"],
