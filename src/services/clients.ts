@@ -1,6 +1,7 @@
 // Clients: one app on one device with one credential.
 import { deleteClientsByToken, listClientTokens } from "../store/clients.ts";
 import { listUserTokens } from "../store/tokens.ts";
+import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isLive } from "./tokens.ts";
@@ -65,7 +66,12 @@ export async function pruneClients(context: Context, { signal }: { signal?: Abor
     const live = new Set(tokens.filter((token) => isLive(token, clock.now())).map(({ id }) => id));
     const over = used.flatMap(({ token_id }) => (token_id === null || live.has(token_id) ? [] : { token_id }));
     if (over.length === 0) continue;
-    pruned += (await database.write((tx) => deleteClientsByToken(tx, { user_id }, over), user_id)).length;
+    const deleted = await database.write(async (tx) => {
+      // Syncs that began before end first.
+      await lockUser(tx, { user_id });
+      return deleteClientsByToken(tx, { user_id }, over);
+    }, user_id);
+    pruned += deleted.length;
   }
   return pruned;
 }

@@ -7,6 +7,7 @@ import { deleteClientsOf } from "../store/clients.ts";
 import { deleteDevice, keepDevice, listDevices as listRows, updateDevice } from "../store/devices.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { transact } from "./transact.ts";
 
 export type DeviceType = DeviceTable["type"];
 
@@ -25,17 +26,15 @@ export function listDevices({ database }: Context, { user_id }: Actor) {
 
 /** Creates a device, or sets what is given of one that is there. */
 export async function saveDevice(
-  { database, clock }: Context,
+  context: Context,
   actor: Actor,
   { id, caption, type }: { id: string; caption?: string | undefined; type?: DeviceType | undefined },
 ): Promise<void> {
-  requireWrite(actor);
-  const { user_id } = actor;
   const named = caption === undefined ? null : readCaption(caption) || null;
-  await database.write(async (tx) => {
-    await keepDevice(tx, newDevice(actor, id, clock.now()));
+  await transact(context, actor, async ({ tx, user_id }) => {
+    await keepDevice(tx, newDevice(actor, id, context.clock.now()));
     await updateDevice(tx, { user_id, id, caption: named, type: type ?? null });
-  }, user_id);
+  });
 }
 
 /** Notes that a device synced now; an unknown one is created. @param now wall time in Unix milliseconds */
@@ -69,12 +68,10 @@ export async function renameDevice({ database }: Context, actor: Actor, id: stri
 }
 
 /** Deletes a device. If its app syncs again, the device is a new one. @throws DomainError "not_found" */
-export async function forgetDevice({ database }: Context, actor: Actor, id: string): Promise<void> {
-  requireWrite(actor);
-  const { user_id } = actor;
-  const [row] = await database.write(async (tx) => {
+export async function forgetDevice(context: Context, actor: Actor, id: string): Promise<void> {
+  const [row] = await transact(context, actor, async ({ tx, user_id }) => {
     await deleteClientsOf(tx, { user_id, device: id });
     return deleteDevice(tx, { user_id, id });
-  }, user_id);
+  });
   if (!row) throw new DomainError("not_found", `There is no device ${id}`);
 }

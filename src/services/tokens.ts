@@ -12,6 +12,7 @@ import {
   revokeToken as revokeRow,
   useToken,
 } from "../store/tokens.ts";
+import { lockUser } from "../store/users.ts";
 import { type Actor, actAsAdmin, requirePassword, requireWrite, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { listUsers, requireUser } from "./users.ts";
@@ -104,6 +105,9 @@ export async function listTokens(context: Context, user?: string) {
 
 /** Revokes a token, and forgets the clients that synced by it. */
 export async function revokeIn(tx: Tx, token: { id: string; revoked_at: number }) {
+  const [found] = await findTokenById(tx, token);
+  // Syncs that began before end first.
+  if (found) await lockUser(tx, found);
   const [row] = await revokeRow(tx, token);
   if (row) await deleteClientsByToken(tx, row, [{ token_id: token.id }]);
   return row;

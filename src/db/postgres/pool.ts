@@ -104,8 +104,8 @@ export const sqlStateOf = (error: unknown) => (error instanceof SQL.PostgresErro
 
 /** Whether the server asks for the transaction to be run again. */
 export function isConflict(error: unknown): boolean {
-  // 23505: the next attempt sees the row that another transaction inserted.
-  return /^(40001|40P01|23505)$/.test(sqlStateOf(error));
+  // 23505 and 23503: the next attempt sees the row that another transaction inserted or deleted.
+  return /^(40001|40P01|23505|23503)$/.test(sqlStateOf(error));
 }
 
 /** Whether the connection was lost, so that an uncommitted transaction changed nothing. */

@@ -1,9 +1,13 @@
 // Responses while PostgreSQL connections are busy, cut off or silent.
-import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type App, openApp } from "../../../src/app.ts";
+import { pruneClients } from "../../../src/services/clients.ts";
+import { forgetDevice } from "../../../src/services/devices.ts";
 import { listHistory } from "../../../src/services/history.ts";
+import { revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
-import { openTestApp, type TestApp } from "../../support/app.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { actorOf } from "../../support/feeds.ts";
 
@@ -120,6 +124,69 @@ test("a user who is deleted while an app syncs leaves nothing, no history either
     await deleted;
     expect(await sql("select * from history")).toHaveLength(0);
     expect(await sql("select * from users")).toHaveLength(0);
+  });
+});
+
+describe("an upload that runs on one server", () => {
+  const headers = { "User-Agent": "AntennaPod/3.1" };
+  const path = "/api/2/subscriptions/ann/phone.json";
+
+  /** Uploads twice; `act` runs once the first upload has read its client and waits for a lock. */
+  async function uploadWhile(act: (ann: TestUser) => Promise<unknown>): Promise<number[]> {
+    await open();
+    const ann = await app.user("ann");
+    await ann.request("GET", `${path}?since=0`, undefined, headers);
+    const upload = () => ann.request("POST", path, { add: ["https://a.example/"], remove: [] }, headers);
+    return beside(async (sql) => {
+      const waiting = () => beside(async (look) => (await backends(look, "pid", "wait_event_type = 'Lock'")).length);
+      await sql("begin");
+      await sql("lock table subscriptions in share mode");
+      const uploaded = upload();
+      while ((await waiting()) < 1) await Bun.sleep(5);
+      let done = false;
+      const acted = act(ann).finally(() => {
+        done = true;
+      });
+      while (!done && (await waiting()) < 2) await Bun.sleep(5);
+      await sql("commit");
+      await acted;
+      return [(await uploaded).status, (await upload()).status];
+    });
+  }
+
+  const onOther = async <T>(work: (other: App) => Promise<T>) => {
+    const other = await openApp(app.app.config, { clock: app.clock });
+    try {
+      return await work(other);
+    } finally {
+      await other.close();
+    }
+  };
+  const tokenOf = ({ token }: TestUser) => token.split("_")[1] ?? "";
+
+  test("succeeds if its device is forgotten on another, and the device can come back", async () => {
+    const statuses = await uploadWhile((ann) => onOther((other) => forgetDevice(other, actorOf(ann.id), "phone")));
+    expect(statuses).toEqual([200, 200]);
+  });
+
+  test("succeeds if its token is revoked on another; the next one is refused", async () => {
+    const statuses = await uploadWhile((ann) => onOther((other) => revokeToken(other, tokenOf(ann))));
+    expect(statuses).toEqual([200, 401]);
+  });
+
+  test("succeeds if another prunes its client because the token has expired", async () => {
+    const statuses = await uploadWhile((ann) =>
+      onOther(async (other) => {
+        await beside((sql) => sql(`update tokens set expires_at = ${app.clock.now()} where id = '${tokenOf(ann)}'`));
+        expect(await pruneClients(other)).toBe(1);
+      }),
+    );
+    expect(statuses).toEqual([200, 401]);
+  });
+
+  test("succeeds if a server of an older version, which locks less, deletes its client", async () => {
+    const statuses = await uploadWhile(() => beside((sql) => sql("delete from clients")));
+    expect(statuses).toEqual([200, 200]);
   });
 });
 
