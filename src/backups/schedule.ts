@@ -14,12 +14,22 @@ const Failed = z.object({ error: z.object({ message: z.string() }) });
 /**
  * Makes backups by the schedule, and one now if the last was missed while the server was off.
  * @param program the arguments that start this program
+ * @param findLoss why the database's files are not those that the server uses; null if they are
  * @returns the function that ends it
  */
-export function scheduleBackups(config: Config, program: string[], log: Logger): () => void {
+export function scheduleBackups(
+  config: Config,
+  program: string[],
+  log: Logger,
+  findLoss: () => string | null,
+): () => void {
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
-  const run = () => makeBackup(config, program, log, ended.signal);
+  const run = () => {
+    const loss = findLoss();
+    if (loss === null) return makeBackup(config, program, log, ended.signal);
+    log.error({ reason: loss }, "backup failed");
+  };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
   const last = lastScheduled(config, systemClock.now());
   if (last !== null && isMissed(config, last)) void cron.trigger();

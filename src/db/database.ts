@@ -30,6 +30,11 @@ export interface Database {
    * @throws DomainError "unavailable"
    */
   check(): Promise<void>;
+  /**
+   * Why writes are refused until a restart: the database's files were moved, deleted or replaced. Null if they were not,
+   * and if the data is on a server.
+   */
+  findLoss(): string | null;
   status(): Promise<DatabaseStatus>;
   /** Waits for running transactions, then closes the connections. */
   close(): Promise<void>;

@@ -14,6 +14,7 @@ import { hasUsers } from "../services/users.ts";
 import { connectSystemd } from "../systemd/notify.ts";
 import { startWatchdog } from "../systemd/watchdog.ts";
 import { VERSION } from "../version.ts";
+import { watchFiles } from "./file-watch.ts";
 import { listen } from "./listen.ts";
 import { createLog, type Log } from "./log.ts";
 import { startPruning } from "./pruning.ts";
@@ -57,9 +58,10 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const signal = receiveSignal(log);
     opened.resolve({ app, http: createHttp(app) });
     app.worker.start();
-    const endBackups = scheduleBackups(config, options.program, log);
+    const endBackups = scheduleBackups(config, options.program, log, () => app.database.findLoss());
     const lookups = await startLookups(app);
     const endPruning = startPruning(app);
+    const endWatch = watchFiles(app);
     await welcome(app, servers, options, show);
     systemd.ready();
     const stopWatchdog = startWatchdog(app, systemd);
@@ -67,6 +69,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
       stopWatchdog();
       systemd.stopping();
       endBackups();
+      endWatch();
       const lookedUp = lookups?.stop();
       await endPruning();
       await drain(servers, app, lookedUp);

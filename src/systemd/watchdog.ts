@@ -1,12 +1,12 @@
 // The watchdog: signs of life while the database can be read.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
-import { hasUsers } from "../services/users.ts";
+import { checkReady } from "../services/health.ts";
 import type { Systemd } from "./notify.ts";
 
 /**
- * Sends a sign of life after each successful read of the database, so that systemd restarts a server that hangs or
- * can't read.
+ * Sends a sign of life after each successful read of the database, so that systemd restarts a server that hangs,
+ * can't read, or has lost its file.
  * @returns the function that stops it
  */
 export function startWatchdog(app: App, systemd: Systemd): () => void {
@@ -14,7 +14,7 @@ export function startWatchdog(app: App, systemd: Systemd): () => void {
   if (interval === null) return () => {};
   const timer = setInterval(async () => {
     try {
-      await hasUsers(app);
+      await checkReady(app);
       systemd.alive();
     } catch (error) {
       app.log.error({ reason: messageOf(error) }, "database can't be read, no sign of life sent to systemd");

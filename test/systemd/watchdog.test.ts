@@ -2,7 +2,7 @@
 
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { listenForDatagrams } from "../support/datagrams.ts";
@@ -52,17 +52,31 @@ test("without a watchdog systemd gets only ready and stopping", async () => {
   socket.close();
 });
 
-test("a server that can't read its database sends no sign of life", async () => {
+test.each<[string, (file: string) => void, string]>([
+  [
+    "that can't read its database",
+    (file) => {
+      const sqlite = new Sqlite(file);
+      sqlite.run("alter table users rename to gone");
+      sqlite.close();
+    },
+    "no sign of life sent",
+  ],
+  [
+    "whose database file was moved logs that without a request, and",
+    (file) => renameSync(file, `${file}.moved`),
+    "podkeep.db was moved, deleted or replaced while it was in use: restart the server",
+  ],
+])("a server %s sends no sign of life", async (_, spoil, logged) => {
   const path = join(folder, "notify");
   const socket = listenForDatagrams(path);
   program = openProgram(undefined, { NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000" });
   const server = await program.serve();
   expect(await socket.next()).toBe("READY=1");
   expect(await socket.next()).toBe("WATCHDOG=1");
-  const sqlite = new Sqlite(join(program.data, "podkeep.db"));
-  sqlite.run("alter table users rename to gone");
-  sqlite.close();
-  await server.until("no sign of life sent");
+  spoil(join(program.data, "podkeep.db"));
+  await server.until(logged);
+  await Bun.sleep(100);
   while (socket.take() !== null);
   await Bun.sleep(200);
   expect(socket.take()).toBeNull();

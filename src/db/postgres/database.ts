@@ -112,6 +112,10 @@ class PostgresDatabase implements Database {
     await this.read((tx) => readAnything(tx, {}));
   }
 
+  findLoss(): null {
+    return null;
+  }
+
   async status(): Promise<DatabaseStatus> {
     const sql = "select pg_database_size(current_database()) as bytes";
     const [row] = await this.#track(this.#attempt(() => this.#live().run({ sql, parameters: [] })));

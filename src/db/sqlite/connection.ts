@@ -9,7 +9,7 @@ export class SqliteConnection {
   #sqlite: Sqlite;
   #broken = false;
 
-  /** Opens the file and creates it if it is missing. It never waits for other processes: `busy_timeout` is 0. */
+  /** Opens the file, which exists. It never waits for other processes: `busy_timeout` is 0. */
   constructor(
     private readonly file: string,
     private readonly pragmas: string[],
@@ -18,7 +18,7 @@ export class SqliteConnection {
   }
 
   #open(): Sqlite {
-    const sqlite = new Sqlite(this.file, { readwrite: true, create: true, strict: true });
+    const sqlite = new Sqlite(this.file, { readwrite: true, strict: true });
     try {
       for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...this.pragmas]) sqlite.run(`pragma ${pragma}`);
     } catch (error) {

@@ -11,8 +11,9 @@ import { readAnything, type Tx } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
-import { damaged, identityOf, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
+import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group-commit.ts";
+import { OpenFiles } from "./open-files.ts";
 import { codeOf, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
@@ -49,7 +50,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server") keepStatistics(sqlite);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
-    return new SqliteDatabase(writer, await open("query_only = on"), kysely, options, unlock);
+    const reader = await open("query_only = on");
+    // Opens the log, and creates it if it is missing.
+    await retry(() => reader.run("select count(*) from sqlite_schema"));
+    return new SqliteDatabase(writer, reader, kysely, options, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
     unlock();
@@ -75,7 +79,8 @@ class SqliteDatabase implements Database {
   readonly #snapshot: Snapshot;
   readonly #group: GroupWriter;
   readonly #checkpointer: Checkpointer;
-  readonly #identity: string | null;
+  readonly #files: OpenFiles;
+  #isLost = false;
 
   constructor(
     private readonly writer: SqliteConnection,
@@ -86,15 +91,20 @@ class SqliteDatabase implements Database {
   ) {
     this.#reads = txOn(reader, kysely);
     this.#writes = txOn(writer, kysely);
-    this.#identity = identityOf(options.file);
+    this.#files = new OpenFiles(options.file);
     this.#checkpointer = new Checkpointer(options.file);
     this.#snapshot = new Snapshot(reader);
     this.#group = new GroupWriter(writer, {
       busy_timeout: options.busy_timeout,
+      refuse: () => {
+        if (this.#isLost) this.#refuseLost();
+      },
+      verify: () => this.#refuseLost(),
       committed: (jobs, duration) => options.metrics?.committed(jobs, duration / 1000),
       ended: () => {
         this.#snapshot.end();
-        this.#checkpointer.check(writer);
+        // It opens the file by its path.
+        if (!this.#isLost) this.#checkpointer.check(writer);
       },
     });
   }
@@ -113,10 +123,29 @@ class SqliteDatabase implements Database {
 
   async check(): Promise<void> {
     await this.read((tx) => readAnything(tx, {}));
-    // Writes to a deleted file succeed, and are lost when the process ends.
-    const { file } = this.options;
-    if (identityOf(file) === this.#identity) return;
-    throw new DomainError("unavailable", `${file} was moved, deleted or replaced: restart the server`);
+    this.#refuseLost();
+  }
+
+  findLoss(): string | null {
+    const loss = this.#files.findLoss();
+    this.#isLost = loss !== null;
+    if (this.#isLost) this.#emptyLog();
+    return loss;
+  }
+
+  // Writes to files without their names succeed, and are lost when the process ends.
+  #refuseLost(): void {
+    const loss = this.findLoss();
+    if (loss) throw new DomainError("unavailable", loss, { retry_after: 5 });
+  }
+
+  // The log may be without its name while the file is not; and it must not be replayed onto another file.
+  #emptyLog(): void {
+    try {
+      if (!this.writer.inTransaction) this.writer.run("pragma wal_checkpoint(truncate)");
+    } catch {
+      // Someone reads or writes: the next look tries again.
+    }
   }
 
   async status(): Promise<DatabaseStatus> {

@@ -6,6 +6,10 @@ import { retryWhileBusy } from "./retry-busy.ts";
 export interface GroupOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
+  /** Called before each group. @throws if it can't be kept */
+  refuse(): void;
+  /** Called after each commit, before it is acknowledged. @throws if it may be lost */
+  verify(): void;
   /** Called after each commit with its number of jobs and its duration in milliseconds. */
   committed(jobs: number, duration: number): void;
   /** Called after each group, committed or not. */
@@ -62,6 +66,7 @@ export class GroupWriter {
   async #runGroup(): Promise<void> {
     const outcomes: Outcome[] = [];
     try {
+      this.options.refuse();
       await retryWhileBusy(this.options.busy_timeout, () => this.connection.begin("begin immediate"));
     } catch (error) {
       const failure = this.connection.translate(error);
@@ -123,6 +128,7 @@ export class GroupWriter {
     let refused: { error: unknown } | null = null;
     try {
       this.connection.run("commit");
+      this.options.verify();
     } catch (error) {
       this.#rollback();
       refused = { error };

@@ -1,0 +1,27 @@
+// The database file and its write-ahead log, watched for being moved, deleted or replaced while they are open.
+import { identityOf } from "./file.ts";
+
+/** Two stat(2) calls at each look: some microseconds. */
+export class OpenFiles {
+  readonly #opened: { path: string; identity: string | null }[];
+
+  /** @param file is open, and so is its log */
+  constructor(file: string) {
+    this.#opened = [file, `${file}-wal`].map((path) => ({ path, identity: lookUp(path) }));
+  }
+
+  /** Why what is written now would be lost at the next start; null if all files are where they were opened. */
+  findLoss(): string | null {
+    const lost = this.#opened.find(({ path, identity }) => lookUp(path) !== identity);
+    return lost ? `${lost.path} was moved, deleted or replaced while it was in use: restart the server` : null;
+  }
+}
+
+// A file that can't be looked up can't be opened again either.
+function lookUp(path: string): string | null {
+  try {
+    return identityOf(path);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,112 @@
+// Files that are moved, deleted or replaced while the server has them open.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { databaseFile } from "../../support/database.ts";
+
+let server: TestApp;
+let ann: TestUser;
+let file: string;
+let log: string;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  ann = await server.user("ann");
+  file = databaseFile(server.app.config);
+  log = `${file}-wal`;
+});
+afterEach(() => server.close());
+
+const add = async (name: string) => {
+  const subscriptions = [{ feed_url: `https://${name}.example/` }];
+  return ann.request("POST", "/subscriptions", { subscriptions });
+};
+
+/** The feed URLs in a database file, read with its log if there is one. */
+function feedsIn(path: string): string[] {
+  const copy = join(server.folder, "read.db");
+  for (const part of ["", "-wal"]) {
+    rmSync(copy + part, { force: true });
+    if (existsSync(path + part)) copyFileSync(path + part, copy + part);
+  }
+  const sqlite = new Sqlite(copy);
+  try {
+    expect(sqlite.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+    const rows = sqlite.query<{ feed_url: string }, []>("select feed_url from subscriptions order by feed_url").all();
+    return rows.map(({ feed_url }) => feed_url);
+  } finally {
+    sqlite.close();
+  }
+}
+
+const replace = (path: string) => {
+  copyFileSync(path, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
+};
+
+describe("no write is acknowledged, and reads work,", () => {
+  test.each<[string, () => void]>([
+    ["after the file was moved", () => renameSync(file, `${file}.moved`)],
+    ["after the file was deleted", () => rmSync(file)],
+    ["after a copy took the file's place", () => replace(file)],
+    ["after its log was deleted", () => rmSync(log)],
+    ["after a copy took its log's place", () => replace(log)],
+    ["after its directory was moved", () => renameSync(server.folder, `${server.folder}-moved`)],
+  ])("%s", async (_, lose) => {
+    expect((await add("before")).status).toBe(200);
+    lose();
+    const refused = await add("after");
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await add("after")).status).toBe(503);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+    expect((await server.send("GET", "/readyz")).status).toBe(503);
+    rmSync(`${server.folder}-moved`, { recursive: true, force: true });
+  });
+
+  test("nor one whose commit began before the file was moved", async () => {
+    const { database } = server.app;
+    const writing = database.write(async () => renameSync(file, `${file}.moved`));
+    await expect(writing).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("was moved, deleted or replaced"),
+    });
+  });
+});
+
+test("writes are accepted again when the same file is back", async () => {
+  renameSync(file, `${file}.moved`);
+  expect((await add("a")).status).toBe(503);
+  renameSync(`${file}.moved`, file);
+  expect((await add("b")).status).toBe(200);
+  expect(feedsIn(file)).toContain("https://b.example/");
+});
+
+test("what was acknowledged before the log was deleted is in the file", async () => {
+  await add("a");
+  await add("b");
+  rmSync(log);
+  server.app.database.findLoss();
+  expect(feedsIn(file)).toEqual(["https://a.example/", "https://b.example/"]);
+});
+
+test("what was acknowledged before the file was moved is in the moved file", async () => {
+  await add("a");
+  const moved = join(server.folder, "moved.db");
+  renameSync(file, moved);
+  server.app.database.findLoss();
+  expect(feedsIn(moved)).toEqual(["https://a.example/"]);
+});
+
+test("the log is not replayed onto a copy that took the file's place", async () => {
+  await add("a");
+  await server.reopen();
+  const copy = join(server.folder, "copy.db");
+  copyFileSync(file, copy);
+  for (let n = 0; n < 50; n++) await add(`more${n}`);
+  renameSync(copy, file);
+  server.app.database.findLoss();
+  expect(feedsIn(file)).toEqual(["https://a.example/"]);
+});
