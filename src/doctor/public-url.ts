@@ -55,8 +55,18 @@ function describeSilence(address: string, error: unknown): Finding {
   return problem("public URL", reason, "Check the DNS name, the router's port forwarding and the proxy");
 }
 
+/** Whether podkeep responds, but not with its API: by a redirect of the page, or because the path is unknown. */
+const isPage = ({ status, headers }: Response) =>
+  headers.get("location")?.startsWith("/sign-in?") || (status === 404 && headers.has("x-request-id"));
+
 function describeStranger(address: string, response: Response): Finding {
   const to = response.headers.get("location");
+  const path = new URL(address).pathname;
+  if (path !== "/" && isPage(response)) {
+    const other = `Set PODKEEP_PUBLIC_URL=${address}, or let the proxy strip ${path}`;
+    const advice = to ? `Let the proxy strip ${path}` : other;
+    return problem("public URL", `the proxy passes ${path} on to podkeep`, advice);
+  }
   if (to) return problem("public URL", `${address} redirects to ${to}`, "Give apps the URL that it redirects to");
   const advice =
     response.status >= 500

@@ -22,6 +22,8 @@ interface Key {
 
 interface Due extends Key {
   attempts: number;
+  /** The user's name, for the log. */
+  user: string;
 }
 
 export interface DeletionWorker {
@@ -107,39 +109,44 @@ function findDue({ database, clock, config }: Context): Promise<Due[]> {
 
 // True if the deletion was taken, whatever its outcome. Counting the attempt also sets its next time: the first process to
 // count has it until then, and if that process dies, it becomes due again.
-async function attempt(context: Context, log: Logger, { user_id, id, attempts }: Due): Promise<boolean> {
+async function attempt(context: Context, log: Logger, { user_id, id, attempts, user }: Due): Promise<boolean> {
   const { database, config, clock } = context;
-  if (attempts >= config.deletion_attempts) return giveUp(context, log, { user_id, id }, INTERRUPTED);
+  if (attempts >= config.deletion_attempts) return giveUp(context, log, { user_id, id, user }, INTERRUPTED);
   try {
     const run_after = clock.now() + pauseAfter(attempts + 1, config);
     const counted = await database.write((tx) => countAttempt(tx, { user_id, id, attempts, run_after }), user_id);
     if (counted.length === 0) return true;
   } catch (error) {
-    log.error({ user_id, deletion: id, reason: messageOf(error) }, "deletion can't be started");
+    log.error({ user, deletion: id, reason: messageOf(error) }, "deletion can't be started");
     return false;
   }
   try {
     await finish(context, { user_id, id }, { status: "SUCCESS", message: null }, deleteSubscription);
-    log.info({ user_id, deletion: id }, "deletion done");
+    log.info({ user, deletion: id }, "deletion done");
     return true;
   } catch (error) {
     const reason = messageOf(error);
-    log.error({ user_id, deletion: id, attempt: attempts + 1, reason }, "deletion failed");
-    if (attempts + 1 >= config.deletion_attempts) return giveUp(context, log, { user_id, id }, reason);
+    log.error({ user, deletion: id, attempt: attempts + 1, reason }, "deletion failed");
+    if (attempts + 1 >= config.deletion_attempts) return giveUp(context, log, { user_id, id, user }, reason);
     await database.write((tx) => noteFailure(tx, { user_id, id, message: reason }), user_id).catch(() => {});
     return true;
   }
 }
 
 // The subscription moves in the change feed, so that apps which have removed it get it back.
-async function giveUp(context: Context, log: Logger, key: Key, reason: string): Promise<boolean> {
+async function giveUp(
+  context: Context,
+  log: Logger,
+  { user, ...key }: Key & { user: string },
+  reason: string,
+): Promise<boolean> {
   const message = `${reason} (attempt ${context.config.deletion_attempts}, the last one)`;
   try {
     await finish(context, key, { status: "FAILURE", message }, touchSubscription);
-    log.error({ user_id: key.user_id, deletion: key.id, reason: message }, "deletion given up");
+    log.error({ user, deletion: key.id, reason: message }, "deletion given up");
     return true;
   } catch (error) {
-    log.error({ user_id: key.user_id, deletion: key.id, reason: messageOf(error) }, "deletion can't be given up");
+    log.error({ user, deletion: key.id, reason: messageOf(error) }, "deletion can't be given up");
     return false;
   }
 }

@@ -7,6 +7,7 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
+import { findName } from "../store/users.ts";
 import { isApp, readMassRemovals } from "./mass-removals.ts";
 
 type Remover = ChangedBy & { user_id: string };
@@ -39,10 +40,12 @@ export function createRemovalWatch(
   // Requests that came after the noted ones may have removed more: the history has one view of all.
   async function check(by: Remover, removed: number, count: Count): Promise<void> {
     const { user_id, id, label, device } = by;
-    const { last, subscribed } = await database.read(async (tx) => {
+    const { last, subscribed, user } = await database.read(async (tx) => {
       const { found } = await readMassRemovals(tx, user_id, clock.now() - MASS_REMOVAL_WINDOW - 1);
       const [row] = await countSubscribed(tx, { user_id });
-      return { last: found.findLast(({ actor }) => actor === appOf(by)), subscribed: Number(row?.count ?? 0) };
+      const [named] = await findName(tx, { user_id });
+      const last = found.findLast(({ actor }) => actor === appOf(by));
+      return { last, subscribed: Number(row?.count ?? 0), user: named?.name };
     });
     if (count.check > removed) return;
     if (!last) {
@@ -51,7 +54,7 @@ export function createRemovalWatch(
     }
     count.check = Number.POSITIVE_INFINITY;
     metrics?.massRemoval();
-    log.warn({ user_id, token: id, label, device, removed: last.removed.size, of: last.of }, MESSAGE);
+    log.warn({ user, token: id, label, device, removed: last.removed.size, of: last.of }, MESSAGE);
   }
 
   function countOf(key: string, now: number): Count {

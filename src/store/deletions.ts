@@ -73,7 +73,8 @@ export const cancelDeletions = bulkStatement((db, p: Owner & { finished_at: numb
 export const listDue = statement((db, p: { now: number; horizon: number; limit: number }) =>
   db
     .selectFrom("deletions")
-    .select(["user_id", "id", "attempts"])
+    .innerJoin("users", "users.id", "deletions.user_id")
+    .select(["deletions.user_id", "deletions.id", "attempts", "users.name as user"])
     .where("status", "=", PENDING)
     .where((row) =>
       row.or([row("run_after", "<=", p.now), row("run_after", ">", p.horizon), row("attempts", "=", sql.lit(0))]),

@@ -103,6 +103,19 @@ test("a proxy with something else at /v1 is reported", async () => {
   expect(await judge(address)).toMatchObject([{ about: "public URL", advice: expect.stringContaining("/v1") }]);
 });
 
+test("a proxy that passes the public URL's path on is reported, with what to set or to strip", async () => {
+  const address = front(forward);
+  expect(await judge(`${address}/podcasts`)).toMatchObject([
+    { about: "public URL", advice: "Let the proxy strip /podcasts" },
+  ]);
+  expect(await judge(`${address}/podkeep`)).toMatchObject([
+    {
+      about: "public URL",
+      advice: `Set PODKEEP_PUBLIC_URL=${address}/podkeep, or let the proxy strip /podkeep`,
+    },
+  ]);
+});
+
 test("a redirect is reported, because clients don't send tokens to its target", async () => {
   const address = front((request) => Response.redirect(request.url.replace("http:", "https:"), 301));
   expect(await judge(address)).toMatchObject([

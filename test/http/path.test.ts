@@ -25,6 +25,14 @@ test("slashes at the end and doubled ones don't change what a path means", async
   }
 });
 
+test("the servers of openapi.json are below the public URL's path, because clients are generated from it", async () => {
+  const servers = async () => (await server.send("GET", "/openapi.json")).body.servers;
+  expect(await servers()).toEqual([{ url: "/v1" }, { url: "/" }]);
+  await server.close();
+  server = await openTestApp({ public_url: "https://pods.example/podkeep" });
+  expect(await servers()).toEqual([{ url: "/podkeep/v1" }, { url: "/podkeep" }]);
+});
+
 test("links have the plain path", async () => {
   const { body } = await user.request("GET", "//v1/subscriptions/?per_page=1");
   expect(body.next).toStartWith(`${ORIGIN}/v1/subscriptions?`);

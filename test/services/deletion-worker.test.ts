@@ -1,5 +1,6 @@
 // The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one database.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { pino } from "pino";
 import { openApp } from "../../src/app.ts";
 import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
@@ -21,6 +22,26 @@ afterEach(() => server.close());
 
 const record = (id = 1) => showDeletion(server.app, actorOf(user.id), id);
 const statusOf = async (id = 1) => (await user.request("GET", `/deletions/${id}`)).body.status;
+
+test("the log names the user, as commands do", async () => {
+  await server.close();
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+  server = await openTestApp({ deletion_attempts: "1" }, { log });
+  user = await server.user("ann");
+  for (const n of [1, 2]) await user.add(`https://${n}.example/`, guidOf(n));
+  await user.remove(guidOf(1));
+  await server.drain();
+  await server.failDeletions("broken");
+  await user.remove(guidOf(2));
+  await server.drain();
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ deletion }) => deletion);
+  expect(logged.map(({ user, deletion, msg }) => [user, deletion, msg])).toEqual([
+    ["ann", 1, "deletion done"],
+    ["ann", 2, "deletion failed"],
+    ["ann", 2, "deletion given up"],
+  ]);
+});
 
 test("pauses grow fourfold up to the maximum", () => {
   const settings = { ...server.app.config, deletion_pause: 1000, deletion_pause_max: 60_000 };

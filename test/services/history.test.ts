@@ -338,7 +338,7 @@ describe("an app that removes most of a list", () => {
     expect(warnings).toEqual([
       [
         {
-          user_id: user.id,
+          user: "ann",
           token: phone.token_id,
           label: "AntennaPod",
           device: null,

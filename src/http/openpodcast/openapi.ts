@@ -9,7 +9,8 @@ import { ErrorBody } from "./schemas/common.ts";
 
 const TAG = "Subscriptions";
 
-export const DOCUMENT = {
+/** @param basePath of the public URL: clients that are generated append paths to a server's URL */
+export const describeApi = (basePath: string) => ({
   openapi: "3.1.0",
   info: {
     title: "podkeep",
@@ -18,9 +19,9 @@ export const DOCUMENT = {
       "Keeps a user's podcast subscriptions and syncs them between apps: the subscriptions part of the Open Podcast API.",
     license: { name: "MIT", identifier: "MIT" },
   },
-  servers: [{ url: "/v1" }, { url: "/" }],
+  servers: [{ url: `${basePath}/v1` }, { url: basePath || "/" }],
   tags: [{ name: TAG, description: "All actions relating to subscription management" }],
-};
+});
 
 /** What describes an operation to app authors. */
 interface Operation {

@@ -9,7 +9,7 @@ import type { Shared } from "../shared.ts";
 import { allowAnyOrigin } from "./cors.ts";
 import { serveDeletions } from "./deletions.ts";
 import { invalidInput, type Methods, respondToError } from "./errors.ts";
-import { DOCUMENT, registerComponents } from "./openapi.ts";
+import { describeApi, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
 export interface OpenPodcast {
@@ -26,7 +26,7 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
   const api = createApi(app, shared);
   let described: object | undefined;
   const document = () => {
-    described ??= api.getOpenAPI31Document(DOCUMENT);
+    described ??= api.getOpenAPI31Document(describeApi(shared.forwarded.basePath));
     return described;
   };
   api.get("/openapi.json", (c) => c.json(document()));
