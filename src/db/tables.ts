@@ -269,3 +269,10 @@ export const tables = {
     cache: true,
   },
 } as const satisfies { [Name in keyof Schema]: Table<Schema[Name]> };
+
+/**
+ * The names of a table's columns. With `select *`, PostgreSQL refuses prepared statements once a newer podkeep has added
+ * a column.
+ */
+export const columnsOf = <Name extends keyof Schema>(name: Name) =>
+  Object.keys(tables[name].columns) as (keyof Schema[Name] & string)[];

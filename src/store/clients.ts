@@ -2,9 +2,10 @@
 import { sql } from "kysely";
 import type { ClientTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type ValuesOf } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 
 export const findClient = statement((db, p: Owner & { id: string }) =>
-  db.selectFrom("clients").selectAll().where("user_id", "=", p.user_id).where("id", "=", p.id),
+  db.selectFrom("clients").select(columnsOf("clients")).where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
 /** What the user's apps call themselves, and the token of each. */

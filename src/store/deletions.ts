@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
@@ -34,7 +35,7 @@ export const insertDeletion = statement(
 export const findDeletion = statement((db, p: Owner & { id: number }) =>
   db
     .selectFrom("deletions")
-    .selectAll()
+    .select(columnsOf("deletions"))
     .select(clockOf(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", p.id),
@@ -137,7 +138,7 @@ const withDetails = (db: Kysely<Schema>) =>
         .onRef("subscriptions.user_id", "=", "deletions.user_id")
         .onRef("subscriptions.id", "=", "deletions.subscription"),
     )
-    .selectAll("deletions")
+    .select(columnsOf("deletions").map((column) => `deletions.${column}` as const))
     .select(["users.name as user", "subscriptions.guid"]);
 
 /** A deletion with its user's name and its subscription's guid. */

@@ -2,11 +2,12 @@
 import { type Kysely, sql } from "kysely";
 import type { EpisodeActionTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 
 export const findByEpisode = bulkStatement((db, p: Owner, rows: { episode: string }[]) =>
   db
     .selectFrom("episode_actions")
-    .selectAll()
+    .select(columnsOf("episode_actions"))
     .where("user_id", "=", p.user_id)
     .where(
       "episode",
@@ -18,7 +19,7 @@ export const findByEpisode = bulkStatement((db, p: Owner, rows: { episode: strin
 export const findByUrl = bulkStatement((db, p: Owner, rows: { by_url: string }[]) =>
   db
     .selectFrom("episode_actions")
-    .selectAll()
+    .select(columnsOf("episode_actions"))
     .where("user_id", "=", p.user_id)
     .where(
       "by_url",
@@ -43,13 +44,13 @@ export const anyArrived = statement((db, p: Span) => inSpan(db, p).select("actio
 
 /** What arrived after `start` up to `end`, in that order. */
 export const listArrived = statement((db, p: Span & { limit: number }) =>
-  inSpan(db, p).selectAll().orderBy("action.arrived_at").limit(limitTo(p.limit)),
+  inSpan(db, p).select(columnsOf("episode_actions")).orderBy("action.arrived_at").limit(limitTo(p.limit)),
 );
 
 /** The same with one action for each episode: its play, or else its latest. */
 export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =>
   inSpan(db, p)
-    .selectAll()
+    .select(columnsOf("episode_actions"))
     .where((row) =>
       row.not(
         row.exists(

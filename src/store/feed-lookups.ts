@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { FeedLookupTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 
 type Feed = { feed: string };
 
@@ -11,7 +12,11 @@ export const listClocks = statement((db, p: { after: string; limit: number }) =>
 );
 
 export const listWalks = statement((db, p: { after: string; last: string }) =>
-  db.selectFrom("feed_walks").selectAll().where("user_id", ">", p.after).where("user_id", "<=", p.last),
+  db
+    .selectFrom("feed_walks")
+    .select(columnsOf("feed_walks"))
+    .where("user_id", ">", p.after)
+    .where("user_id", "<=", p.last),
 );
 
 export const saveWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: string; clock: number }[]) =>
@@ -35,7 +40,7 @@ export const listChangedFeeds = statement((db, p: Owner & { since: number; limit
 export const findLookups = bulkStatement((db, _: Record<never, never>, rows: Feed[]) =>
   db
     .selectFrom("feed_lookups")
-    .selectAll()
+    .select(columnsOf("feed_lookups"))
     .where(
       "feed",
       "in",
@@ -108,12 +113,22 @@ export const findSubscribers = bulkStatement((db, p: { feed: string }, rows: { u
 
 /** Feeds that are due, the longest first. */
 export const listDue = statement((db, p: { now: number; limit: number }) =>
-  db.selectFrom("feed_lookups").selectAll().where("next_at", "<=", p.now).orderBy("next_at").limit(p.limit),
+  db
+    .selectFrom("feed_lookups")
+    .select(columnsOf("feed_lookups"))
+    .where("next_at", "<=", p.now)
+    .orderBy("next_at")
+    .limit(p.limit),
 );
 
 /** Feeds whose time is farther ahead than any pause, because the clock was wrong. */
 export const listFar = statement((db, p: { horizon: number; limit: number }) =>
-  db.selectFrom("feed_lookups").selectAll().where("next_at", ">", p.horizon).orderBy("next_at").limit(p.limit),
+  db
+    .selectFrom("feed_lookups")
+    .select(columnsOf("feed_lookups"))
+    .where("next_at", ">", p.horizon)
+    .orderBy("next_at")
+    .limit(p.limit),
 );
 
 /** Moves a feed's next time. Returns the feed only to the first caller that moves it from `from`. */

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 
 type ChangeOf = Omit<HistoryTable, keyof ActorColumns | "user_id" | "at">;
 
@@ -27,13 +28,15 @@ export const insertHistory = bulkStatement((db, p: Owner & ActorColumns & { at: 
   ),
 );
 
+const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
 type Position = Owner & { changed_at: number; seq: number; limit: number };
 
 /** A user's changes before a position, newest first. */
 const changesBefore = (db: Kysely<Schema>, p: Position) =>
   db
     .selectFrom("history")
-    .selectAll("history")
+    .select(columnsOf("history").map((column) => `history.${column}` as const))
     .select((row) =>
       row
         .selectFrom("subscriptions")
@@ -85,19 +88,19 @@ export const listChangers = statement((db, p: Owner & { limit: number }) =>
     .selectFrom((from) =>
       from
         .selectFrom("history")
-        .select(["actor_kind", "actor_id", "actor_label", "actor_device"])
+        .select(ACTOR)
         .where("user_id", "in", [p.user_id])
         .orderBy("changed_at", "desc")
         .limit(p.limit)
         .as("latest"),
     )
-    .selectAll()
+    .select(ACTOR)
     .distinct()
     .orderBy("actor_label")
     .orderBy("actor_device"),
 );
 
-const CHANGER = ["changed_at", "at", "subscription", "actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+const CHANGER = ["changed_at", "at", "subscription", ...ACTOR] as const;
 
 /** Who made the changes with these timestamps. */
 export const findChangers = bulkStatement((db, p: Owner, rows: { changed_at: number }[]) =>
@@ -156,7 +159,7 @@ export const firstChangeAfter = statement((db, p: Owner & { at: number }) =>
 export const listChangesFrom = statement((db, p: Owner & { from: number }) =>
   db
     .selectFrom("history")
-    .selectAll()
+    .select(columnsOf("history"))
     .where("user_id", "=", p.user_id)
     .where("changed_at", ">=", p.from)
     .orderBy("changed_at", "desc")

@@ -2,12 +2,13 @@
 import { sql } from "kysely";
 import type { Owner, SubscriptionTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .selectFrom("subscriptions")
-    .selectAll()
+    .select(columnsOf("subscriptions"))
     .where("user_id", "=", p.user_id)
     .where(
       "id",
@@ -18,7 +19,7 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
 
 /** All subscriptions of a user, deleted ones too. */
 export const listSubscriptions = statement((db, p: Owner) =>
-  db.selectFrom("subscriptions").selectAll().where("user_id", "=", p.user_id).orderBy("id"),
+  db.selectFrom("subscriptions").select(columnsOf("subscriptions")).where("user_id", "=", p.user_id).orderBy("id"),
 );
 
 /** What people see of a user's subscriptions that are not deleted. */

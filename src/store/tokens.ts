@@ -2,6 +2,7 @@
 
 import type { TokenTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { columnsOf } from "../db/tables.ts";
 
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
@@ -48,7 +49,12 @@ export const listTokens = statement((db) =>
 
 /** All tokens of a user, revoked ones too. */
 export const listUserTokens = statement((db, p: { user_id: string }) =>
-  db.selectFrom("tokens").selectAll().where("user_id", "=", p.user_id).orderBy("created_at").orderBy("id"),
+  db
+    .selectFrom("tokens")
+    .select(columnsOf("tokens"))
+    .where("user_id", "=", p.user_id)
+    .orderBy("created_at")
+    .orderBy("id"),
 );
 
 export const useToken = statement((db, p: { hash: string; last_used_at: number }) =>

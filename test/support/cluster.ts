@@ -97,7 +97,8 @@ export class Client {
       headers: { Authorization: `Bearer ${this.token}`, "Content-Type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: await response.json() };
+    const json = response.headers.get("content-type")?.startsWith("application/json");
+    return { status: response.status, body: json ? await response.json() : await response.text() };
   }
 
   add(feed_url: string, guid?: string): Promise<Reply> {

@@ -15,6 +15,7 @@ import {
   describeServer,
   isConflict,
   isLost,
+  isOutdated,
   Pool,
   type PoolOptions,
   sqlStateOf,
@@ -79,7 +80,8 @@ function refusal(error: unknown, url: string): DomainError {
   return refuse("unavailable", state || !isLost(error) ? `can't be used: ${messageOf(error)}` : "can't be reached");
 }
 
-const WRITE = "begin";
+// The level is said, because a database can have another default: lockUser must see what the one before it committed.
+const WRITE = "begin isolation level read committed";
 const READ = "begin isolation level repeatable read, read only";
 
 type Work<T> = (tx: Tx) => Promise<T>;
@@ -137,11 +139,13 @@ class PostgresDatabase implements Database {
   }
 
   async #attempt<T>(act: () => Promise<T>): Promise<T> {
+    const end = performance.now() + this.options.timeout;
     for (let attempt = 1; ; attempt++) {
       try {
         return await act();
       } catch (error) {
-        if (attempt === ATTEMPTS || !(isConflict(error) || isLost(error))) throw translate(error);
+        if (isOutdated(error) && performance.now() < end) continue;
+        if (attempt >= ATTEMPTS || !(isConflict(error) || isLost(error))) throw translate(error);
       }
       await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 1));
     }

@@ -108,6 +108,12 @@ export function isConflict(error: unknown): boolean {
   return /^(40001|40P01|23505|23503)$/.test(sqlStateOf(error));
 }
 
+/**
+ * Whether a statement was prepared before a migration changed the types of its columns. The next attempt prepares it
+ * again; each connection has its own.
+ */
+export const isOutdated = (error: unknown) => sqlStateOf(error) === "0A000";
+
 /** Whether the connection was lost, so that an uncommitted transaction changed nothing. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof SQL.PostgresError)) return false;

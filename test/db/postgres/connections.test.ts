@@ -9,7 +9,7 @@ import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
-import { actorOf } from "../../support/feeds.ts";
+import { actorOf, addFeeds } from "../../support/feeds.ts";
 
 setDefaultTimeout(30_000);
 
@@ -55,6 +55,24 @@ test("many writes of one user leave connections to the others", async () => {
   });
   const timestamps = (await ann.changes()).map((item) => item.subscription_changed);
   expect(new Set(timestamps).size).toBe(20);
+});
+
+test("writes of one user on two servers succeed, whatever isolation level the database has as default", async () => {
+  await open();
+  await beside((sql) => sql(`alter database ${name} set default_transaction_isolation = 'repeatable read'`));
+  await app.reopen();
+  const ann = await app.user();
+  const other = await openApp(app.app.config, { clock: app.clock });
+  const urls = Array.from({ length: 60 }, (_, n) => `https://a.example/${n}`);
+  try {
+    await Promise.all(urls.map((url, n) => addFeeds(n % 2 ? other : app.app, ann.id, [url])));
+  } finally {
+    await other.close();
+  }
+  expect(await ann.changes()).toHaveLength(60);
+  const show = { sql: "show transaction_isolation", parameters: [] };
+  const levels = await app.app.database.write((tx) => tx.execute(show));
+  expect(levels).toEqual([{ transaction_isolation: "read committed" }]);
 });
 
 test("while another program locks a user's row, writes are 503 with Retry-After; then they work again", async () => {

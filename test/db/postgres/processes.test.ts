@@ -1,6 +1,7 @@
 // Several servers on one database, which behave as one.
-import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
+import { tables } from "../../../src/db/tables.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
@@ -159,12 +160,91 @@ test("after a server is killed the others finish its deletions, each exactly onc
   expect(await sql("select distinct status from deletions")).toEqual([{ status: "SUCCESS" }]);
 });
 
-test("servers that start at the same time on an empty database migrate it once", async () => {
-  const { name, url } = await newDatabase();
-  const processes = await Promise.all(times(3, () => startProcess({ database_url: url })));
-  await Promise.all(processes.map((one) => one.kill()));
-  const connection = (await sharedPostgres()).connect(name);
-  const [row] = await connection.unsafe("select max(name) as newest from podkeep_migration");
-  expect(row.newest).toBe(SCHEMA_VERSION);
-  await connection.close();
+/** What apps send, each with the status of its response. */
+async function useEverything(user: Client, name: string, at: number): Promise<string[]> {
+  const requests: [method: string, path: string, body?: unknown][] = [
+    ["GET", "/subscriptions?per_page=2"],
+    ["POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/rss", guid: guidOf(1) }] }],
+    ["PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: `https://a.example/${crypto.randomUUID()}` }],
+    ["PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(2) }],
+    ["PATCH", `/subscriptions/${guidOf(2)}`, { new_guid: guidOf(1) }],
+    ["GET", `/subscriptions/${guidOf(1)}`],
+    ["DELETE", `/subscriptions/${guidOf(1)}`],
+    ["GET", "/deletions/1"],
+    ["POST", `/api/2/devices/${name}/phone${at}.json`, { caption: "phone", type: "mobile" }],
+    ["GET", `/api/2/devices/${name}.json`],
+    ["GET", `/api/2/subscriptions/${name}/phone${at}.json?since=0`],
+    [
+      "POST",
+      `/api/2/subscriptions/${name}/phone${at}.json`,
+      { add: ["https://b.example/rss", `https://b.example/${crypto.randomUUID()}`], remove: ["https://c.example/rss"] },
+    ],
+    ["PUT", `/subscriptions/${name}/phone${at}.json`, ["https://b.example/rss", `https://c.example/${at}`]],
+    ["GET", `/index.php/apps/gpoddersync/subscriptions?since=${Math.floor(Date.now() / 1000)}`],
+    ...[1, 2].map((position): [string, string, unknown] => [
+      "POST",
+      "/index.php/apps/gpoddersync/episode_action/create",
+      [
+        {
+          podcast: "https://b.example/rss",
+          episode: "https://b.example/1",
+          guid: `${at}`,
+          action: "play",
+          timestamp: `2026-01-01T00:00:0${position}`,
+          started: 0,
+          position,
+          total: 9,
+        },
+      ],
+    ]),
+    ["GET", `/api/2/episodes/${name}.json?since=0`],
+    ["GET", `/api/2/episodes/${name}.json?since=0&aggregated=true`],
+  ];
+  const statuses: string[] = [];
+  for (const [method, path, body] of requests) {
+    const { status } = await user.request(method, path, body, at);
+    statuses.push(`${method} ${path.split("?")[0]} ${status}`);
+  }
+  return statuses;
+}
+
+describe("while a newer version's migration changes the schema, servers of this version serve all requests", () => {
+  test.each([
+    ["adds a column to every table", Object.keys(tables).map((name) => `alter table ${name} add column later text`)],
+    [
+      "changes the types of columns",
+      ["subscriptions.title", "subscriptions.feed_url", "history.title", "deletions.message", "tokens.label"].map(
+        (column) => `alter table ${column.replace(".", " alter column ")} type varchar`,
+      ),
+    ],
+  ])("when it %s", async (_, migration) => {
+    const { cluster, sql } = await start(2);
+    const users = await Promise.all(
+      times(6, async (n) => ({ name: `user${n}`, client: await cluster.client(`user${n}`) })),
+    );
+    const serve = async () => {
+      const runs = await Promise.all(users.map(({ name, client }, n) => useEverything(client, name, n % 2)));
+      expect(runs.flat().filter((line) => !/ 20[0-9]$/.test(line))).toEqual([]);
+    };
+    await serve();
+    await serve();
+    for (const statement of migration) await sql(statement);
+    await serve();
+  });
 });
+
+test.each(["read committed", "serializable"])(
+  "servers that start at the same time on an empty database whose default is %s migrate it once",
+  async (level) => {
+    const { name, url } = await newDatabase();
+    const admin = (await sharedPostgres()).connect();
+    await admin.unsafe(`alter database ${name} set default_transaction_isolation = '${level}'`);
+    await admin.close();
+    const processes = await Promise.all(times(3, () => startProcess({ database_url: url })));
+    await Promise.all(processes.map((one) => one.kill()));
+    const connection = (await sharedPostgres()).connect(name);
+    const [row] = await connection.unsafe("select max(name) as newest from podkeep_migration");
+    expect(row.newest).toBe(SCHEMA_VERSION);
+    await connection.close();
+  },
+);
