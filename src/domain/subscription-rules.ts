@@ -14,7 +14,7 @@ export function addFeed(set: WorkingSet, feed: FeedUrl, guid: string | null): Su
   }
   if (byGuid) {
     if (byFeed && byFeed !== byGuid) mergeSubscriptions(set, byFeed, byGuid);
-    subscribe(set, byGuid, null);
+    subscribe(set, byGuid, feed);
     if (byFeed !== byGuid) moveSubscription(set, byGuid, feed);
     return byGuid;
   }

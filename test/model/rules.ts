@@ -22,7 +22,7 @@ export function add(state: State, stamp: Stamp, feedUrl: string, sentGuid?: stri
   const byGuid = state.byGuid(sentGuid);
   if (byGuid) {
     if (byFeed && byFeed !== byGuid) merge(state, stamp, byFeed, byGuid);
-    if (byFeed !== byGuid) takeAddress(state, stamp, byGuid, feedUrl);
+    if (byFeed !== byGuid || byGuid.deleted !== undefined) takeAddress(state, stamp, byGuid, feedUrl);
     return subscribe(state, stamp, byGuid);
   }
   if (!byFeed) return create(state, stamp, feedUrl, sentGuid);

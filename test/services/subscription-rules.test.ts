@@ -117,13 +117,17 @@ describe("adding with a guid that is known", () => {
     expect(await changesNothing(() => user.add(FEED_A, A))).toMatchObject({ guid: B });
   });
 
-  test("revives it, and moves it only if the URL is new to it", async () => {
+  test.each([
+    ["that it had before", FEED_A],
+    ["in another spelling", "http://b.example"],
+    ["that is new to it", FEED_C],
+  ])("revives a deleted one with the URL as it is sent now, also one %s", async (_, feed_url) => {
     await user.add(FEED_A, A);
     await user.add(FEED_B, A);
     await erase(A);
-    expect(await user.add(FEED_A, A)).toMatchObject({ guid: A, feed_url: FEED_B, is_subscribed: true });
-    await erase(A);
-    expect(await user.add(FEED_C, A)).toMatchObject({ guid: A, feed_url: FEED_C });
+    expect(await user.add(feed_url, A)).toMatchObject({ guid: A, feed_url, is_subscribed: true });
+    expect(await get(A)).toMatchObject({ guid: A, feed_url });
+    expect(await total()).toBe(1);
   });
 
   test("and the URL of another one merges that one into it", async () => {
