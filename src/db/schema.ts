@@ -240,8 +240,8 @@ export interface HistoryTable extends ActorColumns {
 
 /** What lookups found in a feed, and when to look again. The walk fills it again if it is lost. */
 export interface FeedLookupTable {
+  /** Hash of the feed URL as it is spelled. */
   feed: string;
-  /** As one of its subscribers has it. */
   feed_url: string;
   next_at: number;
   /** When it was last looked at; null before that. */

@@ -3,10 +3,16 @@ import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
 import { changeFeed, changeGuid } from "./subscription-rules.ts";
 import type { SubscriptionState, WorkingSet } from "./working-set.ts";
 
+/**
+ * The key of what lookups know of a feed URL. Each spelling has its own: another one can lead elsewhere, and a finding
+ * may change only the lists that have the spelling which was read.
+ */
+export const lookupKey = (feed_url: string): string => Bun.SHA256.hash(feed_url, "hex");
+
 /** What a lookup found. */
 export interface Finding {
-  /** Hash of the feed that was looked up. */
-  feed: string;
+  /** The feed URL that was looked up, exactly as subscriptions have it. */
+  feed_url: string;
   /** A clean title. */
   title: string | null;
   guid: string | null;

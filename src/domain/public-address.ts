@@ -2,7 +2,9 @@
 import type { BlockList } from "node:net";
 import { familyOf, groupsOf, ipv4In, isIP, isMapped, networkList } from "./networks.ts";
 
-/** Networks that are not public, by IANA's special-purpose registries (RFC 6890) and the multicast ranges. */
+/** The addresses of the public Internet (RFC 4291 section 2.4, IANA's IPv6 global unicast registry). */
+const PUBLIC = ["0.0.0.0/0", "2000::/3"];
+/** Networks among them that are not public, by IANA's special-purpose registries (RFC 6890) and the multicast ranges. */
 const SPECIAL = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -19,27 +21,44 @@ const SPECIAL = [
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  "::/96",
-  "64:ff9b:1::/48",
-  "100::/64",
   "2001::/23",
   "2001:db8::/32",
+  "2002::/16",
   "3fff::/20",
-  "5f00::/16",
-  "fc00::/7",
-  "fe80::/10",
-  "fec0::/10",
-  "ff00::/8",
 ];
 
+const everywhere = networkList(PUBLIC);
 const special = networkList(SPECIAL);
 
-/** @param allowed networks that count as public too, such as a LAN's */
-export function isPublicAddress(address: string, allowed: BlockList): boolean {
+/** Which networks are an exception. */
+export interface AddressRules {
+  /** Networks that count as public too, such as a LAN's. */
+  allowed: BlockList;
+  /** The networks that this machine is in, whose addresses can be public ones behind a firewall. */
+  own: BlockList;
+}
+
+/** Whether a feed may be read from an address. */
+export function isPublicAddress(address: string, { allowed, own }: AddressRules): boolean {
   const plain = embeddedIPv4(address) ?? address;
   if (isIP(plain) === 0) return false;
   const family = familyOf(plain);
-  return allowed.check(plain, family) || !special.check(plain, family);
+  if (allowed.check(plain, family)) return true;
+  return everywhere.check(plain, family) && !special.check(plain, family) && !own.check(plain, family);
+}
+
+/** An address of one of this machine's network interfaces. */
+export interface InterfaceAddress {
+  address: string;
+  /** With the length of the prefix that is on the same link; null if the netmask is none. */
+  cidr: string | null;
+}
+
+/** The addresses of network interfaces and of all that are reached without a router. */
+export function ownNetworks(addresses: InterfaceAddress[]): BlockList {
+  const plain = addresses.map(({ address, cidr }) => (cidr ?? address).replace(/%[^/]*/, ""));
+  // A tunnel that says everything is on its link says nothing of the rest.
+  return networkList(plain.map((range) => range.replace(/\/0$/, "")));
 }
 
 // An IPv4 address within an IPv6 one is reached over IPv4: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056).

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { type FeedHead, FeedHeadError, FeedHeadReader } from "../domain/feed-head.ts";
-import { isPublicAddress } from "../domain/public-address.ts";
+import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
 import { encodingOf } from "../domain/text-encoding.ts";
 import { VERSION } from "../version.ts";
 
@@ -17,6 +17,8 @@ export interface FetchOptions {
   last_modified: string | null;
   /** Networks that may be used besides the public ones. */
   allowed: BlockList;
+  /** The addresses of this machine's network interfaces. */
+  interfaces(): InterfaceAddress[];
   /** All addresses of a host, the best one first. @throws if it has none */
   resolve(host: string): Promise<string[]>;
   /** Milliseconds for everything, redirects included. */
@@ -49,8 +51,8 @@ export interface FetchFailed {
   reason: string;
   /** Milliseconds that the server asked to wait; null if it did not. */
   retry_after: number | null;
-  /** The host that is down or busy, which all its feeds share; null if only this feed failed. */
-  host: string | null;
+  /** The feed's own origin, if that is down or busy, which all its feeds share; null if only this feed failed. */
+  origin: string | null;
 }
 
 const MOST_REDIRECTS = 5;
@@ -94,20 +96,33 @@ class FetchError extends Error {
 export async function fetchFeedHead(feed_url: string, options: FetchOptions): Promise<FetchResult> {
   const timeout = AbortSignal.timeout(options.timeout);
   const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
-  const place = { url: new URL(feed_url) };
+  const url = new URL(feed_url);
+  const begin = performance.now();
+  const route: Route = { url, left: null };
   try {
-    return await follow(place, options, signal);
+    return await follow(route, options, signal);
   } catch (error) {
-    return describeFailure(error, place.url, signal);
+    const own = (route.left ?? performance.now()) - begin;
+    const { origin, ...failed } = describeFailure(error, url, signal);
+    // A feed can redirect to any host, so only its own is blamed, and not for the time that another one took.
+    const isOwn = route.left === null || (failed.reason === LATE && own >= options.timeout / 2);
+    return { ...failed, origin: isOwn ? origin : null };
   }
 }
 
-/** @param place the URL that is asked last */
-async function follow(place: { url: URL }, options: FetchOptions, signal: AbortSignal): Promise<FetchResult> {
+interface Route {
+  /** The URL that is asked last. */
+  url: URL;
+  /** When a redirect left the feed's origin (performance.now()); null if none did. */
+  left: number | null;
+}
+
+async function follow(route: Route, options: FetchOptions, signal: AbortSignal): Promise<FetchResult> {
+  const { origin } = route.url;
   let moved_to: string | null = null;
   let permanent = true;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const response = await request(place.url, options, signal);
+    const response = await request(route.url, options, signal);
     const status = response.statusCode ?? 0;
     const target = response.headers.location;
     if (status === 200) {
@@ -120,10 +135,11 @@ async function follow(place: { url: URL }, options: FetchOptions, signal: AbortS
     if (!target || !(PERMANENT.includes(status) || TEMPORARY.includes(status))) {
       throw new FetchError(`HTTP status ${status}`, status, retryAfter(response));
     }
-    place.url = redirectTarget(target, place.url);
+    route.url = redirectTarget(target, route.url);
+    if (route.url.origin !== origin) route.left ??= performance.now();
     // Moved as far as every redirect was permanent.
     permanent &&= PERMANENT.includes(status);
-    if (permanent) moved_to = place.url.href;
+    if (permanent) moved_to = route.url.href;
   }
   throw new FetchError("too many redirects");
 }
@@ -131,23 +147,23 @@ async function follow(place: { url: URL }, options: FetchOptions, signal: AbortS
 /** Headers that can't be sent back are of no use. */
 const validator = (text: string | undefined) => (text && /^[\x20-\x7e]{1,500}$/.test(text) ? text : null);
 
-function describeFailure(error: unknown, { host }: URL, signal: AbortSignal): FetchFailed {
+function describeFailure(error: unknown, { origin }: URL, signal: AbortSignal): FetchFailed {
   const failed = (reason: string, more: Partial<FetchFailed> = {}): FetchFailed => ({
     kind: "failed",
     reason,
     retry_after: null,
-    host: null,
+    origin: null,
     ...more,
   });
   if (error instanceof FetchError) {
     const { message, status, retry_after } = error;
-    return failed(message, { retry_after, ...(status !== null && BUSY.includes(status) && { host }) });
+    return failed(message, { retry_after, ...(status !== null && BUSY.includes(status) && { origin }) });
   }
-  if (signal.aborted) return failed(LATE, { host });
+  if (signal.aborted) return failed(LATE, { origin });
   if (error instanceof FeedHeadError) return failed(error.message);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code.startsWith("Z_")) return failed("the compressed response is damaged");
-  return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { host });
+  return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { origin });
 }
 
 function redirectTarget(location: string, from: URL): URL {
@@ -230,9 +246,12 @@ function userinfoOf({ username, password }: URL): string {
 }
 
 /** The public addresses of a host. */
-async function addressesOf(host: string, { resolve, allowed }: FetchOptions, signal: AbortSignal): Promise<string[]> {
+async function addressesOf(host: string, options: FetchOptions, signal: AbortSignal): Promise<string[]> {
+  const { resolve, allowed, interfaces } = options;
   const found = isIP(host) ? [host] : await beforeAbort(signal, resolve(host).catch(unknownHost));
-  const addresses = found.filter((one) => isPublicAddress(one, allowed));
+  // They can change while the server runs.
+  const rules = { allowed, own: ownNetworks(interfaces()) };
+  const addresses = found.filter((one) => isPublicAddress(one, rules));
   if (addresses.length === 0) throw new FetchError("the address is not public");
   return addresses.slice(0, MOST_ADDRESSES);
 }

@@ -2,7 +2,7 @@
 import type { FeedLookupTable } from "../db/schema.ts";
 import type { FeedHead } from "../domain/feed-head.ts";
 import { readFeedUrl } from "../domain/feed-url.ts";
-import type { Finding } from "../domain/lookup-rules.ts";
+import { type Finding, lookupKey } from "../domain/lookup-rules.ts";
 import {
   countMove,
   isSettled,
@@ -14,9 +14,9 @@ import {
 import { readTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
 import type { Context } from "../services/context.ts";
-import { forgetFeed, saveLookup } from "../store/feed-lookups.ts";
+import { deleteWalks, forgetFeed, saveLookup } from "../store/feed-lookups.ts";
 import type { FetchFailed, FetchResult } from "./fetch.ts";
-import { firstSubscribers, giveFinding, type Subscriber, walkSubscribers } from "./subscribers.ts";
+import { giveFinding, hasSubscribers, walkFollowers, walkSubscribers } from "./subscribers.ts";
 
 /** Fetches a feed's head. */
 type Fetch = (
@@ -40,32 +40,35 @@ const NO_VALIDATORS = { etag: null, last_modified: null };
  */
 export async function lookUp(context: LookupContext, row: FeedLookupTable): Promise<FetchResult | null> {
   const { database, signal } = context;
-  const subscribers = await firstSubscribers((work) => database.read(work), row.feed);
-  if (!subscribers) {
-    await forgetUnlessFollowed(context, row.feed);
+  if (row.feed !== lookupKey(row.feed_url)) {
+    await findAgain(context, row.feed);
     return null;
   }
-  const feed_url = urlOf(subscribers, row);
+  if (!(await hasSubscribers((work) => database.read(work), row.feed_url))) {
+    await forgetUnlessFollowed(context, row);
+    return null;
+  }
   // A move can be confirmed by a whole response only.
-  const known = feed_url === row.feed_url && row.moved_to === null ? row : NO_VALIDATORS;
-  const result = await context.fetch(feed_url, known);
+  const result = await context.fetch(row.feed_url, row.moved_to === null ? row : NO_VALIDATORS);
   if (signal.aborted) return null;
-  const next = result.kind === "failed" ? failed(context, row, result) : await found(context, row, feed_url, result);
+  const next = result.kind === "failed" ? failed(context, row, result) : await found(context, row, result);
   if (signal.aborted) return null;
-  await database.write((tx) => saveLookup(tx, { ...next, feed_url }));
+  await database.write((tx) => saveLookup(tx, next));
   return result;
 }
 
-/** https, if one of the subscriptions has it; else the URL of the last lookup, as long as one has it. */
-function urlOf(subscribers: Subscriber[], { feed_url }: FeedLookupTable): string {
-  const urls = subscribers.map((one) => one.feed_url);
-  return urls.find((url) => /^https:/i.test(url)) ?? urls.find((url) => url === feed_url) ?? urls[0] ?? feed_url;
+// An older server keyed it, during an upgrade of one server after the other.
+async function findAgain({ database }: LookupContext, feed: string): Promise<void> {
+  for await (const users of walkFollowers((work) => database.read(work), feed)) {
+    await database.write((tx) => deleteWalks(tx, {}, users));
+  }
+  await database.write((tx) => forgetFeed(tx, { feed }));
 }
 
 // Asked again in the transaction, because a user may have subscribed since.
-function forgetUnlessFollowed({ database }: LookupContext, feed: string): Promise<void> {
+function forgetUnlessFollowed({ database }: LookupContext, { feed, feed_url }: FeedLookupTable): Promise<void> {
   return database.write(async (tx) => {
-    if (!(await firstSubscribers((work) => work(tx), feed))) await forgetFeed(tx, { feed });
+    if (!(await hasSubscribers((work) => work(tx), feed_url))) await forgetFeed(tx, { feed });
   });
 }
 
@@ -89,19 +92,14 @@ function failed(
 
 type Fetched = Exclude<FetchResult, FetchFailed>;
 
-async function found(
-  context: LookupContext,
-  row: FeedLookupTable,
-  feed_url: string,
-  fetched: Fetched,
-): Promise<FeedLookupTable> {
-  const { feed } = row;
+async function found(context: LookupContext, row: FeedLookupTable, fetched: Fetched): Promise<FeedLookupTable> {
+  const { feed, feed_url } = row;
   const now = context.clock.now();
-  const words = readWords(row, feed_url, fetched);
+  const words = readWords(row, fetched);
   const { title, guid } = words;
   const move = countMove(row, moveTarget(feed_url, words), now);
   const { target, refusal } = await examineMove(context, move, words, now);
-  await giveToAll(context, { feed, title, guid, former_title: row.title, target });
+  await giveToAll(context, { feed_url, title, guid, former_title: row.title, target });
   return {
     ...row,
     ...move,
@@ -128,14 +126,14 @@ interface Words {
   foreign: boolean;
 }
 
-function readWords(row: FeedLookupTable, feed_url: string, fetched: Fetched): Words {
+function readWords(row: FeedLookupTable, fetched: Fetched): Words {
   const redirected_to = fetched.moved_to;
   if (fetched.kind === "unchanged") {
     return { title: row.title, guid: row.guid, redirected_to, new_feed_url: null, head: null, foreign: false };
   }
   const { head } = fetched;
   const foreign = redirected_to !== null && isOther(row.guid, head.guid);
-  const title = readTitle(head.title, feed_url);
+  const title = readTitle(head.title, row.feed_url);
   return {
     title: foreign ? row.title : (title ?? row.title),
     guid: foreign ? row.guid : (head.guid ?? row.guid),
@@ -176,8 +174,8 @@ async function examineMove({ fetch }: LookupContext, move: Move, words: Words, n
 
 async function giveToAll(context: LookupContext, finding: Finding): Promise<void> {
   const { database, log, signal } = context;
-  const { feed } = finding;
-  for await (const page of walkSubscribers((work) => database.read(work), feed)) {
+  const feed = lookupKey(finding.feed_url);
+  for await (const page of walkSubscribers((work) => database.read(work), finding.feed_url)) {
     for (const subscriber of page) {
       if (signal.aborted) return;
       const outcome = await giveFinding(context, subscriber, finding);

@@ -1,6 +1,7 @@
 // A lookup that an admin asks for.
 import type { App } from "../app.ts";
-import { describeRefusal, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { describeRefusal, readFeedUrl } from "../domain/feed-url.ts";
+import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
 import { type Feed, listFeeds } from "../services/feeds.ts";
@@ -22,7 +23,7 @@ export async function lookUpNow(app: App, actor: Actor, url: string): Promise<Fe
   const { user_id } = actor;
   const subscription = await findSubscribed(app, actor, url);
   const { id, feed_url } = subscription;
-  const feed = hashFeedUrl(feed_url);
+  const feed = lookupKey(feed_url);
   await database.write(async (tx) => {
     await insertLookups(tx, {}, [{ feed, feed_url, next_at: app.clock.now() }]);
     await insertFollowers(tx, { user_id }, [{ feed }]);

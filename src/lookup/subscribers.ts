@@ -2,7 +2,14 @@
 import type { FeedLookupTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { hashFeedUrl } from "../domain/feed-url.ts";
-import { applyFinding, type Finding, type LookedUp, mayChange, type Outcome } from "../domain/lookup-rules.ts";
+import {
+  applyFinding,
+  type Finding,
+  type LookedUp,
+  lookupKey,
+  mayChange,
+  type Outcome,
+} from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import { actAsWorker } from "../services/actor.ts";
 import type { Context } from "../services/context.ts";
@@ -25,23 +32,30 @@ export interface Subscriber extends LookedUp {
 /** Runs reads, in a transaction or on a snapshot. */
 type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
-/** The subscriptions to a feed, in pages that are not empty. */
-export async function* walkSubscribers(read: Read, feed: string): AsyncGenerator<Subscriber[]> {
+/** Who may be subscribed to a feed, in pages. @param feed key of its lookup */
+export async function* walkFollowers(read: Read, feed: string): AsyncGenerator<{ user_id: string }[]> {
   for (let after: string | undefined = ""; after !== undefined; ) {
     const page: Parameters<typeof listFollowers>[1] = { feed, after, limit: PAGE };
     const users = await read((tx) => listFollowers(tx, page));
-    const rows = await read((tx) => findSubscribers(tx, { feed }, users));
-    // Not those that had the feed once.
-    const subscribers = rows.filter(({ feed_url }) => hashFeedUrl(feed_url) === feed);
-    if (subscribers.length > 0) yield subscribers;
+    yield users;
     after = users.length < PAGE ? undefined : users.at(-1)?.user_id;
   }
 }
 
-/** The first page of a feed's subscriptions; null if nobody is subscribed. */
-export async function firstSubscribers(read: Read, feed: string): Promise<Subscriber[] | null> {
-  const { value } = await walkSubscribers(read, feed).next();
-  return value ?? null;
+/** The subscriptions with exactly this feed URL, in pages that are not empty. */
+export async function* walkSubscribers(read: Read, feed_url: string): AsyncGenerator<Subscriber[]> {
+  const hash = hashFeedUrl(feed_url);
+  for await (const users of walkFollowers(read, lookupKey(feed_url))) {
+    const rows = await read((tx) => findSubscribers(tx, { hash }, users));
+    // Not those that have another spelling, or had the feed once.
+    const subscribers = rows.filter((row) => row.feed_url === feed_url);
+    if (subscribers.length > 0) yield subscribers;
+  }
+}
+
+/** Whether anybody is subscribed to exactly this feed URL. */
+export async function hasSubscribers(read: Read, feed_url: string): Promise<boolean> {
+  return !(await walkSubscribers(read, feed_url).next()).done;
 }
 
 /** Changes a subscription by what its feed says, if there is anything to change. @returns null if it was left alone */
@@ -64,7 +78,7 @@ export async function giveFinding(
       const subscription = set.byId(id);
       // It may have changed since it was read; a deletion is not to be cancelled by a merge.
       if (!subscription?.is_subscribed || set.hasPendingDeletion(subscription)) return null;
-      if (hashFeedUrl(subscription.feed_url) !== finding.feed) return null;
+      if (subscription.feed_url !== finding.feed_url) return null;
       const feeds = await listFeedsOf(user.tx, { user_id }, [{ id }]);
       const former = feeds.flatMap(({ left_url }) => left_url ?? []);
       const outcome = applyFinding(set, subscription, finding, former);
@@ -79,8 +93,8 @@ export async function giveFinding(
 }
 
 /** What was found at the last lookup. */
-export const knownFinding = ({ feed, title, guid }: FeedLookupTable): Finding => ({
-  feed,
+export const knownFinding = ({ feed_url, title, guid }: FeedLookupTable): Finding => ({
+  feed_url,
   title,
   guid,
   former_title: title,

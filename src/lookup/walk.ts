@@ -1,5 +1,5 @@
 // The walk: finds feeds that users subscribed to since the last one, and plans their first lookup.
-import { hashFeedUrl } from "../domain/feed-url.ts";
+import { lookupKey } from "../domain/lookup-rules.ts";
 import { FIRST_LOOKUPS_APART } from "../domain/lookup-schedule.ts";
 import {
   findLookups,
@@ -52,7 +52,7 @@ async function walkUser(context: LookupContext, user_id: string, since: number):
     const rows = await database.read((tx) => listChangedFeeds(tx, { user_id, since: start, limit: PIECE }));
     const subscribed = rows
       .filter(({ is_subscribed, deleted }) => is_subscribed === 1 && deleted === null)
-      .map((row) => ({ ...row, feed: hashFeedUrl(row.feed_url) }));
+      .map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
     if (subscribed.length > 0) {
       const lookups = await database.read((tx) => findLookups(tx, {}, subscribed));
       const known = new Map(lookups.map((lookup) => [lookup.feed, lookup]));

@@ -1,5 +1,6 @@
 // The lookup worker: looks up what is due, a few feeds at a time and one per host.
 import { lookup as lookUpAddress } from "node:dns/promises";
+import { networkInterfaces } from "node:os";
 import type { App } from "../app.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
 import { HORIZON, hostPause, timeAfterHost } from "../domain/lookup-schedule.ts";
@@ -32,12 +33,13 @@ export interface LookupWorker {
 }
 
 /** How the worker reaches the network. */
-export type Network = Pick<FetchOptions, "resolve">;
+export type Network = Pick<FetchOptions, "resolve" | "interfaces">;
 
 const systemNetwork: Network = {
   async resolve(host) {
     return (await lookUpAddress(host, { all: true })).map(({ address }) => address);
   },
+  interfaces: () => Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []),
 };
 
 type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" | "metrics">;
@@ -46,11 +48,12 @@ type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" 
 export function createLookupContext(
   { database, clock, removals, config, log, metrics }: WorkerApp,
   signal: AbortSignal,
-  { resolve }: Network = systemNetwork,
+  { resolve, interfaces }: Network = systemNetwork,
 ): LookupContext {
   const limits = {
     allowed: networkList(config.feed_lookup_allow),
     resolve,
+    interfaces,
     timeout: TIMEOUT,
     max_bytes: MAX_BYTES,
     signal,
@@ -84,7 +87,7 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
   const { config } = app;
   /** Hosts that are asked at this moment. */
   const busy = new Set<string>();
-  /** Hosts that are down or asked to wait, and until when. */
+  /** Origins that are down or asked to wait, and until when. */
   const waiting = new Map<string, number>();
   const walk = repeat(() => walkUsers(context));
   const lookups = repeat(lookUpDue);
@@ -110,13 +113,13 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
   async function takeDue(): Promise<FeedLookupTable | null> {
     for (;;) {
       const now = clock.now();
-      for (const [host, until] of waiting) if (until <= now) waiting.delete(host);
+      for (const [origin, until] of waiting) if (until <= now) waiting.delete(origin);
       const due = await database.read((tx) => listDue(tx, { now, limit: CANDIDATES }));
       const far = await database.read((tx) => listFar(tx, { horizon: now + HORIZON, limit: 1 }));
       let changed = false;
       for (const row of [...due, ...far]) {
-        const { host } = new URL(row.feed_url);
-        const until = waiting.get(host);
+        const { host, origin } = new URL(row.feed_url);
+        const until = waiting.get(origin);
         if (until === undefined && busy.has(host)) continue;
         if (until !== undefined) await postpone(row, until);
         else if (await claim(context, row)) return row;
@@ -135,8 +138,8 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
     busy.add(host);
     try {
       const result = await lookUp(context, row);
-      if (result?.kind === "failed" && result.host !== null) {
-        waiting.set(result.host, hostPause(clock.now(), result.retry_after));
+      if (result?.kind === "failed" && result.origin !== null) {
+        waiting.set(result.origin, hostPause(clock.now(), result.retry_after));
       }
     } catch (error) {
       log.error({ feed: row.feed, reason: messageOf(error) }, "a feed lookup could not be stored");

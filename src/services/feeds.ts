@@ -1,6 +1,6 @@
 // What lookups know of feeds.
 import type { FeedLookupTable } from "../db/schema.ts";
-import { hashFeedUrl } from "../domain/feed-url.ts";
+import { lookupKey } from "../domain/lookup-rules.ts";
 import { findLookups, listFailing } from "../store/feed-lookups.ts";
 import { findGuids } from "../store/guids.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
@@ -35,7 +35,7 @@ export function listFeeds({ database }: Pick<Context, "database">, { user_id }: 
   return database.read(async (tx) => {
     const subscriptions = (await listSubscriptions(tx, { user_id }))
       .filter((row) => row.deleted === null && row.is_subscribed === 1)
-      .map((row) => ({ ...row, feed: hashFeedUrl(row.feed_url) }));
+      .map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
     const lookups = new Map((await findLookups(tx, {}, subscriptions)).map((row) => [row.feed, row]));
     const claimed = [...lookups.values()].flatMap(({ guid }) => (guid === null ? [] : [{ guid }]));
     const owners = new Map((await findGuids(tx, { user_id }, claimed)).map((row) => [row.guid, row.subscription]));

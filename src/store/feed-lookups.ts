@@ -92,8 +92,8 @@ export const listFollowers = statement((db, p: { feed: string; after: string; li
     .limit(p.limit),
 );
 
-/** The subscriptions of these users that have, or had, a feed and are subscribed. */
-export const findSubscribers = bulkStatement((db, p: { feed: string }, rows: { user_id: string }[]) =>
+/** The subscriptions of these users that have a feed URL, or had it in any spelling, and are subscribed. @param p.hash its hash */
+export const findSubscribers = bulkStatement((db, p: { hash: string }, rows: { user_id: string }[]) =>
   db
     .selectFrom("feeds")
     .innerJoin("subscriptions", (join) =>
@@ -106,7 +106,7 @@ export const findSubscribers = bulkStatement((db, p: { feed: string }, rows: { u
       rows.map((row) => row.user_id),
     )
     // With `=` beside a join, SQLite prepares the statement at each execution.
-    .where("feeds.feed", "in", [p.feed])
+    .where("feeds.feed", "in", [p.hash])
     .where("deleted", "is", null)
     .where("is_subscribed", "=", sql.lit(1)),
 );
@@ -164,6 +164,15 @@ export const saveLookup = statement((db, p: ValuesOf<FeedLookupTable>) =>
 
 const deleteLookup = statement((db, p: Feed) => db.deleteFrom("feed_lookups").where("feed", "=", p.feed));
 const deleteFollowers = statement((db, p: Feed) => db.deleteFrom("feed_followers").where("feed", "=", p.feed));
+
+/** Has the walk read these users' feeds again. */
+export const deleteWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: string }[]) =>
+  db.deleteFrom("feed_walks").where(
+    "user_id",
+    "in",
+    rows.map((row) => row.user_id),
+  ),
+);
 
 /** Deletes what is known of a feed. */
 export async function forgetFeed(tx: Tx, feed: Feed): Promise<void> {

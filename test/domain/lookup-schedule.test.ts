@@ -2,8 +2,10 @@
 import { expect, test } from "bun:test";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";
 import {
+  countMove,
   HORIZON,
   hostPause,
+  isSettled,
   moveTarget,
   timeAfterFailure,
   timeAfterHost,
@@ -54,4 +56,16 @@ test.each([
   ["nothing", A, { redirected_to: null, new_feed_url: null }, null],
 ] as const)("%s: the feed moved, or not", (_, feed_url, seen, expected) => {
   expect(moveTarget(feed_url, seen)).toBe(expected);
+});
+
+test("a feed moves to a URL that three lookups over a week named, whatever they named before", () => {
+  const WEEK = 7 * DAY;
+  let move = countMove({ moved_to: null, moved_since: null, moved_seen: 0 }, B, NOW);
+  move = countMove(move, B, NOW + WEEK);
+  move = countMove(move, C, NOW + 2 * WEEK);
+  expect(move).toEqual({ moved_to: C, moved_since: NOW + 2 * WEEK, moved_seen: 1 });
+  move = countMove(countMove(move, C, NOW + 2 * WEEK + DAY), C, NOW + 2 * WEEK + 2 * DAY);
+  expect(isSettled(move, NOW + 2 * WEEK + 2 * DAY)).toBe(false);
+  expect(isSettled(countMove(move, C, NOW + 3 * WEEK), NOW + 3 * WEEK)).toBe(true);
+  expect(countMove(move, null, NOW + 3 * WEEK)).toEqual({ moved_to: null, moved_since: null, moved_seen: 0 });
 });

@@ -1,9 +1,10 @@
 // Which addresses a feed may be fetched from.
 import { describe, expect, test } from "bun:test";
 import { networkList } from "../../src/domain/networks.ts";
-import { isPublicAddress } from "../../src/domain/public-address.ts";
+import { isPublicAddress, ownNetworks } from "../../src/domain/public-address.ts";
 
 const none = networkList([]);
+const rules = { allowed: none, own: none };
 
 describe("is public:", () => {
   for (const address of [
@@ -21,7 +22,7 @@ describe("is public:", () => {
     "64:ff9b::808:808",
     "2002:808:808::1",
   ]) {
-    test(address, () => expect(isPublicAddress(address, none)).toBe(true));
+    test(address, () => expect(isPublicAddress(address, rules)).toBe(true));
   }
 });
 
@@ -76,21 +77,58 @@ describe("is not public:", () => {
     "fec0::1",
     "ff02::1",
     "ff0e::1",
+    "200:1234::1",
+    "201:abcd::5",
+    "1fff:ffff::1",
+    "4000::1",
+    "5f00::1",
+    "8000::1",
+    "c000::1",
     "",
     "localhost",
     "127.1",
     "0x7f.1",
     "2130706433",
   ]) {
-    test(address || "nothing", () => expect(isPublicAddress(address, none)).toBe(false));
+    test(address || "nothing", () => expect(isPublicAddress(address, rules)).toBe(false));
   }
 });
 
 test("an address of an allowed network is public, also inside IPv6, and no other is", () => {
-  const lan = networkList(["192.168.1.0/24", "fd00::5"]);
+  const lan = { allowed: networkList(["192.168.1.0/24", "fd00::5"]), own: none };
   expect(isPublicAddress("192.168.1.20", lan)).toBe(true);
   expect(isPublicAddress("::ffff:192.168.1.20", lan)).toBe(true);
   expect(isPublicAddress("fd00::5", lan)).toBe(true);
   expect(isPublicAddress("192.168.2.20", lan)).toBe(false);
   expect(isPublicAddress("fd00::6", lan)).toBe(false);
+});
+
+describe("the machine's own networks", () => {
+  const own = ownNetworks([
+    { address: "2a02:8071:1:1::5", cidr: "2a02:8071:1:1::5/64" },
+    { address: "fe80::1%eth0", cidr: "fe80::1%eth0/64" },
+    { address: "93.184.216.34", cidr: "93.184.216.34/24" },
+    { address: "8.8.4.4", cidr: null },
+    { address: "2606:4700::7", cidr: "2606:4700::7/0" },
+  ]);
+
+  for (const address of ["2a02:8071:1:1::5", "2a02:8071:1:1::9", "93.184.216.35", "::ffff:93.184.216.35", "8.8.4.4"]) {
+    test(`are not public: ${address}`, () => {
+      expect(isPublicAddress(address, { allowed: none, own })).toBe(false);
+      expect(isPublicAddress(address, rules)).toBe(true);
+    });
+  }
+
+  test("leave all others public, also those of a tunnel without a netmask", () => {
+    for (const address of ["2a02:8071:1:2::5", "93.184.217.1", "8.8.8.8", "2606:4700::8"]) {
+      expect(isPublicAddress(address, { allowed: none, own })).toBe(true);
+    }
+    expect(isPublicAddress("2606:4700::7", { allowed: none, own })).toBe(false);
+  });
+
+  test("can be allowed", () => {
+    const allowed = networkList(["2a02:8071:1:1::9"]);
+    expect(isPublicAddress("2a02:8071:1:1::9", { allowed, own })).toBe(true);
+    expect(isPublicAddress("2a02:8071:1:1::8", { allowed, own })).toBe(false);
+  });
 });

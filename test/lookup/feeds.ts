@@ -80,6 +80,7 @@ export async function openFeeds(log?: Logger): Promise<Feeds> {
   const podkeep = await openTestApp({ feed_lookup: "on", feed_lookup_allow: "127.0.0.1" }, log ? { log } : {});
   const ann = await podkeep.user("ann");
   const network = {
+    interfaces: () => [],
     async resolve(host: string) {
       if (hosts.has(host.replace(/\.test$/, ""))) return ["127.0.0.1"];
       throw new Error("ENOTFOUND");

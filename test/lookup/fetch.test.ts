@@ -29,6 +29,7 @@ const options = (more: Partial<FetchOptions> = {}): FetchOptions => ({
   etag: null,
   last_modified: null,
   allowed: networkList(["127.0.0.1"]),
+  interfaces: () => [{ address: "127.0.0.1", cidr: "127.0.0.1/8" }],
   resolve: async () => ["127.0.0.1"],
   timeout: 5000,
   max_bytes: 100_000,
@@ -86,7 +87,7 @@ test("an address that refuses the connection is followed by the next one", async
   const allowed = networkList(["127.0.0.0/8", "::1"]);
   expect(await fetchFeed("/", { allowed, resolve: async () => ["::1", "127.0.0.1"] })).toMatchObject({ kind: "read" });
   server.stop(true);
-  const failed = { kind: "failed", reason: "the connection was refused", host: `feeds.test:${server.port}` };
+  const failed = { kind: "failed", reason: "the connection was refused", origin: `http://feeds.test:${server.port}` };
   expect(await fetchFeed("/", { allowed, resolve: async () => ["::1", "127.0.0.1"] })).toMatchObject(failed);
 });
 
@@ -178,16 +179,16 @@ describe("credentials in a feed URL", () => {
 
 describe("fails with a reason:", () => {
   const cases: [string, () => Response, object][] = [
-    ["404", () => new Response(null, { status: 404 }), { reason: "HTTP status 404", retry_after: null, host: null }],
+    ["404", () => new Response(null, { status: 404 }), { reason: "HTTP status 404", retry_after: null, origin: null }],
     [
       "429 with Retry-After in seconds",
       () => new Response(null, { status: 429, headers: { "Retry-After": "120" } }),
-      { reason: "HTTP status 429", retry_after: 120_000, host: expect.stringContaining("feeds.test") },
+      { reason: "HTTP status 429", retry_after: 120_000, origin: expect.stringContaining("feeds.test") },
     ],
     [
       "a damaged compression",
       () => new Response("no gzip", { headers: { "Content-Encoding": "gzip" } }),
-      { reason: "the compressed response is damaged", host: null },
+      { reason: "the compressed response is damaged", origin: null },
     ],
     ["an HTML page", () => new Response("<!doctype html><html></html>"), { reason: "it is an HTML page" }],
     [
@@ -245,6 +246,35 @@ describe("fails with a reason:", () => {
   test("a host whose name is never resolved, after the timeout", async () => {
     const resolve = () => new Promise<string[]>(() => {});
     expect(await fetchFeed("/", { resolve, timeout: 50 })).toMatchObject({ reason: "no complete response in time" });
+  });
+});
+
+describe("what a host that a feed redirects to does", () => {
+  /** The first response redirects to another host, `wait` milliseconds late; that one answers with `then`. */
+  const redirected = async (wait: number, then: () => Response | Promise<Response>, timeout = 5000) => {
+    requests = [];
+    respond = async () => {
+      if (requests.length > 1) return then();
+      await Bun.sleep(wait);
+      return new Response(null, { status: 302, headers: { Location: `http://victim.test:${server.port}/` } });
+    };
+    return fetchFeed("/", { timeout });
+  };
+  const silence = () => new Promise<Response>(() => {});
+
+  test("is not blamed on it, nor on the feed's own host", async () => {
+    const busy = await redirected(0, () => new Response(null, { status: 503, headers: { "Retry-After": "60" } }));
+    expect(busy).toMatchObject({ reason: "HTTP status 503", retry_after: 60_000, origin: null });
+    const silent = await redirected(0, silence, 1000);
+    expect(silent).toMatchObject({ reason: "no complete response in time", origin: null });
+  });
+
+  test("is blamed on the feed's own host if that used up the time", async () => {
+    const late = await redirected(900, silence, 1000);
+    expect(late).toMatchObject({
+      reason: "no complete response in time",
+      origin: `http://feeds.test:${server.port}`,
+    });
   });
 });
 
@@ -344,6 +374,15 @@ describe("no connection is made to an address that is not public:", () => {
     const resolve = async (host: string) => [host === "inside.test" ? "127.0.0.2" : "127.0.0.1"];
     expect(await fetchFeed("/", { resolve })).toMatchObject(refused);
     expect(requests).toHaveLength(1);
+  });
+
+  test("one of this machine, or of a network that it is in", async () => {
+    const allowed = networkList([]);
+    const interfaces = () => [{ address: "93.184.216.34", cidr: "93.184.216.34/24" }];
+    for (const address of ["93.184.216.34", "93.184.216.77"]) {
+      const resolve = async () => [address];
+      expect(await fetchFeed("/", { allowed, interfaces, resolve, timeout: 200 })).toMatchObject(refused);
+    }
   });
 
   test("one of several that a name has", async () => {

@@ -1,9 +1,12 @@
 // What lookups change, when they happen, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { hashFeedUrl } from "../../src/domain/feed-url.ts";
+import { lookupKey } from "../../src/domain/lookup-rules.ts";
 import { actAsWorker } from "../../src/services/actor.ts";
+import { listFeeds } from "../../src/services/feeds.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { deleteUser } from "../../src/services/users.ts";
-import { guidOf } from "../support/app.ts";
+import { guidOf, type TestUser } from "../support/app.ts";
 import { DAY, type Feeds, guidTag, newUrlTag, openFeeds, rss } from "./feeds.ts";
 
 const MINUTE = 60_000;
@@ -263,14 +266,19 @@ describe("a feed that moved", () => {
     expect(Object.keys(await feeds.rows())).toEqual(["new"]);
   });
 
-  test("becomes one with the subscription to the new URL", async () => {
+  test.each([
+    ["before", ["new", "old"]],
+    ["after", ["old", "new"]],
+  ])("becomes one with the subscription to the new URL, added %s it, with the feed's guid", async (_, hosts) => {
     feeds.serve("old", movedTo("new"));
     feeds.serve("new", rss("New", guidTag(GUID)));
-    const { guid: computed } = await feeds.add("old");
-    await feeds.add("new");
+    const computed: string[] = [];
+    for (const host of hosts) computed.push((await feeds.add(host)).guid);
     await lookUpTimes(3);
-    expect(await feeds.rows()).toMatchObject({ new: { guid: GUID, is_subscribed: 1 } });
-    expect((await feeds.ann.request("GET", `/subscriptions/${computed}`)).body.new_guid).toBe(GUID);
+    expect(await feeds.rows()).toEqual({ new: expect.objectContaining({ guid: GUID, is_subscribed: 1 }) });
+    for (const guid of computed) {
+      expect((await feeds.ann.request("GET", `/subscriptions/${guid}`)).body.new_guid).toBe(GUID);
+    }
   });
 
   test("cancels no deletion", async () => {
@@ -396,13 +404,72 @@ describe("a feed is looked up", () => {
     expect(times("a")).toBe(1);
   });
 
-  test("by https if any user has that spelling", async () => {
+  test("also if an older server found it, during an upgrade", async () => {
     feeds.serve("a", rss("A"));
-    const bob = await feeds.podkeep.user("bob");
     await feeds.add("a");
-    await bob.add(feeds.url("a").replace("http:", "https:"));
+    await feeds.after(0);
+    const old = hashFeedUrl(feeds.url("a"));
+    await feeds.podkeep.sql(`update feed_lookups set feed = '${old}'`);
+    await feeds.podkeep.sql(`update feed_followers set feed = '${old}'`);
     await feeds.after(MINUTE);
-    expect(await feeds.lookup("a")).toMatchObject({ feed_url: expect.stringContaining("https:"), failures: 1 });
+    await feeds.after(MINUTE);
+    expect(await titleOf("a")).toBe("A");
+    expect(await feeds.podkeep.sql("select feed from feed_lookups")).toEqual([{ feed: lookupKey(feeds.url("a")) }]);
+    expect(await feeds.podkeep.sql("select feed from feed_followers")).toHaveLength(1);
+  });
+});
+
+describe("another user's spelling of a feed", () => {
+  const urlOf = async (user: TestUser) => Object.values(await feeds.rows(user))[0]?.feed_url;
+  let eve: TestUser;
+  beforeEach(async () => {
+    eve = await feeds.podkeep.user("eve");
+  });
+
+  test("changes neither title nor guid", async () => {
+    feeds.serve("a", ({ path }) =>
+      path.endsWith("//") ? new Response(rss("Wrong", guidTag(OTHER))) : new Response(rss("Right", guidTag(GUID))),
+    );
+    await eve.add(feeds.url("a", "/rss//"));
+    await feeds.add("a");
+    await feeds.after(MINUTE);
+    await feeds.after(WEEK);
+    expect(await feeds.rows()).toMatchObject({ a: { title: "Right", guid: GUID } });
+    expect(await feeds.rows(eve)).toMatchObject({ a: { title: "Wrong", guid: OTHER } });
+  });
+
+  test("moves only that user", async () => {
+    feeds.serve("a", ({ path }) =>
+      path.endsWith("/") ? Response.redirect(feeds.url("b"), 301) : new Response(rss("A")),
+    );
+    feeds.serve("b", rss("B"));
+    await eve.add(feeds.url("a", "/rss/"));
+    await feeds.add("a");
+    await feeds.after(MINUTE);
+    for (let n = 0; n < 3; n++) await feeds.after(WEEK);
+    expect(await urlOf(feeds.ann)).toBe(feeds.url("a"));
+    expect(await urlOf(eve)).toBe(feeds.url("b"));
+  });
+
+  test("by https, which fails, leaves the lookup by http alone", async () => {
+    feeds.serve("a", rss("A", guidTag(GUID)));
+    await eve.add(feeds.url("a").replace("http:", "https:"));
+    await feeds.add("a");
+    await feeds.after(MINUTE);
+    expect(await feeds.rows()).toMatchObject({ a: { title: "A", guid: GUID } });
+    expect(await feeds.rows(eve)).toMatchObject({ a: { title: null } });
+    const [own] = await listFeeds(feeds.podkeep.app, actAsWorker(feeds.ann.id));
+    const [eves] = await listFeeds(feeds.podkeep.app, actAsWorker(eve.id));
+    expect([own?.state, eves?.state]).toEqual(["read", "failing"]);
+  });
+
+  test("is read for that user when another spelling had been read before", async () => {
+    feeds.serve("a", ({ path }) => new Response(rss(path)));
+    await feeds.add("a");
+    await feeds.after(MINUTE);
+    await eve.add(feeds.url("a", "/rss/"));
+    await feeds.after(MINUTE);
+    expect(await feeds.rows(eve)).toMatchObject({ a: { title: "/rss/" } });
   });
 });
 

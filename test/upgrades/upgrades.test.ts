@@ -12,6 +12,8 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { DIALECT } from "../../src/db/postgres/database.ts";
+import { hashFeedUrl } from "../../src/domain/feed-url.ts";
+import { lookupKey } from "../../src/domain/lookup-rules.ts";
 import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -322,5 +324,28 @@ describe("0003_accounts", () => {
     app.sql = (text) => sqlOn("old_names", text);
     await expectKept(app);
     await app.close();
+  });
+});
+
+describe("0009_lookups_by_spelling", () => {
+  afterEach(remove);
+
+  test("keeps what lookups know of each feed URL, and has the walk find the other spellings", async () => {
+    const urls = Array.from({ length: 1200 }, (_, n) => `https://${n}.example/rss/`);
+    const values = urls.map((url) => `('${hashFeedUrl(url)}', '${url}', 5, 'Title of ${url}', 2, 0)`);
+    await placeRecorded("0008_page");
+    await podkeep.sql(
+      `insert into feed_lookups (feed, feed_url, next_at, title, moved_seen, failures) values ${values.join()}`,
+    );
+    await podkeep.sql("insert into feed_followers (feed, user_id) select feed, 'u' from feed_lookups");
+    await podkeep.sql("insert into feed_walks (user_id, clock) values ('u', 7)");
+    await podkeep.open();
+    const rows = await podkeep.sql(`select feed, feed_url, title, moved_seen from feed_lookups`);
+    expect(new Set(rows)).toEqual(
+      new Set(urls.map((url) => ({ feed: lookupKey(url), feed_url: url, title: `Title of ${url}`, moved_seen: 2 }))),
+    );
+    const followers = await podkeep.sql("select feed from feed_followers where user_id = 'u'");
+    expect(followers.map(({ feed }) => feed).toSorted()).toEqual(urls.map(lookupKey).toSorted());
+    expect(await podkeep.sql("select * from feed_walks")).toEqual([]);
   });
 });

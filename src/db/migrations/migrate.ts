@@ -10,6 +10,7 @@ import { addAppSync } from "./0005_app_sync.ts";
 import { addHistory } from "./0006_history.ts";
 import { addFeedLookups } from "./0007_feed_lookups.ts";
 import { addPage } from "./0008_page.ts";
+import { keyLookupsBySpelling } from "./0009_lookups_by_spelling.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -22,11 +23,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0006_history": addHistory(dialect),
     "0007_feed_lookups": addFeedLookups(dialect),
     "0008_page": addPage(dialect),
+    "0009_lookups_by_spelling": keyLookupsBySpelling,
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0008_page";
+export const SCHEMA_VERSION = "0009_lookups_by_spelling";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 
