@@ -53,7 +53,14 @@ function feedKey(feed_url: string): string | null {
   const host = PLAIN_HOST.test(authority) ? authority : URL.parse(feed_url)?.host;
   if (host === undefined) return null;
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
-  return `${userinfo}${host}${rest}`.replace(/\/+$/, "");
+  return withoutSlashesAtEnd(`${userinfo}${host}${rest}`);
+}
+
+// A regular expression would take quadratic time for a run of slashes that is not at the end.
+function withoutSlashesAtEnd(text: string): string {
+  let end = text.length;
+  while (text.endsWith("/", end)) end--;
+  return text.slice(0, end);
 }
 
 /** A part of a path that is no word. */

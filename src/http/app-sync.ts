@@ -11,6 +11,7 @@ import { type NewAction, readActions, uploadActions } from "../services/episodes
 import { takeTurns } from "../turns.ts";
 import { readBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
+import { listOf, MOST_DETAILS, mostActions, requireFew, requireFewValues } from "./limits.ts";
 
 type Ctx = Context<HttpEnv>;
 
@@ -25,11 +26,13 @@ const isText = (text: string) => text.isWellFormed() && !text.includes("\0") && 
 
 /** Parses a body as JSON, whatever its Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
 export async function readJson<T>(c: Ctx, { config }: App, schema: z.ZodType<T>): Promise<T> {
-  const text = new TextDecoder().decode(await readBody(c.req.raw, config.max_body));
+  const bytes = await readBody(c.req.raw, config.max_body);
+  requireFewValues(bytes, config);
   try {
-    const { data, error } = schema.safeParse(JSON.parse(text));
+    const { data, error } = schema.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
     if (data !== undefined) return data;
-    throw invalid(error?.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`));
+    const issues = error?.issues.slice(0, MOST_DETAILS);
+    throw invalid(issues?.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`));
   } catch (error) {
     throw error instanceof SyntaxError ? invalid(["body: not JSON"]) : error;
   }
@@ -54,20 +57,13 @@ export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): 
   return c.json({ add, remove, timestamp });
 }
 
-const Urls = z.array(z.string()).nullish();
-const FeedUpload = z.object({ add: Urls, remove: Urls });
-
 /** @returns the timestamp of the response */
 export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
-  const { add, remove } = await readJson(c, app, FeedUpload);
+  const urls = listOf(z.string(), app.config).nullish();
+  const { add, remove } = await readJson(c, app, z.object({ add: urls, remove: urls }));
   const upload = { add: add ?? [], remove: remove ?? [] };
-  requireFew(app, upload.add.length + upload.remove.length);
+  requireFew(upload.add.length + upload.remove.length, app.config.max_items, "podcasts");
   return uploadFeedChanges(app, c.get("actor"), client, upload);
-}
-
-/** Refuses more feeds than one transaction takes. @throws DomainError "too_large" */
-export function requireFew({ config: { max_items } }: App, feeds: number): void {
-  if (feeds > max_items) throw new DomainError("too_large", `More than ${max_items} podcasts in one request`);
 }
 
 /** Episode actions since a timestamp, as both protocols write them; many are streamed. */
@@ -130,7 +126,9 @@ export async function receiveActions(c: Ctx, app: App, client: Client | null): P
   const now = app.clock.now();
   const actions: NewAction[] = [];
   const giveTurn = takeTurns();
-  for (const one of await readJson(c, app, z.array(z.unknown()))) {
+  const sent = await readJson(c, app, z.array(z.unknown()));
+  requireFew(sent.length, mostActions(app.config), "episode actions");
+  for (const one of sent) {
     // One that can't be read must not keep the others back: apps send them together, again and again.
     const { data } = Action.safeParse(one);
     if (data) actions.push(readAction(data, now));

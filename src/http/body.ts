@@ -10,7 +10,7 @@ interface Patience {
 
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
 
-const PATIENCE: Patience = { silence: 5000, total: 30_000, bytes: 64 * 1024 * 1024 };
+const PATIENCE: Patience = { silence: 5000, total: 30_000, bytes: 8 * 1024 * 1024 };
 
 /**
  * Reads a request's body.
@@ -56,10 +56,24 @@ async function discard(reader: Reader, patience: Patience): Promise<boolean> {
   const end = performance.now() + patience.total;
   let bytes = 0;
   while (bytes <= patience.bytes && performance.now() < end) {
-    const next = await Promise.race([reader.read(), Bun.sleep(patience.silence)]).catch(() => undefined);
+    const next = await readWithin(reader, patience.silence);
     if (!next) return false;
     if (next.done) return true;
     bytes += next.value.length;
   }
   return false;
+}
+
+/** Reads a chunk; null after `silence` milliseconds, or if the client is gone. */
+async function readWithin(reader: Reader, silence: number) {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), silence);
+  try {
+    return await Promise.race([reader.read(), promise]);
+  } catch {
+    return null;
+  } finally {
+    // A pending timer would keep the race in memory, and with it the chunk.
+    clearTimeout(timer);
+  }
 }

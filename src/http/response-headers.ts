@@ -16,6 +16,7 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   // Not by c.header(), which would build the response a second time.
   const { headers } = c.res;
   headers.set("X-Request-Id", id);
+  headers.set("X-Content-Type-Options", "nosniff");
   // Browsers keep some responses for good unless they say otherwise, errors such as 410 too.
   if (!headers.has("Cache-Control")) headers.set("Cache-Control", "private, no-cache");
   if (!headers.has("Vary")) headers.set("Vary", "Authorization");

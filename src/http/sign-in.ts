@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
-import type { Actor } from "../services/actor.ts";
+import { type Actor, requireWrite } from "../services/actor.ts";
 import { type Audience, createSession, readSession, type Session } from "../services/sessions.ts";
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
 import type { HttpEnv } from "./env.ts";
@@ -45,6 +45,12 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
     }
   };
 }
+
+/** Refuses credentials that may only read before a body is read; the services refuse them anyway. */
+export const requireScope: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  if (!["GET", "HEAD"].includes(c.req.method)) requireWrite(c.get("actor"));
+  await next();
+};
 
 /** Names the device of this request, and of those by its session if it had none. */
 export function nameDevice(c: Context<HttpEnv>, device: string): void {

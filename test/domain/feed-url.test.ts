@@ -125,3 +125,9 @@ test.each([
 ])("%j is shown as %j, without what may be a secret", (feed_url, shown) => {
   expect(maskFeedUrl(feed_url)).toBe(shown);
 });
+
+test("a thousand of the longest URLs with slashes in the middle are read in time in proportion to their length", () => {
+  const feed_url = `https://a.example/${"/".repeat(8100)}x`;
+  for (let n = 0; n < 1000; n++) expect(read(feed_url).feed_url).toBe(feed_url);
+  // Each took 94 ms while slashes at the end were looked for from every slash.
+}, 20_000);

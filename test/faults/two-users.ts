@@ -187,6 +187,7 @@ const GPODDER: Record<string, Example> = {
   "POST /api/2/sync-devices/:user{[^/]+\\.json}": {
     ...named("/api/2/sync-devices/<own.name>.json"),
     json: { synchronize: [["<own.device>", "tablet"]], "stop-synchronize": [] },
+    reader: 403,
   },
   "GET /api/2/subscriptions/:user/:device{[^/]+\\.json}": named(
     "/api/2/subscriptions/<own.name>/<own.device>.json?since=0",

@@ -6,7 +6,7 @@ import { discardBody } from "../../src/http/body.ts";
 import { listen } from "../../src/server/listen.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
-const MEGABYTES = 20;
+const MEGABYTES = 7;
 const HAS_PYTHON = Bun.which("python3") !== null;
 if (!HAS_PYTHON) console.warn("SKIPPED: a client in Python needs python3");
 

@@ -16,8 +16,13 @@ const ONE = `/subscriptions/${guidOf(1)}`;
 
 function expectHeaders(status: number, response: Answer): void {
   const { headers } = response;
-  const kept = [response.status, headers.get("cache-control"), headers.get("vary")];
-  expect(kept).toEqual([status, "private, no-cache", "Authorization"]);
+  const kept = [
+    response.status,
+    headers.get("cache-control"),
+    headers.get("vary"),
+    headers.get("x-content-type-options"),
+  ];
+  expect(kept).toEqual([status, "private, no-cache", "Authorization", "nosniff"]);
   expect(headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
 }
 
@@ -85,5 +90,6 @@ test("HEAD has the length that GET has, on every protocol", async () => {
       String(Buffer.byteLength(text)),
       "",
     ]);
+    expect([path, get.headers.get("x-content-type-options")]).toEqual([path, "nosniff"]);
   }
 });

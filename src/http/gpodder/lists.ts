@@ -6,15 +6,16 @@ import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/
 import { DomainError } from "../../errors.ts";
 import type { Client } from "../../services/clients.ts";
 import { listDeviceFeeds, uploadFeedList } from "../../services/device-list.ts";
-import { readJson, requireFew } from "../app-sync.ts";
+import { readJson } from "../app-sync.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
+import { listOf, requireFew } from "../limits.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 const FILE = "{[^/]+\\.(json|opml|txt)}";
 
-/** JSON lists of URLs, or of objects as gpodder.net writes them for a user. */
-const Urls = z.array(z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]));
+/** A URL in a JSON list, or an object as gpodder.net writes it for a user. */
+const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
   const whole = `/subscriptions/:user${FILE}`;
@@ -49,17 +50,22 @@ async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, fi
 
 async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise<Response> {
   const feeds = await readList(c, app, file);
-  requireFew(app, feeds.length);
+  requireFew(feeds.length, app.config.max_items, "podcasts");
   await uploadFeedList(app, c.get("actor"), clientOf(c), feeds);
   // mygpoclient takes a response with a body for a failure.
   return c.body("", 200);
 }
 
 async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<string[]> {
-  if (file.endsWith(".json")) return readJson(c, app, Urls);
-  const bytes = await readBody(c.req.raw, app.config.max_body);
+  const { config } = app;
+  if (file.endsWith(".json")) return readJson(c, app, listOf(Url, config));
+  const bytes = await readBody(c.req.raw, config.max_body);
   if (file.endsWith(".txt")) {
-    const lines = new TextDecoder().decode(bytes).split(/[\r\n]+/);
+    // One line more than may be, to see that there are too many.
+    const lines = new TextDecoder()
+      .decode(bytes)
+      .trim()
+      .split(/[\r\n]+/, config.max_items + 1);
     return lines.map((line) => line.trim()).filter((line) => line !== "");
   }
   try {

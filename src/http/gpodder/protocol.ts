@@ -5,7 +5,7 @@ import { respondToErrors } from "../app-errors.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { endSession, requireSignIn } from "../sign-in.ts";
+import { endSession, requireScope, requireSignIn } from "../sign-in.ts";
 import { requireUserInPath } from "./client.ts";
 import { serveDevices } from "./devices.ts";
 import { serveEpisodes } from "./episodes.ts";
@@ -16,6 +16,7 @@ export function serveGpodder(http: Hono<HttpEnv>, app: App, shared: Shared): voi
   http.use(refuseCrossSite(shared, { links: false }));
   http.use(requireSignIn(app, shared, { bearer: true, sessions: true }));
   serveLogin(http);
+  http.use(requireScope);
   serveDevices(http, app);
   serveSubscriptions(http, app);
   serveEpisodes(http, app);

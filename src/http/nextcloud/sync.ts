@@ -7,13 +7,13 @@ import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { nameDevice, requireSignIn } from "../sign-in.ts";
+import { nameDevice, requireScope, requireSignIn } from "../sign-in.ts";
 import { productOf } from "../user-agent.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   for (const place of ["/index.php/apps/gpoddersync", "/apps/gpoddersync"]) {
     const signIn = requireSignIn(app, shared, { bearer: true, sessions: false });
-    http.use(`${place}/*`, refuseCrossSite(shared, { links: false }), signIn);
+    http.use(`${place}/*`, refuseCrossSite(shared, { links: false }), signIn, requireScope);
     http.get(`${place}/subscriptions`, (c) => sendFeedChanges(c, app, clientOf(c)));
     http.post(`${place}/subscription_change/create`, async (c) =>
       c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),

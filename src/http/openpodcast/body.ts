@@ -1,17 +1,18 @@
 // Bodies of POST and PATCH: JSON in UTF-8.
 import type { MiddlewareHandler } from "hono";
+import type { Config } from "../../config/settings.ts";
 import { DomainError } from "../../errors.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
+import { requireFewValues } from "../limits.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads the body for the validator, which parses it. A body in another encoding would be stored with replacement
  * characters in its URLs.
- * @param max_body bytes
  */
-export function requireJson(max_body: number): MiddlewareHandler<HttpEnv> {
+export function requireJson(config: Pick<Config, "max_body" | "max_items">): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const type = c.req.header("Content-Type") ?? "";
     if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(type.trim())) {
@@ -19,7 +20,8 @@ export function requireJson(max_body: number): MiddlewareHandler<HttpEnv> {
     }
     // The validator knows only this spelling.
     c.req.raw.headers.set("Content-Type", "application/json");
-    const bytes = await readBody(c.req.raw, max_body);
+    const bytes = await readBody(c.req.raw, config.max_body);
+    requireFewValues(bytes, config);
     // Hono keeps promises here, other than its type says.
     c.req.bodyCache.text = Promise.resolve(decode(bytes)) as unknown as string;
     await next();

@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ZodError } from "zod";
 import { DomainError, type ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
+import { MOST_DETAILS } from "../limits.ts";
 import type { ErrorBody } from "./schemas/common.ts";
 
 export const RESPONSES = {
@@ -21,8 +22,6 @@ export const RESPONSES = {
   config: [500, "Internal server error"],
   conflict: [500, "Internal server error"],
 } as const satisfies Record<ErrorCode, [ContentfulStatusCode, string]>;
-
-const MOST_DETAILS = 20;
 
 /** The methods of each path, as it is without /v1. */
 export type Methods = ReadonlyMap<string, ReadonlySet<string>>;

@@ -24,7 +24,8 @@ import { createPageEnds } from "./page-ends.ts";
 import { guid } from "./schemas/common.ts";
 import { RECEIVED, Success } from "./schemas/deletions.ts";
 import {
-  FeedArray,
+  type FeedArray,
+  feedArray,
   NewSubscriptions,
   PatchedSubscription,
   readCursor,
@@ -39,7 +40,7 @@ const params = z.object({ guid: guid.meta({ description: "Any guid that the subs
 const DEFAULT_PER_PAGE = 50;
 
 export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
-  const { max_body, max_items, max_per_page } = app.config;
+  const { max_per_page } = app.config;
   const { forwarded } = shared;
   const ends = createPageEnds(app.clock);
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);
@@ -57,7 +58,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     ends.set(number, end);
   });
   const write = requireToken(app, shared, true);
-  const writeJson = [write, requireJson(max_body)];
+  const writeJson = [write, requireJson(app.config)];
 
   api.openapi(
     createRoute({
@@ -102,7 +103,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       }),
       path: "/subscriptions",
       middleware: writeJson,
-      request: { body: { required: true, content: { "application/json": { schema: FeedArray } } } },
+      request: { body: { required: true, content: { "application/json": { schema: feedArray(app.config) } } } },
       responses: {
         200: jsonBody("What was added and what was not, in the order of the request", NewSubscriptions),
         ...describeErrors("unauthorized", "invalid", "too_large"),
@@ -110,7 +111,6 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     }),
     async (c) => {
       const { subscriptions } = c.req.valid("json");
-      if (subscriptions.length > max_items) throw new DomainError("too_large", "Too many items");
       const { items, failure } = readItems(subscriptions);
       const added = await addSubscriptions(app, c.get("actor"), items);
       return c.json({ success: added.map(writeAdded), failure }, 200);

@@ -10,6 +10,7 @@ import { exportFeeds, importFeeds } from "../../services/imports.ts";
 import { listPodcasts, nameOf, type Podcast } from "../../services/podcasts.ts";
 import { addSubscriptions, findSubscription, patchSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
+import { requireFew } from "../limits.ts";
 import { readFields, readForm } from "./form.ts";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { safePath, show } from "./render.tsx";
@@ -62,6 +63,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
     }
     try {
       const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
+      requireFew(feeds.length, app.config.max_items, "podcasts");
       const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, {
         dry_run: false,
         progress: () => {},

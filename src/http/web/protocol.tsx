@@ -9,6 +9,7 @@ import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
 import type { Shared } from "../shared.ts";
+import { requireScope } from "../sign-in.ts";
 import { serveAccount } from "./account.tsx";
 import { serveAllow } from "./allow.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
@@ -52,6 +53,22 @@ const SECURITY = secureHeaders({
 
 /** Bytes. Two of the longest passwords or feed URLs fit; a million fields, which would take a second to read, don't. */
 const MOST_FORM = 64 * 1024;
+/** Bytes of a form from those who have not signed in: a name and a password. */
+const MOST_OPEN_FORM = 16 * 1024;
+
+/** Limits bodies before they are read, by who sends them. Behind requireSession(). */
+function limitBodies(http: Hono<HttpEnv>, { config: { max_body } }: App): void {
+  const limits = {
+    file: limitBody(max_body, "file"),
+    form: limitBody(Math.min(max_body, MOST_FORM), "form"),
+    open: limitBody(Math.min(max_body, MOST_OPEN_FORM), "form"),
+  };
+  http.use("/podcasts/import", requireScope, limits.file);
+  http.use((c, next) => {
+    if (c.req.path === "/podcasts/import") return next();
+    return (c.get("actor") ? limits.form : limits.open)(c, next);
+  });
+}
 
 function limitBody(maxSize: number, what: string) {
   const onError = () => {
@@ -64,19 +81,17 @@ function limitBody(maxSize: number, what: string) {
 export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document: () => object): void {
   http.use(SECURITY);
   http.use(addBasePath(shared.forwarded.basePath));
-  const { max_body } = app.config;
-  const [limitFile, limitForm] = [limitBody(max_body, "file"), limitBody(Math.min(max_body, MOST_FORM), "form")];
-  http.use((c, next) => (c.req.path === "/podcasts/import" ? limitFile : limitForm)(c, next));
   for (const { path, type, text } of Object.values(assets)) {
     http.get(path, (c) =>
       c.body(text, 200, { "Content-Type": type, "Cache-Control": "public, max-age=31536000, immutable" }),
     );
   }
   http.use(refuseCrossSite(shared, { links: true }));
+  for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app));
+  limitBodies(http, app);
   serveSignIn(http, app, shared);
   serveDocs(http, document);
   serveConnectLinks(http, app);
-  for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app));
   servePodcasts(http, app);
   serveHistory(http, app);
   serveApps(http, app, shared);

@@ -195,12 +195,21 @@ test.if(onSqlite)("after a restored backup, rows still say since when and by whi
   expect(await rows("/podcasts/unsubscribed")).toContain("3.exampleShow URL · Unsubscribed 2026-01-01 · test");
 });
 
+test("a file with more podcasts than one request may have is refused, and none of them is added", async () => {
+  const outlines = Array.from({ length: 5001 }, (_, n) => `<outline xmlUrl="https://${n}.example/"/>`);
+  const { status, body } = await browser.submit("/podcasts/import", { file: opml(...outlines) });
+  expect([status, body]).toEqual([413, expect.stringContaining("More than 5000 podcasts in one request")]);
+  expect((await browser.open("/podcasts")).body).toContain("No podcasts yet.");
+});
+
 test("ten thousand podcasts are shown in pages, sorted by title", async () => {
   const outlines = Array.from({ length: 10_000 }, (_, n) => {
     const title = `Show ${String(n).padStart(5, "0")}`;
     return `<outline type="rss" text="${title}" xmlUrl="https://${n}.example/"/>`;
   });
-  await browser.submit("/podcasts/import", { file: opml(...outlines) });
+  for (const half of [outlines.slice(0, 5000), outlines.slice(5000)]) {
+    await browser.submit("/podcasts/import", { file: opml(...half) });
+  }
   const page = await browser.open("/podcasts?page=134");
   expect(page.body).toContain("Page 134 of 134");
   expect((await browser.open("/podcasts?page=135")).body).toBe(page.body);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { positive } from "../../../config/values.ts";
 import { parseDateTime } from "../../../domain/date-time.ts";
 import type { Position } from "../../../services/change-feed.ts";
+import { listOf } from "../../limits.ts";
 import { date_time, feed_url, guid } from "./common.ts";
 
 const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
@@ -102,12 +103,17 @@ const Feed = z
   })
   .meta({ id: "Feed", example: { feed_url: FEED, guid: GUID } });
 
-export const FeedArray = z.object({ subscriptions: z.array(Feed) }).meta({
-  id: "FeedArray",
-  example: { subscriptions: [{ feed_url: FEED, guid: GUID }, { feed_url: "podnews.net/rss" }] },
-});
+export const feedArray = (config: Parameters<typeof listOf>[1]) =>
+  z
+    .object({
+      subscriptions: listOf(Feed, config),
+    })
+    .meta({
+      id: "FeedArray",
+      example: { subscriptions: [{ feed_url: FEED, guid: GUID }, { feed_url: "podnews.net/rss" }] },
+    });
 
-export type FeedArray = z.infer<typeof FeedArray>;
+export type FeedArray = z.infer<ReturnType<typeof feedArray>>;
 
 const NewSubscription = z
   .object({ feed_url, guid, is_subscribed: z.boolean(), subscription_changed: date_time })

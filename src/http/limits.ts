@@ -1,0 +1,53 @@
+// Limits of one request, in proportion to PODKEEP_MAX_ITEMS.
+import { z } from "zod";
+import type { Config } from "../config/settings.ts";
+import { DomainError } from "../errors.ts";
+
+type Limits = Pick<Config, "max_items">;
+
+/** Episode actions in one upload: some apps send all their plays at every sync. */
+export const mostActions = ({ max_items }: Limits) => 10 * max_items;
+
+/** Values in one JSON body: an episode action is ten. Parsed, each takes up to 64 bytes of memory. */
+const mostValues = (limits: Limits) => 10 * mostActions(limits);
+
+/** @throws DomainError "too_large" */
+export function requireFew(count: number, most: number, what: string): void {
+  if (count > most) throw new DomainError("too_large", `More than ${most} ${what} in one request`);
+}
+
+/** Refuses JSON that takes much more memory parsed than as text. @throws DomainError "too_large" */
+export function requireFewValues(json: Uint8Array, limits: Limits): void {
+  const most = mostValues(limits);
+  if (json.length > most) requireFew(countValues(json), most, "JSON values");
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{');
+
+/** The values in valid JSON; an object or array that is not empty counts as one more than it has. */
+export function countValues(json: Uint8Array): number {
+  let count = 1;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
+    else if (byte === QUOTE) at = endOfText(json, at);
+  }
+  return count;
+}
+
+/** @param start where the text's first quotation mark is */
+function endOfText(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/** Reasons that a refused request gets; more would not help, and a body can be wrong in a million places. */
+export const MOST_DETAILS = 20;
+
+/** An array that is refused by its length before its elements are read. */
+export const listOf = <Element extends z.ZodType>(element: Element, { max_items }: Limits) =>
+  z.preprocess((list) => {
+    if (Array.isArray(list)) requireFew(list.length, max_items, "podcasts");
+    return list;
+  }, z.array(element));
