@@ -5,7 +5,7 @@ import { appUrl, isLocal } from "../../src/config/app-url.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
-import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
+import { ADDRESS_SETTINGS, addSettings, flagsOf, serviceFiles } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
 import { readFuture, type TypedTime } from "../terminal/times.ts";
@@ -16,6 +16,7 @@ interface IssueOptions {
   scope: Scope;
   expires?: TypedTime;
   qr?: true;
+  header?: true;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -26,7 +27,8 @@ export function addTokenCommands(program: Command): void {
     .option("--label <text>", "what the token is for, such as the name of the app")
     .addOption(new Option("--scope <scope>", "write includes read").choices(["read", "write"]).default("write"))
     .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readFuture)
-    .option("--qr", "also show the server's URL, the user and the token as a QR code")
+    .option("--qr", "also show the three values as a QR code")
+    .option("--header", "print only the Authorization header, for curl")
     .addHelpText("after", "\nExample: podkeep token issue alice --label AntennaPod --expires 90d")
     .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
   addSettings(issuing, ADDRESS_SETTINGS);
@@ -43,27 +45,42 @@ export function addTokenCommands(program: Command): void {
     .action((id: string, { yes }: { yes?: boolean }, command: Command) => revoke(id, yes, command));
 }
 
-async function issue(user: string, { label = "", scope, expires, qr }: IssueOptions, command: Command): Promise<void> {
+async function issue(
+  user: string,
+  { label = "", scope, expires, qr, header }: IssueOptions,
+  command: Command,
+): Promise<void> {
   const issued = await withApp(command, (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
-    return issueFor(app, user, { label, scope, expires_at });
+    return issueFor(app, user, { label, scope, expires_at }, placeOfSettings(command));
   });
-  const code = qr ? `\n\n${(await import("../terminal/qr.ts")).layQr(forPhone(issued))}` : "";
+  if (header) return printResult(command, issued, () => issued.header);
+  // A phone that scanned it would look for the server on itself.
+  const code =
+    qr && !isLocal(issued.address) ? `\n\n${(await import("../terminal/qr.ts")).layQr(forPhone(issued))}` : "";
   await printResult(command, issued, () => layToken(issued) + code);
+}
+
+/** Where the server's address is set, for advice. */
+export function placeOfSettings(command: Command): string {
+  const [file] = serviceFiles(flagsOf(command));
+  if (!file) return "when you start the server";
+  const restart = process.getuid?.() === 0 ? "sudo systemctl restart podkeep" : "systemctl --user restart podkeep";
+  return `in ${file.path}, then run ${restart}`;
 }
 
 type Issued = Awaited<ReturnType<typeof issueFor>>;
 
 /** Issues a token, with everything that its user has to know. */
-export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2]) {
+export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2], place: string) {
   const { label, scope, expires_at } = options;
   const others = await findLabelled(app, user, label);
   const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
   const address = appUrl(app.config);
-  const remarks = ["This token is not shown again."];
+  const remarks = ["The password is a token for this app alone. It is not shown again."];
   if (isLocal(address)) {
     const host = app.config.host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or ";
-    remarks.push(`Only apps on this machine reach this URL: set ${host}PODKEEP_PUBLIC_URL.`);
+    remarks.push(`No phone reaches this server: set ${host}PODKEEP_PUBLIC_URL ${place}.`);
   }
   if (others.length > 0) {
     const count = others.length === 1 ? "another token" : `${others.length} more tokens`;
@@ -79,15 +96,16 @@ async function findLabelled(app: App, user: string, label: string): Promise<stri
   return tokens.filter((one) => one.label === label && stateOf(one, app.clock.now()) === "active").map(({ id }) => id);
 }
 
-const forPhone = ({ address, user, token }: Issued) => `Server URL: ${address}\nUser: ${user}\nToken: ${token}`;
+const forPhone = ({ address, user, token }: Issued) => `Server: ${address}\nUser: ${user}\nPassword: ${token}`;
 
-export function layToken({ token, address, header, scope, expires, remarks }: Issued): string {
+/** What apps ask for, in the order in which they do: to them a token is a password. */
+export function layToken({ token, user, address, scope, expires, remarks }: Issued): string {
   return layPairs([
-    ["Token", token],
-    ["Server URL", address],
-    ["Header", header],
-    ["Scope", scope],
-    ["Expires", expires ?? "never"],
+    ["Server", address],
+    ["User", user],
+    ["Password", token],
+    ...(scope === "read" ? [["Scope", "read"] as [string, string]] : []),
+    ...(expires ? [["Expires", expires] as [string, string]] : []),
     ...remarks.map((remark): [string, string] => ["", remark]),
   ]);
 }

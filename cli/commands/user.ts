@@ -11,7 +11,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp } from "../with-app.ts";
-import { issueFor, layToken } from "./token.ts";
+import { issueFor, layToken, placeOfSettings } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
   const user = program.command("user").description("Create, list and delete users, and set their passwords");
@@ -63,13 +63,14 @@ async function create(name: string, options: CreateOptions, command: Command): P
   const { password, passwordStdin, generate, token: label } = options;
   if (label !== undefined) checkLabel(label);
   const set = password || passwordStdin || generate ? await readPassword(options) : null;
+  const place = placeOfSettings(command);
   const made = await withApp(
     command,
     async (app) => {
       const created = { ...(await createUser(app, name)), data: describeLocation(app.config.location) };
       if (set !== null) await setPassword(app, await actAsAdmin(app, name, "user create"), set);
       if (label === undefined) return created;
-      return { ...created, token: await issueFor(app, name, { label, scope: "write", expires_at: null }) };
+      return { ...created, token: await issueFor(app, name, { label, scope: "write", expires_at: null }, place) };
     },
     { first: true },
   );

@@ -17,12 +17,36 @@ const issue = async (...args: string[]) => (await podkeep.run(["token", "issue",
 
 test("the server's URL is the public one; one that only this machine reaches gets a remark", async () => {
   const reached = await issue("--public-url", "https://pods.example");
-  expect(reached).toMatchObject({ address: "https://pods.example", remarks: ["This token is not shown again."] });
+  expect(reached).toMatchObject({
+    address: "https://pods.example",
+    remarks: [expect.stringContaining("not shown again")],
+  });
   expect(await issue()).toMatchObject({
     address: "http://127.0.0.1:8042",
     remarks: [expect.anything(), expect.stringContaining("set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL")],
   });
-  expect((await podkeep.run(["token", "issue", "ann"])).out).toContain("Only apps on this machine reach this URL");
+  expect((await podkeep.run(["token", "issue", "ann"])).out).toContain("No phone reaches this server");
+});
+
+test("server, user and password are printed in the order in which apps ask for them; the header only for curl", async () => {
+  const { out } = await podkeep.run(["token", "issue", "ann", "--public-url", "https://pods.example"]);
+  expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+    ["Server", "https://pods.example"],
+    ["User", "ann"],
+    ["Password", expect.stringMatching(/^podkeep_/)],
+    ["", expect.stringContaining("not shown again")],
+    [""],
+  ]);
+  const more = await podkeep.run(["token", "issue", "ann", "--scope", "read", "--expires", "2099-01-01"]);
+  expect(more.out).toMatch(/^Scope +read\nExpires +2099-01-01T00:00:00Z$/m);
+  const { out: header } = await podkeep.run(["token", "issue", "ann", "--header"]);
+  expect(header).toMatch(/^Authorization: Bearer podkeep_\S+\n$/);
+});
+
+test("there is no QR code for a URL that no phone reaches", async () => {
+  const { shown } = await podkeep.spawnOnTerminal(["token", "issue", "ann", "--qr"]).ended();
+  expect(shown).not.toMatch(/[▀▄█]/);
+  expect(shown).toContain("set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL when you start the server");
 });
 
 test("a second token with the same label gets a remark with the command that revokes the first", async () => {
@@ -60,8 +84,8 @@ test("--qr shows the server's URL, the user and the token as a QR code, white on
   const painted = shown.split(/\r?\n/).filter((line) => /[▀▄█]/.test(line));
   for (const line of painted) expect(line).toStartWith("\x1b[40m\x1b[97m");
   const lines = painted.map((line) => Bun.stripANSI(line));
-  const token = /Token +(\S+)/.exec(Bun.stripANSI(shown))?.[1];
-  const { data, size } = encode(`Server URL: https://pods.example\nUser: ann\nToken: ${token}`, { border: 2 });
+  const token = /Password +(\S+)/.exec(Bun.stripANSI(shown))?.[1];
+  const { data, size } = encode(`Server: https://pods.example\nUser: ann\nPassword: ${token}`, { border: 2 });
   expect(readQr(lines).slice(0, size)).toEqual(data);
 });
 
