@@ -128,7 +128,7 @@ test("a user is created with a first token that works at once", async () => {
   const headers = { Authorization: `Bearer ${json.token.token}` };
   expect((await fetch(`${server.address}/subscriptions`, { headers })).status).toBe(200);
   await server.stop();
-  expect((await run("user create carl --token", "Phone")).out).toContain("This token is not shown again.");
+  expect((await run("user create carl --token", "Phone")).out).toContain("It is not shown again.");
   expect((await run("user create dora --json --token", "x".repeat(101))).code).toBe(2);
   expect((await run("user list --json")).json.map(({ name }: { name: string }) => name)).toEqual([
     "alice",
