@@ -35,7 +35,8 @@ fetch() { # NAME FILE
   case "$source" in
     http://* | https://*)
       if command -v curl >/dev/null; then
-        curl -fsSL -o "$2" "$source/$1" || fail "can't download $source/$1"
+        # No redirect from https to http.
+        curl -fsSL --proto-redir "=${source%%:*},https" -o "$2" "$source/$1" || fail "can't download $source/$1"
       elif command -v wget >/dev/null; then
         wget -qO "$2" "$source/$1" || fail "can't download $source/$1"
       else
@@ -51,6 +52,9 @@ sum() {
 }
 
 main() {
+  # From a pipe, $0 is the shell, and anybody may have put files into the current directory.
+  [ -n "${PODKEEP_BASE_URL:-}" ] || [ "${0##*/}" = install.sh ] ||
+    fail "set PODKEEP_BASE_URL to the URL of the release; with sudo: curl … | sudo PODKEEP_BASE_URL=https://… sh"
   source=${PODKEEP_BASE_URL:-$(dirname "$0")}
   source=${source%/}
   bin=${PODKEEP_BIN:-/usr/local/bin}
@@ -86,6 +90,19 @@ On Alpine Linux it needs: apk add libstdc++"
     *":$bin:"*) ;;
     *) echo "$bin is not in your PATH" ;;
   esac
+  next
+}
+
+next() {
+  for unit in /etc/systemd/system/podkeep.service \
+    "${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/podkeep.service"; do
+    grep -qs "^ExecStart=\"*$bin/podkeep\"* serve" "$unit" || continue
+    case "$unit" in
+      */systemd/user/*) echo "Next: systemctl --user restart podkeep, so that the service runs this version" ;;
+      *) echo "Next: sudo systemctl restart podkeep, so that the service runs this version" ;;
+    esac
+    return
+  done
   echo "Next: $(install_command) to have systemd run it, or $bin/podkeep serve to try it"
 }
 

@@ -43,6 +43,7 @@ const environment = () => ({
   PATH: `${join(folder, "tools")}:${process.env["PATH"]}`,
   PODKEEP_BASE_URL: source,
   PODKEEP_BIN: bin,
+  HOME: join(folder, "home"),
 });
 
 function install() {
@@ -80,6 +81,27 @@ test("it replaces an older version", () => {
   publish("podkeep-linux-x64", "1.1.0");
   expect(install().exitCode).toBe(0);
   expect(runs()).toBe("1.1.0");
+});
+
+test("at an upgrade it says how the service gets the new version, otherwise how to install one", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  expect(install().said).toContain("podkeep service install");
+  const units = join(folder, "home/.config/systemd/user");
+  mkdirSync(units, { recursive: true });
+  writeFileSync(join(units, "podkeep.service"), `[Service]\nExecStart="${bin}/podkeep" serve\n`);
+  expect(install().said).toContain("Next: systemctl --user restart podkeep");
+  writeFileSync(join(units, "podkeep.service"), '[Service]\nExecStart="/opt/podkeep" serve\n');
+  expect(install().said).toContain("podkeep service install");
+});
+
+test("from a pipe it installs nothing from the current directory, where anybody may have put files", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "planted");
+  const { PODKEEP_BASE_URL, ...env } = environment();
+  const piped = Bun.spawnSync(["sh"], { env, cwd: source, stdin: Bun.file(SCRIPT) });
+  expect([piped.exitCode, String(piped.stderr)]).toEqual([1, expect.stringContaining("set PODKEEP_BASE_URL")]);
+  expect(existsSync(join(bin, "podkeep"))).toBe(false);
 });
 
 test("a damaged download is refused, and the installed version stays", () => {
