@@ -170,7 +170,7 @@ export interface ClientTable {
 }
 
 /** What a client last said of a feed (src/domain/device-list.ts). */
-export interface ClaimTable {
+export interface HoldingTable {
   user_id: string;
   client: string;
   feed: string;
@@ -287,7 +287,7 @@ export interface Schema {
   page_sessions: PageSessionTable;
   connect_links: ConnectLinkTable;
   clients: ClientTable;
-  claims: ClaimTable;
+  claims: HoldingTable;
   episode_actions: EpisodeActionTable;
   feed_lookups: FeedLookupTable;
   feed_followers: FeedFollowerTable;

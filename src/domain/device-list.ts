@@ -14,7 +14,7 @@ export interface Listing {
 }
 
 /** What a client last said of a feed. */
-export interface Claim {
+export interface Holding {
   feed: string;
   /** Its own spelling. */
   feed_url: string;
@@ -29,7 +29,7 @@ export interface Claim {
 }
 
 /** One feed of an upload. */
-export interface Statement {
+export interface Report {
   feed: string;
   feed_url: string;
   subscribed: boolean;
@@ -38,7 +38,7 @@ export interface Statement {
 }
 
 /** By feed. */
-export type Claims = ReadonlyMap<string, Claim>;
+export type Holdings = ReadonlyMap<string, Holding>;
 
 const isListed = (listing: Listing | undefined) => listing?.state === "subscribed";
 
@@ -46,29 +46,29 @@ const isListed = (listing: Listing | undefined) => listing?.state === "subscribe
  * Selects what a GET tells a client, each feed in the client's own spelling.
  * @param listings at least those that changed after `start` or are told again after it, and everything that the client
  *   said "subscribed" of when `since` is 0
- * @param quiet whether the client takes its own changes for somebody else's
+ * @param mistakesOwn whether the client takes its own changes for somebody else's
  */
 export function changesFor(
   { since, start, own: tellsOwn }: SyncPosition,
   listings: Iterable<Listing>,
-  claims: Claims,
-  quiet: boolean,
+  holdings: Holdings,
+  mistakesOwn: boolean,
 ): { add: string[]; remove: string[] } {
   const add: string[] = [];
   const remove: string[] = [];
   for (const listing of listings) {
-    const claim = claims.get(listing.feed);
-    const again = claim !== undefined && claim.told_again > start;
-    const own = quiet && !tellsOwn && claim?.decided === listing.changed;
+    const holding = holdings.get(listing.feed);
+    const again = holding !== undefined && holding.told_again > start;
+    const own = mistakesOwn && !tellsOwn && holding?.decided === listing.changed;
     if (!again && (own || listing.changed <= start)) continue;
-    const feed_url = claim?.feed_url ?? listing.feed_url;
-    const replaced = claim?.replaced ?? null;
+    const feed_url = holding?.feed_url ?? listing.feed_url;
+    const replaced = holding?.replaced ?? null;
     if (isListed(listing)) {
       add.push(feed_url);
       // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
-      const skips = !quiet && replaced !== null && withoutScheme(replaced) === withoutScheme(feed_url);
+      const skips = !mistakesOwn && replaced !== null && withoutScheme(replaced) === withoutScheme(feed_url);
       if (again && replaced !== null && !skips) remove.push(replaced);
-    } else if (since !== 0 || claim?.subscribed) {
+    } else if (since !== 0 || holding?.subscribed) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       remove.push(feed_url);
       if (replaced !== null) remove.push(replaced);
@@ -82,20 +82,20 @@ export function changesFor(
  * uploads that, also what was removed since.
  * @param last null when the client is unknown
  */
-export function claimsOfFullSync(last: SyncPosition | null, listings: Iterable<Listing>, claims: Claims): Claim[] {
+export function assumeFullSync(last: SyncPosition | null, listings: Iterable<Listing>, holdings: Holdings): Holding[] {
   if (!last) return [];
   return [...listings].flatMap((listing) => {
     const { feed, feed_url, changed } = listing;
     const isNews = changed > endOf(last.given);
-    const claim = claims.get(feed);
-    if (claim?.subscribed || claim?.decided === changed) return [];
-    if (isNews && !isListed(listing)) return { ...(claim ?? unclaimed(feed, feed_url)), subscribed: true };
+    const holding = holdings.get(feed);
+    if (holding?.subscribed || holding?.decided === changed) return [];
+    if (isNews && !isListed(listing)) return { ...(holding ?? unreported(feed, feed_url)), subscribed: true };
     // It was told that somebody reversed what it said.
-    return !isNews && isListed(listing) && claim?.subscribed === false ? { ...claim, subscribed: true } : [];
+    return !isNews && isListed(listing) && holding?.subscribed === false ? { ...holding, subscribed: true } : [];
   });
 }
 
-const unclaimed = (feed: string, feed_url: string): Claim => ({
+const unreported = (feed: string, feed_url: string): Holding => ({
   feed,
   feed_url,
   replaced: null,
@@ -109,7 +109,7 @@ const withoutScheme = (feed_url: string) => feed_url.replace(/^https?:/i, "");
 /** What the server knows when an upload arrives. */
 interface Known {
   listings: ReadonlyMap<string, Listing>;
-  claims: Claims;
+  holdings: Holdings;
   /** The client's last GET; null when there was none. */
   last: SyncPosition | null;
   /** Identifies the subscription that a feed leads to. */
@@ -121,7 +121,7 @@ interface Known {
 }
 
 /**
- * What a statement means:
+ * What a report means:
  * - `change`: the user's decision
  * - `repeat`: the client says again what it said before, and was not told before its last GET that it is otherwise now:
  *   a retry, an upload sent twice, a full sync. Or it posts back what it was told before that GET.
@@ -131,52 +131,52 @@ interface Known {
  */
 type Verdict = "change" | "repeat" | "queued" | "agree" | "ignore";
 
-export interface Judged extends Statement {
+export interface Judged extends Report {
   verdict: Verdict;
 }
 
-/** Whether somebody reversed what a statement says after the client's last GET began. */
-export const isReversed = ({ feed, subscribed }: Statement, listings: Known["listings"], last: SyncPosition | null) => {
+/** Whether somebody reversed what a report says after the client's last GET began. */
+export const isReversed = ({ feed, subscribed }: Report, listings: Known["listings"], last: SyncPosition | null) => {
   const listing = listings.get(feed);
   return listing !== undefined && isListed(listing) !== subscribed && listing.changed > (last?.start ?? 0);
 };
 
-/** Decides what each statement of an upload means. What is added and removed under two URLs is added. */
-export function judge(statements: readonly Statement[], known: Known): Judged[] {
+/** Decides what each report of an upload means. What is added and removed under two URLs is added. */
+export function judge(reports: readonly Report[], known: Known): Judged[] {
   const added = new Set<number | string>();
-  for (const { feed, subscribed } of statements) if (subscribed) added.add(feed).add(known.leadsTo(feed) ?? feed);
-  return statements.map((statement) => {
-    if (statement.subscribed) return { ...statement, verdict: judgeOne(statement, known) };
-    if (added.has(statement.feed)) return { ...statement, verdict: "ignore" };
-    const contradicted = added.has(known.leadsTo(statement.feed) ?? statement.feed);
-    return { ...statement, verdict: contradicted ? "repeat" : judgeOne(statement, known) };
+  for (const { feed, subscribed } of reports) if (subscribed) added.add(feed).add(known.leadsTo(feed) ?? feed);
+  return reports.map((report) => {
+    if (report.subscribed) return { ...report, verdict: judgeOne(report, known) };
+    if (added.has(report.feed)) return { ...report, verdict: "ignore" };
+    const contradicted = added.has(known.leadsTo(report.feed) ?? report.feed);
+    return { ...report, verdict: contradicted ? "repeat" : judgeOne(report, known) };
   });
 }
 
-function judgeOne(statement: Statement, { listings, claims, last, asksUser, wasListed }: Known): Verdict {
-  const { feed, feed_url, subscribed, implied } = statement;
+function judgeOne(report: Report, { listings, holdings, last, asksUser, wasListed }: Known): Verdict {
+  const { feed, feed_url, subscribed, implied } = report;
   const listing = listings.get(feed);
-  const claim = claims.get(feed);
+  const holding = holdings.get(feed);
   if (!subscribed) {
     // gPodder posts back the removals that it was told of, those of URLs that a subscription left too.
     if (!listing || listing.state === "left") return "ignore";
-    if (claim?.replaced === feed_url) return "ignore";
+    if (holding?.replaced === feed_url) return "ignore";
     // Its device may lack what somebody else has added since the client's last GET.
-    const knows = claim?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
+    const knows = holding?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
     if (implied && !knows) return "ignore";
   }
-  const toldAgain = claim !== undefined && claim.told_again > (last?.start ?? 0);
-  if (subscribed && asksUser && toldAgain && wasToRemove(claim, listing, feed_url)) return "queued";
+  const resent = holding !== undefined && holding.told_again > (last?.start ?? 0);
+  if (subscribed && asksUser && resent && wasToRemove(holding, listing, feed_url)) return "queued";
   if (isListed(listing) === subscribed) return "agree";
-  if (!isReversed(statement, listings, last)) return "change";
-  const told = claim?.feed_url ?? listing?.feed_url;
-  const postsBack = feed_url === told && claim?.decided !== listing?.changed && wasListed(feed) === subscribed;
-  return claim?.subscribed === subscribed || postsBack ? "repeat" : "change";
+  if (!isReversed(report, listings, last)) return "change";
+  const told = holding?.feed_url ?? listing?.feed_url;
+  const postsBack = feed_url === told && holding?.decided !== listing?.changed && wasListed(feed) === subscribed;
+  return holding?.subscribed === subscribed || postsBack ? "repeat" : "change";
 }
 
 /** Whether a client that was told again was told to remove this spelling: that it adds it was queued before. */
-const wasToRemove = (claim: Claim, listing: Listing | undefined, feed_url: string) =>
-  claim.feed_url === feed_url ? claim.subscribed === false && !isListed(listing) : claim.replaced === feed_url;
+const wasToRemove = (holding: Holding, listing: Listing | undefined, feed_url: string) =>
+  holding.feed_url === feed_url ? holding.subscribed === false && !isListed(listing) : holding.replaced === feed_url;
 
 /**
  * What the client has said of a feed after an upload; nothing new when the verdict is `ignore`.
@@ -184,14 +184,14 @@ const wasToRemove = (claim: Claim, listing: Listing | undefined, feed_url: strin
  * @param after the listing as the upload left it
  * @param stamp draws a timestamp
  */
-export function claimAfter(
+export function holdingAfter(
   { feed, feed_url, subscribed, verdict }: Judged,
-  claim: Claim | undefined,
+  holding: Holding | undefined,
   before: Listing | undefined,
   after: Listing | undefined,
   stamp: () => number,
-): Claim {
-  const told = claim?.feed_url ?? before?.feed_url ?? feed_url;
+): Holding {
+  const told = holding?.feed_url ?? before?.feed_url ?? feed_url;
   const queued = verdict === "queued";
   const replaces = subscribed && told !== feed_url && !queued;
   const agrees = isListed(after) === subscribed && verdict !== "repeat" && !queued;
@@ -200,10 +200,10 @@ export function claimAfter(
     feed,
     // A device that removes a feed under another spelling may still have it under the one that it was told.
     feed_url: subscribed && !queued ? feed_url : told,
-    replaced: replaces ? told : (claim?.replaced ?? null),
+    replaced: replaces ? told : (holding?.replaced ?? null),
     subscribed,
-    decided: decides ? after.changed : (claim?.decided ?? 0),
-    told_again: agrees && told === feed_url ? (claim?.told_again ?? 0) : stamp(),
+    decided: decides ? after.changed : (holding?.decided ?? 0),
+    told_again: agrees && told === feed_url ? (holding?.told_again ?? 0) : stamp(),
   };
 }
 
@@ -211,9 +211,9 @@ export function claimAfter(
  * What a whole list means as an upload: feeds are removed only if this client said "subscribed" of them. To be told of
  * a feed is not to have accepted it, so a new device can't empty the account.
  */
-export function statementsOf(list: readonly Omit<Statement, "subscribed">[], claims: Claims): Statement[] {
+export function reportsOf(list: readonly Omit<Report, "subscribed">[], holdings: Holdings): Report[] {
   const present = new Set(list.map(({ feed }) => feed));
-  const dropped = [...claims.values()].filter((claim) => claim.subscribed && !present.has(claim.feed));
+  const dropped = [...holdings.values()].filter((holding) => holding.subscribed && !present.has(holding.feed));
   return [
     ...list.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: true })),
     ...dropped.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: false, implied: true })),

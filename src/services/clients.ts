@@ -10,7 +10,7 @@ import { streamUserIds } from "./users.ts";
 /** How an app syncs, as far as the server must know. */
 export interface SyncHabits {
   /** Whether the app takes its own changes for somebody else's. */
-  quiet: boolean;
+  mistakesOwn: boolean;
   /** Whether the app posts back what it was told, after a GET that may tell the opposite. */
   postsBack: boolean;
   /** Whether it does so once its user has accepted it, which takes until a later sync. */
@@ -30,7 +30,7 @@ export interface Client extends SyncHabits {
 }
 
 /** Products, in lower case, that take their own changes for somebody else's; so does PinePods, which names none. */
-const QUIET = ["gpodder", "mygpoclient", "pinepods"];
+const MISTAKING_OWN = ["gpodder", "mygpoclient", "pinepods"];
 /** Products, in lower case, that queue the changes they were told of, and send them with a later sync as their user's. */
 const POSTING_BACK = ["antennapod", "gpodder"];
 /** Those of them that ask their user first. */
@@ -47,7 +47,7 @@ export function identifyClient({ user_id, id: token_id, device: named }: Actor, 
   const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, product]), "base64url");
   const isOneOf = (products: string[]) => product !== null && products.includes(product.toLowerCase());
   const habits = {
-    quiet: product === null || isOneOf(QUIET),
+    mistakesOwn: product === null || isOneOf(MISTAKING_OWN),
     postsBack: isOneOf(POSTING_BACK),
     asksUser: isOneOf(ASKING),
     uploadsAll: isOneOf(UPLOADING_ALL),

@@ -1,17 +1,17 @@
 // The feed lists of devices: what changed for a client, and what its uploads change.
 import type { Tx } from "../db/statement.ts";
 import {
-  type Claim,
-  type Claims,
+  assumeFullSync,
   changesFor,
-  claimAfter,
-  claimsOfFullSync,
+  type Holding,
+  type Holdings,
+  holdingAfter,
   isReversed,
   type Judged,
   judge,
   type Listing,
-  type Statement,
-  statementsOf,
+  type Report,
+  reportsOf,
 } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
@@ -20,9 +20,9 @@ import { type Seconds, type SyncPosition, secondOf } from "../domain/sync-window
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
-import { findClaims, listClaims, listToldAgain, saveClaims } from "../store/claims.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { listChangesFrom } from "../store/history.ts";
+import { findHoldings, listHoldings, listResent, saveHoldings } from "../store/holdings.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
@@ -45,7 +45,7 @@ export interface FeedChanges {
 interface Found {
   changes: Omit<FeedChanges, "timestamp">;
   /** What the client says by asking. */
-  said: Claim[];
+  said: Holding[];
 }
 
 /**
@@ -72,7 +72,7 @@ export async function readFeedChanges(
     isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
     hasMore: ({ said }) => said.length > 0,
     keep: async (user, { said }) => {
-      if (client) await keepClaims(user, client, said);
+      if (client) await keepHoldings(user, client, said);
     },
   });
   return { ...found.changes, timestamp: window.given };
@@ -94,16 +94,17 @@ async function findChanges(
   for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
     listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
   }
-  const claims = client
-    ? await readClaims(tx, user_id, client, [...listings.keys()], position)
-    : new Map<string, Claim>();
-  const said = since === 0 && client?.uploadsAll ? claimsOfFullSync(last, listings.values(), claims) : [];
-  for (const claim of said) claims.set(claim.feed, claim);
-  const missing = [...claims.values()].filter(
-    ({ feed, told_again, subscribed }: Claim) => !listings.has(feed) && (since === 0 ? subscribed : told_again > start),
+  const holdings = client
+    ? await readHoldings(tx, user_id, client, [...listings.keys()], position)
+    : new Map<string, Holding>();
+  const said = since === 0 && client?.uploadsAll ? assumeFullSync(last, listings.values(), holdings) : [];
+  for (const holding of said) holdings.set(holding.feed, holding);
+  const missing = [...holdings.values()].filter(
+    ({ feed, told_again, subscribed }: Holding) =>
+      !listings.has(feed) && (since === 0 ? subscribed : told_again > start),
   );
   for (const listing of await findListings(tx, user_id, missing)) listings.set(listing.feed, listing);
-  return { changes: changesFor(position, listings.values(), claims, client?.quiet ?? false), said };
+  return { changes: changesFor(position, listings.values(), holdings, client?.mistakesOwn ?? false), said };
 }
 
 function currentListing(
@@ -120,8 +121,8 @@ function currentListing(
 }
 
 /** The listings of feeds that a client knows; what leads nowhere has been left. */
-async function findListings(tx: Tx, user_id: string, claims: Claim[]): Promise<Listing[]> {
-  const rows = new Map((await findFeeds(tx, { user_id }, claims)).map((row) => [row.feed, row]));
+async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promise<Listing[]> {
+  const rows = new Map((await findFeeds(tx, { user_id }, holdings)).map((row) => [row.feed, row]));
   const ids = [...new Set([...rows.values()].map(({ subscription }) => subscription))];
   const found = await findSubscriptions(
     tx,
@@ -129,7 +130,7 @@ async function findListings(tx: Tx, user_id: string, claims: Claim[]): Promise<L
     ids.map((id) => ({ id })),
   );
   const subscriptions = new Map(found.map((row) => [row.id, row]));
-  return claims.map(({ feed, feed_url }) => {
+  return holdings.map(({ feed, feed_url }) => {
     const row = rows.get(feed);
     const to = row && subscriptions.get(row.subscription);
     if (to && hashFeedUrl(to.feed_url) === feed)
@@ -138,22 +139,22 @@ async function findListings(tx: Tx, user_id: string, claims: Claim[]): Promise<L
   });
 }
 
-type ClaimRow = Awaited<ReturnType<typeof listClaims>>[number];
+type HoldingRow = Awaited<ReturnType<typeof listHoldings>>[number];
 
-const readClaim = (row: ClaimRow): Claim => ({
+const readHolding = (row: HoldingRow): Holding => ({
   ...row,
   subscribed: row.subscribed === null ? null : row.subscribed === 1,
 });
 
-const byFeed = (rows: ClaimRow[]): Map<string, Claim> => new Map(rows.map((row) => [row.feed, readClaim(row)]));
+const byFeed = (rows: HoldingRow[]): Map<string, Holding> => new Map(rows.map((row) => [row.feed, readHolding(row)]));
 
-async function readClaims(tx: Tx, user_id: string, { id }: Client, feeds: string[], { since, start }: SyncPosition) {
+async function readHoldings(tx: Tx, user_id: string, { id }: Client, feeds: string[], { since, start }: SyncPosition) {
   const of = { user_id, client: id };
-  if (since === 0) return byFeed(await listClaims(tx, of));
-  const again = await listToldAgain(tx, { ...of, start });
+  if (since === 0) return byFeed(await listHoldings(tx, of));
+  const again = await listResent(tx, { ...of, start });
   return byFeed([
     ...again,
-    ...(await findClaims(
+    ...(await findHoldings(
       tx,
       of,
       feeds.map((feed) => ({ feed })),
@@ -170,9 +171,9 @@ export async function listDeviceFeeds(
   return database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
     if (!client) return feeds;
-    const claims = byFeed(await listClaims(tx, { user_id, client: client.id }));
+    const holdings = byFeed(await listHoldings(tx, { user_id, client: client.id }));
     return feeds.map(({ feed_url, title }) => ({
-      feed_url: claims.get(hashFeedUrl(feed_url))?.feed_url ?? feed_url,
+      feed_url: holdings.get(hashFeedUrl(feed_url))?.feed_url ?? feed_url,
       title,
     }));
   });
@@ -201,17 +202,17 @@ export async function uploadFeedChanges(
   const feeds = [...added, ...removed].map(({ hash }) => hash);
   return transact(context, actor, async (user) => {
     const { tx, user_id } = user;
-    const claims = client
+    const holdings = client
       ? byFeed(
-          await findClaims(
+          await findHoldings(
             tx,
             { user_id, client: client.id },
             [...new Set(feeds)].map((feed) => ({ feed })),
           ),
         )
-      : new Map<string, Claim>();
-    const statements = [...removed.map(sayAs(false)), ...added.map(sayAs(true))];
-    return applyUpload(context, user, client, statements, claims);
+      : new Map<string, Holding>();
+    const reports = [...removed.map(sayAs(false)), ...added.map(sayAs(true))];
+    return applyUpload(context, user, client, reports, holdings);
   });
 }
 
@@ -220,14 +221,14 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
   const list = readFeedUrls(urls).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
   return transact(context, actor, async (user) => {
     const { tx, user_id } = user;
-    const claims = byFeed(await listClaims(tx, { user_id, client: client.id }));
+    const holdings = byFeed(await listHoldings(tx, { user_id, client: client.id }));
     // A whole list is what its user has now, and nothing that was queued.
     return applyUpload(
       context,
       user,
       { ...client, postsBack: false, asksUser: false },
-      statementsOf(list, claims),
-      claims,
+      reportsOf(list, holdings),
+      holdings,
     );
   });
 }
@@ -240,29 +241,29 @@ const readFeedUrls = (urls: string[]): FeedUrl[] =>
 
 const sayAs =
   (subscribed: boolean) =>
-  ({ hash, feed_url }: FeedUrl): Statement => ({ feed: hash, feed_url, subscribed });
+  ({ hash, feed_url }: FeedUrl): Report => ({ feed: hash, feed_url, subscribed });
 
 async function applyUpload(
   context: Context,
   user: UserTx,
   client: Client | null,
-  statements: Statement[],
-  claims: Claims,
+  reports: Report[],
+  holdings: Holdings,
 ): Promise<number> {
   const { tx, user_id } = user;
   const now = context.clock.now();
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
-  const read = new Map(readFeedUrls(statements.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
-  const guids = statements.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
+  const read = new Map(readFeedUrls(reports.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
+  const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
   const before = listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
   const { last } = cursor;
   const asksUser = client?.asksUser ?? false;
-  const reversed = client?.postsBack ? statements.filter((one) => isReversed(one, before, last)) : [];
+  const reversed = client?.postsBack ? reports.filter((one) => isReversed(one, before, last)) : [];
   const past = await readPast(user, set, reversed, last);
   const wasListed = (feed: string) => past.get(feed);
-  const judged = judge(statements, { listings: before, claims, last, leadsTo, asksUser, wasListed });
+  const judged = judge(reports, { listings: before, holdings, last, leadsTo, asksUser, wasListed });
   for (const { feed, subscribed, verdict } of judged) {
     const url = read.get(feed);
     if (verdict !== "change" || !url) continue;
@@ -272,7 +273,7 @@ async function applyUpload(
   await saveWorkingSet(user, set, context);
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
   if (cursor.isNew) await cursor.save(user, now, null);
-  await saveNewClaims(user, client, judged, claims, before, listingsIn(set, read.keys()));
+  await saveReports(user, client, judged, holdings, before, listingsIn(set, read.keys()));
   return last?.given ?? 0;
 }
 
@@ -280,19 +281,19 @@ async function applyUpload(
 async function readPast(
   { tx, user_id }: UserTx,
   set: WorkingSet,
-  statements: Statement[],
+  reports: Report[],
   last: SyncPosition | null,
 ): Promise<Map<string, boolean>> {
   const listed = new Map<string, boolean>();
   // A GET that tells known changes again says nothing of what the client knew before.
-  if (statements.length === 0 || !last || last.own) return listed;
+  if (reports.length === 0 || !last || last.own) return listed;
   const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
-  const states = statements.flatMap(({ feed }) => set.byFeed(feed) ?? []);
+  const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(
     states.map((one) => ({ ...one, status: statusOf(one) })),
     changes,
   );
-  for (const { feed } of statements) {
+  for (const { feed } of reports) {
     const one = past.get(set.byFeed(feed)?.id ?? 0);
     if (one && hashFeedUrl(one.feed_url) === feed) listed.set(feed, one.status === "subscribed");
   }
@@ -319,29 +320,32 @@ function listingsIn(set: WorkingSet, feeds: Iterable<string>): Map<string, Listi
   return listings;
 }
 
-async function saveNewClaims(
+async function saveReports(
   user: UserTx,
   client: Client,
   judged: Judged[],
-  claims: Claims,
+  holdings: Holdings,
   before: Map<string, Listing>,
   after: Map<string, Listing>,
 ): Promise<void> {
-  const said = new Map(claims);
+  const said = new Map(holdings);
   for (const one of judged) {
     if (one.verdict === "ignore") continue;
     said.set(
       one.feed,
-      claimAfter(one, said.get(one.feed), before.get(one.feed), after.get(one.feed), user.nextTimestamp),
+      holdingAfter(one, said.get(one.feed), before.get(one.feed), after.get(one.feed), user.nextTimestamp),
     );
   }
-  const changed = [...said.values()].filter((claim) => !Bun.deepEquals(claim, claims.get(claim.feed)));
-  await keepClaims(user, client, changed);
+  const changed = [...said.values()].filter((holding) => !Bun.deepEquals(holding, holdings.get(holding.feed)));
+  await keepHoldings(user, client, changed);
 }
 
-const keepClaims = ({ tx, user_id }: UserTx, client: Client, claims: Claim[]) =>
-  saveClaims(
+const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: Holding[]) =>
+  saveHoldings(
     tx,
     { user_id, client: client.id },
-    claims.map((claim) => ({ ...claim, subscribed: claim.subscribed === null ? null : Number(claim.subscribed) })),
+    holdings.map((holding) => ({
+      ...holding,
+      subscribed: holding.subscribed === null ? null : Number(holding.subscribed),
+    })),
   );

@@ -3,7 +3,6 @@ import type { Tx } from "../db/statement.ts";
 import { type Arrival, addAction, type EpisodeAction, isPublished, type StoredAction } from "../domain/episodes.ts";
 import { hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { endOf, type SyncWindow, secondOf } from "../domain/sync-window.ts";
-import { findClaims } from "../store/claims.ts";
 import {
   anyArrived,
   deleteActions,
@@ -14,6 +13,7 @@ import {
   saveActions,
 } from "../store/episodes.ts";
 import { findFeeds, listFeedsOf } from "../store/feeds.ts";
+import { findHoldings } from "../store/holdings.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import { nextTurn, takeTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
@@ -157,7 +157,7 @@ async function findSpellings(
   for (const { current, feed_url } of feeds.values()) if (feed_url !== null) told.set(current, feed_url);
   if (!client) return told;
   const current = [...new Set([...feeds.values()].map((one) => one.current))].map((feed) => ({ feed }));
-  for (const { feed, feed_url } of await findClaims(tx, { user_id, client: client.id }, current))
+  for (const { feed, feed_url } of await findHoldings(tx, { user_id, client: client.id }, current))
     told.set(feed, feed_url);
   return told;
 }

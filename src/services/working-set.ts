@@ -1,11 +1,11 @@
 // Loading a working set, and saving what has changed in it.
 import { type Change, describeChanges, isRemoval } from "../domain/history.ts";
 import { type SubscriptionState, WorkingSet } from "../domain/working-set.ts";
-import { keepSpellings } from "../store/claims.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
 import { insertHistory } from "../store/history.ts";
+import { keepSpellings } from "../store/holdings.ts";
 import {
   deleteSubscriptions,
   findSubscriptions,

@@ -1,7 +1,7 @@
 // The sync rules of today's apps, on a server in memory with simulated apps.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Claim, changesFor, type Listing } from "../../src/domain/device-list.ts";
+import { changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
 import { openUnknown, openWindow } from "../../src/domain/sync-window.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
 import { play, type World, world } from "./device-world.ts";
@@ -40,11 +40,11 @@ test("a GET answers a later second than its `since` when there is something befo
 
 test("a device that starts is told to remove only what it said it has", () => {
   const listing = (feed: string): Listing => ({ feed, feed_url: `http://${feed}`, state: "unsubscribed", changed: 5 });
-  const claim = { feed_url: "https://a/", replaced: null, subscribed: true, decided: 1, told_again: 0 };
+  const holding = { feed_url: "https://a/", replaced: null, subscribed: true, decided: 1, told_again: 0 };
   const told = changesFor(
     { since: 0, start: 0, own: true, given: 9 },
     [listing("a"), listing("b")],
-    new Map([["a", { feed: "a", ...claim }]]),
+    new Map([["a", { feed: "a", ...holding }]]),
     false,
   );
   expect(told).toEqual({ add: [], remove: ["https://a/"] });
@@ -68,50 +68,49 @@ const broken: Record<string, Partial<Rules>> = {
   },
   "a client is not known": { openWindow: (_, since, clock) => RULES.openWindow(null, since && 0, clock) },
   "feeds are told in the server's spelling": {
-    changesFor: (position, listings, claims, quiet) => {
+    changesFor: (position, listings, holdings, mistakesOwn) => {
       const texts = new Map([...listings].map(({ feed, feed_url }) => [feed, feed_url]));
-      const plain = [...claims].map(([feed, claim]): [string, Claim] => [
+      const plain = [...holdings].map(([feed, holding]): [string, Holding] => [
         feed,
-        { ...claim, feed_url: texts.get(feed) ?? claim.feed_url },
+        { ...holding, feed_url: texts.get(feed) ?? holding.feed_url },
       ]);
-      return RULES.changesFor(position, listings, new Map(plain), quiet);
+      return RULES.changesFor(position, listings, new Map(plain), mistakesOwn);
     },
   },
   "a replaced spelling stays": {
-    claimAfter: (...given) => ({ ...RULES.claimAfter(...given), replaced: null }),
+    holdingAfter: (...given) => ({ ...RULES.holdingAfter(...given), replaced: null }),
   },
   "a subscription's new spelling is told to clients that have the old one": { keepsSpelling: false },
-  "quiet apps are told their own changes": {
-    changesFor: (position, listings, claims) => RULES.changesFor(position, listings, claims, false),
+  "apps that mistake their own changes are told their own changes": {
+    changesFor: (position, listings, holdings) => RULES.changesFor(position, listings, holdings, false),
   },
   "no app is told its own changes": {
-    changesFor: (position, listings, claims) => RULES.changesFor(position, listings, claims, true),
+    changesFor: (position, listings, holdings) => RULES.changesFor(position, listings, holdings, true),
   },
   "who repeats itself decides again": {
     judge: (...given) =>
       RULES.judge(...given).map((one) => (one.verdict === "repeat" ? { ...one, verdict: "change" } : one)),
   },
   "who repeats itself is not told again": {
-    claimAfter: (...given) => ({ ...RULES.claimAfter(...given), told_again: 0 }),
+    holdingAfter: (...given) => ({ ...RULES.holdingAfter(...given), told_again: 0 }),
   },
   "who repeats itself never decides": {
-    judge: (statements, known) =>
-      RULES.judge(statements, { ...known, last: known.last && { ...known.last, start: 0 } }),
+    judge: (reports, known) => RULES.judge(reports, { ...known, last: known.last && { ...known.last, start: 0 } }),
   },
   "what is posted back decides again": {
-    judge: (statements, known) => RULES.judge(statements, { ...known, wasListed: () => undefined }),
+    judge: (reports, known) => RULES.judge(reports, { ...known, wasListed: () => undefined }),
   },
   "a POST changes what is so already": {
     judge: (...given) => RULES.judge(...given).map((one) => ({ ...one, verdict: "repeat" })),
   },
   "URLs that a subscription left are not told": { tellsLeft: false },
   "a device that starts is told all that is not subscribed": {
-    changesFor: (position, listings, claims, quiet) =>
-      RULES.changesFor({ ...position, since: 1 }, listings, claims, quiet),
+    changesFor: (position, listings, holdings, mistakesOwn) =>
+      RULES.changesFor({ ...position, since: 1 }, listings, holdings, mistakesOwn),
   },
   "a removal of a URL that the subscription left unsubscribes": {
-    judge: (statements, known) =>
-      RULES.judge(statements, {
+    judge: (reports, known) =>
+      RULES.judge(reports, {
         ...known,
         listings: new Map(
           [...known.listings].map(([feed, one]) => [
@@ -122,10 +121,10 @@ const broken: Record<string, Partial<Rules>> = {
       }),
   },
   "a removal of a replaced spelling unsubscribes": {
-    judge: (statements, known) =>
-      RULES.judge(statements, {
+    judge: (reports, known) =>
+      RULES.judge(reports, {
         ...known,
-        claims: new Map([...known.claims].map(([feed, claim]) => [feed, { ...claim, replaced: null }])),
+        holdings: new Map([...known.holdings].map(([feed, holding]) => [feed, { ...holding, replaced: null }])),
       }),
   },
   "a whole list removes all that it lacks": { listRemovesAll: true },

@@ -1,13 +1,13 @@
 // A server in memory, made of the rules under test, and apps as they sync with it (after their sources).
 import {
-  type Claim,
+  assumeFullSync,
   changesFor,
-  claimAfter,
-  claimsOfFullSync,
+  type Holding,
+  holdingAfter,
   judge,
   type Listing,
-  type Statement,
-  statementsOf,
+  type Report,
+  reportsOf,
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
@@ -16,9 +16,9 @@ import type { SyncHabits } from "../../src/services/clients.ts";
 /** The rules, so that each can be broken. */
 export const RULES = {
   changesFor,
-  claimAfter,
+  holdingAfter,
   judge,
-  statementsOf,
+  reportsOf,
   openWindow,
   /** The timestamp that a POST answers. */
   timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
@@ -91,7 +91,7 @@ export class Server implements SyncServer {
   /** Feeds that lead to a subscription by their computed guid alone. */
   readonly aliases = new Map<string, Subscription>();
   readonly positions = new Map<string, SyncPosition>();
-  readonly claims = new Map<string, Map<string, Claim>>();
+  readonly holdings = new Map<string, Map<string, Holding>>();
   /** The feeds that were the user's before each change, and whether on the list. */
   private readonly past: { changed: number; listed: Map<string, boolean> }[] = [];
   private ids = 0;
@@ -211,66 +211,66 @@ export class Server implements SyncServer {
   private keepSpelling(feed: string, feed_url: string, now: string): void {
     if (!this.rules.keepsSpelling || feed_url === now) return;
     for (const client of this.positions.keys()) {
-      const claims = this.claimsOf(client);
-      if (!claims.has(feed)) {
-        claims.set(feed, { feed, feed_url, replaced: null, subscribed: null, decided: 0, told_again: 0 });
+      const holdings = this.holdingsOf(client);
+      if (!holdings.has(feed)) {
+        holdings.set(feed, { feed, feed_url, replaced: null, subscribed: null, decided: 0, told_again: 0 });
       }
     }
   }
 
-  private claimsOf(client: string): Map<string, Claim> {
-    const claims = this.claims.get(client) ?? new Map<string, Claim>();
-    this.claims.set(client, claims);
-    return claims;
+  private holdingsOf(client: string): Map<string, Holding> {
+    const holdings = this.holdings.get(client) ?? new Map<string, Holding>();
+    this.holdings.set(client, holdings);
+    return holdings;
   }
 
-  get(client: string, since: number, { quiet, uploadsAll }: SyncHabits) {
+  get(client: string, since: number, { mistakesOwn, uploadsAll }: SyncHabits) {
     const last = this.positions.get(client) ?? null;
     const opened = this.rules.openWindow(last, since, this.clock || this.wall);
     this.positions.set(client, opened);
     this.clock = opened.clock;
-    const claims = this.claimsOf(client);
+    const holdings = this.holdingsOf(client);
     const listings: Listing[] = [];
-    for (const feed of new Set([...this.feeds.keys(), ...claims.keys()])) {
+    for (const feed of new Set([...this.feeds.keys(), ...holdings.keys()])) {
       const listing = this.listing(feed) ?? {
         feed,
-        feed_url: claims.get(feed)?.feed_url ?? "",
+        feed_url: holdings.get(feed)?.feed_url ?? "",
         state: "left" as const,
         changed: 0,
       };
       if (listing.state !== "left" || this.rules.tellsLeft) listings.push(listing);
     }
     if (since === 0 && uploadsAll) {
-      for (const claim of claimsOfFullSync(last, listings, claims)) claims.set(claim.feed, claim);
+      for (const holding of assumeFullSync(last, listings, holdings)) holdings.set(holding.feed, holding);
     }
-    return { ...this.rules.changesFor(opened, listings, claims, quiet), timestamp: opened.given };
+    return { ...this.rules.changesFor(opened, listings, holdings, mistakesOwn), timestamp: opened.given };
   }
 
   post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: SyncHabits): number {
-    const statement = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
-    return this.upload(client, [...[...remove].map(statement(false)), ...[...add].map(statement(true))], habits);
+    const report = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
+    return this.upload(client, [...[...remove].map(report(false)), ...[...add].map(report(true))], habits);
   }
 
   put(client: string, urls: Iterable<string>): number {
     const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
-    const claims = new Map(this.claimsOf(client));
+    const holdings = new Map(this.holdingsOf(client));
     if (this.rules.listRemovesAll) {
       for (const [feed, feed_url] of this.subscribed()) {
-        claims.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
+        holdings.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
       }
     }
-    return this.upload(client, this.rules.statementsOf(whole, claims), { postsBack: false, asksUser: false });
+    return this.upload(client, this.rules.reportsOf(whole, holdings), { postsBack: false, asksUser: false });
   }
 
   private upload(
     client: string,
-    statements: Statement[],
+    reports: Report[],
     { postsBack, asksUser }: Pick<SyncHabits, "postsBack" | "asksUser">,
   ): number {
     const last = this.positions.get(client) ?? null;
-    const claims = this.claimsOf(client);
+    const holdings = this.holdingsOf(client);
     const before = new Map<string, Listing>();
-    for (const { feed } of statements) {
+    for (const { feed } of reports) {
       const listing = this.listing(feed);
       if (listing) before.set(feed, listing);
     }
@@ -278,15 +278,15 @@ export class Server implements SyncServer {
     const past = postsBack && !own ? this.past.find(({ changed }) => changed > start) : undefined;
     const wasListed = (feed: string) => past?.listed.get(feed);
     const leadsTo = (feed: string) => this.find(feed)?.id;
-    const known = { listings: before, claims, last, leadsTo, asksUser, wasListed };
-    const judged = this.rules.judge(statements, known);
+    const known = { listings: before, holdings, last, leadsTo, asksUser, wasListed };
+    const judged = this.rules.judge(reports, known);
     for (const { feed_url, subscribed, verdict } of judged) if (verdict === "change") this.write(feed_url, subscribed);
     for (const one of judged) {
       if (one.verdict === "ignore") continue;
       const [old, after] = [before.get(one.feed), this.listing(one.feed)];
-      claims.set(
+      holdings.set(
         one.feed,
-        this.rules.claimAfter(one, claims.get(one.feed), old, after, () => this.stamp()),
+        this.rules.holdingAfter(one, holdings.get(one.feed), old, after, () => this.stamp()),
       );
     }
     return this.rules.timestampOfPost(last, this.clock || this.wall);
@@ -339,7 +339,7 @@ export class Device implements SyncHabits {
     readonly skew: number,
   ) {}
 
-  get quiet(): boolean {
+  get mistakesOwn(): boolean {
     return this.kind === "gpodder" || this.kind === "pinepods";
   }
 
@@ -405,7 +405,7 @@ export class Device implements SyncHabits {
   /** Nothing distinguishes an app whose backup is as new as its last GET from one that goes on, or asks again. */
   async restore(): Promise<void> {
     const last = await this.server.positionOf(this.name);
-    if (last && (this.backupSince >= last.given || (this.quiet && this.backupSince === last.since))) return;
+    if (last && (this.backupSince >= last.given || (this.mistakesOwn && this.backupSince === last.since))) return;
     this.backup?.();
   }
 

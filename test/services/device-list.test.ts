@@ -50,9 +50,9 @@ class Services implements SyncServer {
     return identifyClient({ ...this.actor, device: name }, kind === "nextcloud" ? "AntennaPod" : kind);
   }
 
-  async get(name: string, since: number, { quiet, postsBack, asksUser, uploadsAll }: SyncHabits) {
+  async get(name: string, since: number, { mistakesOwn, postsBack, asksUser, uploadsAll }: SyncHabits) {
     const client = this.clientOf(name);
-    expect(client).toMatchObject({ quiet, postsBack, asksUser, uploadsAll });
+    expect(client).toMatchObject({ mistakesOwn, postsBack, asksUser, uploadsAll });
     // A request to HEAD changes nothing.
     if (since % 3 === 0) await readFeedChanges(podkeep.app, this.actor, client, { since, peek: true });
     return readFeedChanges(podkeep.app, this.actor, client, { since });

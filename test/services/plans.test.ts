@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type App, openApp } from "../../src/app.ts";
 import type { Tx } from "../../src/db/statement.ts";
 import { listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
-import { findClaims, listToldAgain } from "../../src/store/claims.ts";
 import { findClient } from "../../src/store/clients.ts";
 import {
   anyArrived,
@@ -15,6 +14,7 @@ import {
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
+import { findHoldings, listResent } from "../../src/store/holdings.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 setDefaultTimeout(60_000);
@@ -93,12 +93,12 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     (tx) => listChanged(tx, { user_id, from: SUBSCRIPTIONS - 10, limit: 50 }),
   ],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
-  ["feeds to tell again", "told_again", (tx) => listToldAgain(tx, { user_id, client: "client1", start: 1 })],
+  ["feeds to tell again", "told_again", (tx) => listResent(tx, { user_id, client: "client1", start: 1 })],
   [
     "what a client said",
     "feed",
     (tx) =>
-      findClaims(
+      findHoldings(
         tx,
         { user_id, client: "client1" },
         many((n) => ({ feed: `feed${n}` })),

@@ -1,13 +1,13 @@
 // Statements on what clients said of feeds.
 import { sql } from "kysely";
-import type { ClaimTable, Owner } from "../db/schema.ts";
+import type { HoldingTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 
 const COLUMNS = ["feed", "feed_url", "replaced", "subscribed", "decided", "told_again"] as const;
 
 type OfClient = Owner & { client: string };
 
-export const findClaims = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
+export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
   db
     .selectFrom("claims")
     .select(COLUMNS)
@@ -20,12 +20,12 @@ export const findClaims = bulkStatement((db, p: OfClient, rows: { feed: string }
     ),
 );
 
-export const listClaims = statement((db, p: OfClient) =>
+export const listHoldings = statement((db, p: OfClient) =>
   db.selectFrom("claims").select(COLUMNS).where("user_id", "=", p.user_id).where("client", "=", p.client),
 );
 
-/** Claims whose feeds the client is told again after `start`. */
-export const listToldAgain = statement((db, p: OfClient & { start: number }) =>
+/** Holdings whose feeds the client is told again after `start`. */
+export const listResent = statement((db, p: OfClient & { start: number }) =>
   db
     .selectFrom("claims")
     .select(COLUMNS)
@@ -37,7 +37,7 @@ export const listToldAgain = statement((db, p: OfClient & { start: number }) =>
 );
 
 /** Inserts claims. Those that exist get all new fields. */
-export const saveClaims = bulkStatement((db, p: OfClient, rows: Omit<ClaimTable, "user_id" | "client">[]) =>
+export const saveHoldings = bulkStatement((db, p: OfClient, rows: Omit<HoldingTable, "user_id" | "client">[]) =>
   db
     .insertInto("claims")
     .values(
