@@ -1,0 +1,159 @@
+// The real Kasts of Debian trixie on a device of a user: its own sync, without windows.
+import { Database } from "bun:sqlite";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { must, scratchPath } from "./debian.ts";
+
+/** Without the last two it hangs or aborts. */
+const PACKAGES = "kasts,dbus,libqt6sql6-sqlite,vlc-plugin-base";
+const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "podkeep-tests");
+
+/** The root of a trixie with Kasts; made once for a machine, which takes a minute or two and 0.8 GB. */
+export function kastsRoot(): string {
+  const root = join(CACHE, "kasts-trixie");
+  if (existsSync(root)) return root;
+  const unfinished = `${root}.partial`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(CACHE, { recursive: true });
+  must(["mmdebstrap", "--quiet", "--variant=essential", `--include=${PACKAGES}`, "trixie", unfinished]);
+  renameSync(unfinished, root);
+  return root;
+}
+
+/** Starts Kasts, waits up to a minute for the end of its sync, and quits it as a desktop does. */
+const SYNC = `
+kasts >/mnt/log 2>&1 &
+for _ in $(seq 600); do
+  grep -qE 'Syncing finished|No episode actions to upload|Error::Sync' /mnt/log && break
+  kill -0 $! || break
+  sleep 0.1
+done
+dbus-send --session --type=method_call --dest=org.mpris.MediaPlayer2.kasts /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Quit
+wait $!
+`;
+const ENVIRONMENT = [
+  "HOME=/mnt",
+  "PATH=/usr/bin:/bin",
+  "LANG=C.UTF-8",
+  "QT_QPA_PLATFORM=offscreen",
+  "QT_LOGGING_RULES=org.kde.kasts.sync=true",
+  "QT_FORCE_STDERR_LOGGING=1",
+  "XDG_RUNTIME_DIR=/mnt",
+];
+
+export interface KastsAccount {
+  /** With the path of the server, if it has one. */
+  server: string;
+  user: string;
+  secret: string;
+  provider: "gpodder" | "nextcloud";
+  /** Used by "gpodder" only. */
+  device: string;
+}
+
+/** Installs Kasts for one user of a desktop. It is signed in as its login page leaves it, and off between syncs. */
+export async function openKasts(name: string, account: KastsAccount) {
+  const root = kastsRoot();
+  const home = scratchPath(name);
+  const share = join(home, ".local/share/KDE/kasts");
+  const database = join(share, "database.db3");
+  mkdirSync(join(home, ".config"), { recursive: true });
+  mkdirSync(share, { recursive: true });
+  signIn(account);
+  await sync();
+
+  /** Signs in as its user does after a sign-out, which forgets what was synced and what was not sent yet. */
+  function signIn({ server, user, secret, provider, device }: KastsAccount): void {
+    const config = [
+      "[General]",
+      "refreshOnStartup=true",
+      "[Synchronization]",
+      "syncEnabled=true",
+      `syncHostname=${server}`,
+      `syncUsername=${user}`,
+      `syncProvider=${provider === "gpodder" ? 0 : 1}`,
+      `syncDevice=${device}`,
+    ];
+    writeFileSync(join(home, ".config/kastsrc"), `${config.join("\n")}\n`);
+    writeFileSync(join(share, user), secret);
+    if (!existsSync(database)) return;
+    withDatabase((db) => {
+      for (const table of ["SyncTimestamps", "FeedActions", "EpisodeActions"]) db.run(`delete from ${table}`);
+    });
+  }
+
+  /** @returns what its sync logged */
+  async function sync(): Promise<string> {
+    const inside = ["env", "-i", ...ENVIRONMENT, "dbus-run-session", "--", "sh", "-c", SYNC];
+    const mounts = 'mount -t proc none "$0/proc" && mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/mnt"';
+    const command = `${mounts} && root=$0 && shift && exec chroot "$root" "$@"`;
+    const namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
+    const child = Bun.spawn([...namespaces, "sh", "-c", command, root, home, ...inside], {
+      stdin: "ignore",
+      stderr: "pipe",
+    });
+    const [error] = await Promise.all([child.stderr.text(), child.exited]);
+    if (!existsSync(join(home, "log"))) throw new Error(`Kasts did not start: ${error}`);
+    return readFileSync(join(home, "log"), "utf8");
+  }
+
+  function withDatabase<T>(use: (db: Database) => T): T {
+    const db = new Database(database);
+    try {
+      return use(db);
+    } finally {
+      db.close();
+    }
+  }
+  const now = () => Math.floor(Date.now() / 1000);
+  const logFeedAction = (db: Database, action: "add" | "remove", url: string) =>
+    db.run("insert into FeedActions (url, action, timestamp) values (?, ?, ?)", [url, action, now()]);
+
+  return {
+    sync,
+    signIn,
+    /** The URLs of its podcasts, as it shows them. */
+    feeds: (): string[] =>
+      withDatabase((db) => db.query<{ url: string }, []>("select url from Feeds order by url").all()).map(
+        ({ url }) => url,
+      ),
+    /** Its user subscribes, while it is off. @param url as `QUrl::toString` shows it */
+    add: (url: string) =>
+      withDatabase((db) => {
+        db.run(
+          `insert into Feeds (name, url, image, link, description, deleteAfterCount, deleteAfterType, subscribed,
+             lastUpdated, new, notify, dirname, lastHash) values (?, ?, '', '', '', 0, 0, ?, 0, 1, 0, '', '')`,
+          [url, url, now()],
+        );
+        logFeedAction(db, "add", url);
+      }),
+    /** Its user unsubscribes, while it is off. */
+    remove: (url: string) =>
+      withDatabase((db) => {
+        for (const table of ["Entries", "Enclosures", "Authors", "Queue"]) {
+          db.run(`delete from ${table} where feed = ?`, [url]);
+        }
+        if (db.run("delete from Feeds where url = ?", [url]).changes === 0) throw new Error(`Kasts has no ${url}`);
+        logFeedAction(db, "remove", url);
+      }),
+    /** Its user pauses an episode. @param position in seconds */
+    play: (feed: string, guid: string, position: number) =>
+      withDatabase((db) => {
+        const logged = db.run(
+          `insert into EpisodeActions (podcast, url, id, action, started, position, total, timestamp)
+             select feed, url, id, 'play', ?1, ?1, duration, ?2 from Enclosures where feed = ?3 and id = ?4`,
+          [position, now(), feed, guid],
+        );
+        if (logged.changes === 0) throw new Error(`Kasts has no episode ${guid} in ${feed}`);
+        db.run("update Enclosures set playposition = ? where feed = ? and id = ?", [position * 1000, feed, guid]);
+      }),
+    /** In seconds; null without the episode. */
+    position: (guid: string): number | null =>
+      withDatabase((db) => {
+        const find = db.query<{ playposition: number }, [string]>("select playposition from Enclosures where id = ?");
+        const row = find.get(guid);
+        return row && Math.round(row.playposition / 1000);
+      }),
+  };
+}
