@@ -2,14 +2,14 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
-import { type App, openApp } from "../src/app.ts";
+import { type App, openApp, refuseLostData } from "../src/app.ts";
 import { DomainError, reasonOf } from "../src/errors.ts";
 import { settingsOf } from "./flags.ts";
 
 /**
  * Runs `work` with the app open, then closes it.
  * @param first whether to create the database if there is none
- * @throws DomainError "config" if there is no database, or it can't be used
+ * @throws DomainError "config" if there is no database, or it is lost or can't be used
  */
 export async function withApp<T>(
   command: Command,
@@ -17,6 +17,7 @@ export async function withApp<T>(
   { first = false }: { first?: boolean } = {},
 ): Promise<T> {
   const { config } = settingsOf(command);
+  refuseLostData(config);
   if (!first && "file" in config.location) requireData(config.location.file);
   const app = await openApp(config);
   try {

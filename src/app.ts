@@ -4,6 +4,7 @@ import type { Config } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
+import { refuseLost } from "./db/sqlite/lost.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
@@ -39,6 +40,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     ...config,
     metrics,
     use: options.use ?? "command",
+    migrated: (migration) => log.info(migration, "schema migrated; the backup is from before it"),
   });
   const clock = options.clock ?? systemClock;
   const context: Context = {
@@ -62,6 +64,11 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       await database.close();
     },
   };
+}
+
+/** @throws DomainError "config" if the database file is missing or empty, although there was one before */
+export function refuseLostData({ location, backup_dir }: Config): void {
+  if ("file" in location) refuseLost(location.file, backup_dir);
 }
 
 /** Migrates the database, also if PODKEEP_MIGRATE is "command". @returns its schema version */

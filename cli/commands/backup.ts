@@ -56,7 +56,7 @@ async function createOne(command: Command, file?: string): Promise<void> {
 
 async function listAll(command: Command): Promise<void> {
   const { listAllBackups } = await import("../../src/backups/backups.ts");
-  const backups = listAllBackups(settingsOf(command).config);
+  const backups = listAllBackups(settingsOf(command).config, systemClock);
   const json = backups.map(({ created_at, ...backup }) => ({ ...backup, created: formatTime(created_at) }));
   await printResult(command, json, () =>
     layTable(

@@ -1,42 +1,21 @@
 // Backups of the database file: making, checking and pruning.
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
+import { filesIn, hasUsers, isUpgradeBackup, listBackups, nameAt, timeOf } from "../db/sqlite/backup-files.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { isMissing } from "../db/sqlite/file.ts";
-import { DomainError, reasonOf } from "../errors.ts";
+import { refuseLost } from "../db/sqlite/lost.ts";
+import { DomainError } from "../errors.ts";
 
-/** Backup names, which sort by age. */
-const NAME = /^podkeep-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.db$/;
 const DAY = 24 * 60 * 60 * 1000;
 
 export interface Backup extends Contents {
   file: string;
   bytes: number;
 }
-
-/** A time as part of a file name; the names sort by it. */
-export const timeInName = (time: number) => new Date(time).toISOString().replace(/[:.]/g, "-");
-
-const nameAt = (time: number) => `podkeep-${timeInName(time)}.db`;
-const timeOf = (name: string) =>
-  Date.parse(name.slice(8, -3).replace(/T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z/, "T$1:$2:$3.$4Z"));
-
-function filesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw new DomainError("unavailable", `${directory} can't be read: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-const listBackups = (directory: string) =>
-  filesIn(directory)
-    .filter((name) => NAME.test(name))
-    .sort();
 
 /** The database file. @throws DomainError "config" if the data is on PostgreSQL */
 export function requireFile({ location }: Config): string {
@@ -50,6 +29,7 @@ export function requireFile({ location }: Config): string {
  */
 export function createBackup(config: Config, clock: Clock, file?: string): Backup {
   const database = requireFile(config);
+  refuseLost(database, config.backup_dir);
   if (isMissing(database)) throw new DomainError("not_found", `There is no database ${database}`);
   const unlock = lockDirectory(config.data_dir, "command");
   try {
@@ -60,10 +40,11 @@ export function createBackup(config: Config, clock: Clock, file?: string): Backu
   }
 }
 
-// Later than every other name, even if the clock went back: the newest must not look like the oldest.
-function nextName(config: Config, clock: Clock): string {
-  const newest = listBackups(config.backup_dir).at(-1);
-  return nameAt(Math.max(clock.now(), newest ? timeOf(newest) + 1 : 0));
+function nextName({ backup_dir }: Config, clock: Clock): string {
+  const taken = filesIn(backup_dir);
+  let time = clock.now();
+  while (taken.includes(nameAt(time))) time++;
+  return nameAt(time);
 }
 
 /** A backup in the backup directory. */
@@ -74,29 +55,33 @@ export interface ListedBackup {
   created_at: number;
 }
 
-/** Names of the backups that upgrades create. */
-const UPGRADE_NAME = /^podkeep-before-\w+\.db$/;
-
 /**
- * Lists the backups in the backup directory, oldest first, those from before an upgrade too.
+ * Lists the backups in the backup directory, oldest first, those from before an upgrade too. Those dated after now come
+ * first, as in `listBackups`.
  * @throws DomainError "config" on PostgreSQL, "unavailable" if the directory can't be read
  */
-export function listAllBackups(config: Config): ListedBackup[] {
+export function listAllBackups(config: Config, clock: Clock): ListedBackup[] {
   requireFile(config);
+  const now = clock.now();
   return filesIn(config.backup_dir)
-    .filter((name) => NAME.test(name) || UPGRADE_NAME.test(name))
+    .filter((name) => timeOf(name) !== null || isUpgradeBackup(name))
     .map((name) => {
       const file = resolve(config.backup_dir, name);
       const { size, mtimeMs } = statSync(file);
-      return { file, bytes: size, created_at: NAME.test(name) ? timeOf(name) : Math.round(mtimeMs) };
+      return { file, bytes: size, created_at: timeOf(name) ?? Math.round(mtimeMs) };
     })
-    .sort((a, b) => a.created_at - b.created_at);
+    .sort((a, b) => Number(b.created_at > now) - Number(a.created_at > now) || a.created_at - b.created_at);
 }
 
-/** When the newest backup in the backup directory was made, in Unix milliseconds; null if there is none. */
-export function latestBackup(config: Config): number | null {
-  const newest = listBackups(config.backup_dir).at(-1);
-  return newest ? timeOf(newest) : null;
+/**
+ * The newest backup in the backup directory, without those that are dated after `now`; null if there is none.
+ * @param now in Unix milliseconds
+ */
+export function latestBackup({ backup_dir }: Config, now: number): { file: string; created_at: number } | null {
+  const name = listBackups(backup_dir, now).at(-1);
+  const created_at = name === undefined ? null : timeOf(name);
+  if (name === undefined || created_at === null || created_at > now) return null;
+  return { file: resolve(backup_dir, name), created_at };
 }
 
 /** Checks a whole backup. @throws DomainError as `checkCopy` does */
@@ -105,13 +90,17 @@ export function verifyBackup(file: string): Backup {
 }
 
 /**
- * Removes all but the newest `keep` backups from the backup directory. Returns the removed names.
+ * Removes all but the newest `keep` backups from the backup directory; the newest with users stays in any case.
+ * Returns the removed names.
  * @throws DomainError "config" if the data is on PostgreSQL, "unavailable" if the directory can't be read
  */
 export function pruneBackups(config: Config, clock: Clock, keep: number): string[] {
   requireFile(config);
   const directory = config.backup_dir;
-  const old = listBackups(directory).slice(0, -keep);
+  const names = listBackups(directory, clock.now());
+  // A lost database is followed by backups without users.
+  const last = names.findLast((name) => hasUsers(join(directory, name)));
+  const old = names.slice(0, -keep).filter((name) => name !== last);
   for (const name of [...old, ...abandoned(directory, clock)]) rmSync(join(directory, name), { force: true });
   return old;
 }
@@ -120,6 +109,6 @@ export function pruneBackups(config: Config, clock: Clock, keep: number): string
 function abandoned(directory: string, clock: Clock): string[] {
   const writtenAt = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs;
   return filesIn(directory)
-    .filter((name) => name.startsWith("podkeep-") && name.endsWith(".db.partial"))
-    .filter((name) => clock.now() - (writtenAt(name) ?? clock.now()) > DAY);
+    .filter((name) => /^podkeep-.*\.db\.partial(-journal)?$/.test(name))
+    .filter((name) => Math.abs(clock.now() - (writtenAt(name) ?? clock.now())) > DAY);
 }

@@ -1,13 +1,14 @@
 // Restores of a backup, after which apps get all subscriptions as changed.
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { type Contents, checkCopy, copyDatabase, replaceDatabase, unpackCopy } from "../db/sqlite/backup.ts";
+import { timeInName } from "../db/sqlite/backup-files.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
-import { stagedFile } from "../db/sqlite/file.ts";
+import { replacedCopy, stagedFile } from "../db/sqlite/file.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { messageOf } from "../errors.ts";
@@ -25,7 +26,7 @@ import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { listUsersAfter } from "../store/transfer.ts";
 import { latestClock, readCounters, saveCounters } from "../store/users.ts";
-import { requireFile, timeInName } from "./backups.ts";
+import { requireFile } from "./backups.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
 const MARGIN = 24 * 60 * 60 * 1000;
@@ -72,7 +73,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     throw error;
   } finally {
     await known.replaced?.close();
-    rmSync(dirname(copyOf(config)), { recursive: true, force: true });
+    rmSync(dirname(replacedCopy(current)), { recursive: true, force: true });
     unlock();
     closeSync(backup);
   }
@@ -90,14 +91,12 @@ interface Known {
   unread: string | null;
 }
 
-const copyOf = ({ data_dir }: Config) => join(data_dir, "replacing", "podkeep.db");
-
 // Reads a copy, because opening the old data could migrate it.
 async function readKnown(config: Config): Promise<Known> {
   const known: Known = { clock: 0, revoked: [], passwords: [], replaced: null, unread: null };
   const current = requireFile(config);
   if (!existsSync(current)) return known;
-  const copy = copyOf(config);
+  const copy = replacedCopy(current);
   try {
     rmSync(dirname(copy), { recursive: true, force: true });
     copyDatabase(current, copy);

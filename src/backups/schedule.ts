@@ -8,7 +8,7 @@ import type { Logger } from "../log.ts";
 import { latestBackup, pruneBackups } from "./backups.ts";
 
 /** What `podkeep backup create --json` prints. */
-const Made = z.object({ file: z.string(), bytes: z.number() });
+const Made = z.object({ file: z.string(), bytes: z.number(), tables: z.object({ users: z.number() }) });
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
@@ -49,7 +49,7 @@ export function lastScheduled({ backup_schedule }: Config, now: number): number 
 // If the backup directory can't be read, the backup fails and the log says why; the server starts.
 function isMissed(config: Config, last: number): boolean {
   try {
-    return (latestBackup(config) ?? 0) < last;
+    return (latestBackup(config, systemClock.now())?.created_at ?? 0) < last;
   } catch {
     return true;
   }
@@ -63,9 +63,11 @@ async function makeBackup(config: Config, program: string[], log: Logger, signal
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
     if (signal.aborted) return;
     if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
-    const { file, bytes } = Made.parse(JSON.parse(output));
+    const { file, bytes, tables } = Made.parse(JSON.parse(output));
     const removed = pruneBackups(config, systemClock, config.backup_keep);
-    log.info({ file, bytes, removed: removed.length }, "backup made");
+    const made = { file, bytes, removed: removed.length };
+    if (tables.users > 0) log.info(made, "backup made");
+    else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");
   } catch (error) {
     log.error({ reason: reasonOf(error) }, "backup failed");
   }

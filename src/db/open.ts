@@ -9,6 +9,7 @@ import { openPostgres } from "./postgres/database.ts";
 import { openSqlite } from "./sqlite/database.ts";
 import type { DirectoryUse } from "./sqlite/directory-lock.ts";
 import { sizeOf } from "./sqlite/file.ts";
+import type { Migration } from "./sqlite/upgrade.ts";
 
 export interface DatabaseOptions {
   /** Milliseconds to wait for another process that writes to the same file. */
@@ -23,6 +24,8 @@ export interface DatabaseOptions {
   use: DirectoryUse;
   /** Directory of the backup that is made before a file is migrated; null to make none. */
   backup_dir: string | null;
+  /** Called after a migration of a file that was not new. */
+  migrated?: ((migration: Migration) => void) | undefined;
 }
 
 /**

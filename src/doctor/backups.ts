@@ -20,7 +20,7 @@ export function checkBackups(config: Config, now: number): Finding {
     const advice = "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
     return problem(ABOUT, `can't write to ${config.backup_dir}: ${reason}`, advice);
   }
-  const latest = latestBackup(config);
+  const latest = latestBackup(config, now)?.created_at ?? null;
   const newest = latest === null ? "no backups" : `the newest is from ${new Date(latest).toISOString()}`;
   const due = lastScheduled(config, now - DURATION);
   if (due !== null && (latest ?? 0) < due) {

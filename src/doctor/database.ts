@@ -1,6 +1,6 @@
 // The database: whether it opens, and whether it is damaged.
 import { statSync } from "node:fs";
-import { type App, openApp } from "../app.ts";
+import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import { findDamage } from "../db/sqlite/file.ts";
 import { readAnything } from "../db/statement.ts";
@@ -20,6 +20,7 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
   const without = (finding: Finding) => ({ finding, app: null });
   let app: App | null = null;
   try {
+    refuseLostData(config);
     if ("file" in location && !statSync(location.file, { throwIfNoEntry: false })) {
       return without(warning(ABOUT, `${location.file} does not exist`, "Start the server, or create a user"));
     }

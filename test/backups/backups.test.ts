@@ -6,15 +6,15 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
-import { createBackup, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
+import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
@@ -25,6 +25,7 @@ import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
 import { signIn } from "../../src/services/sign-in.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
+import { deleteUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
@@ -116,8 +117,58 @@ describe("making a backup", () => {
     const last = backup();
     const own = backup(inDirectory("backups/mine.db"));
     expect(pruneBackups(podkeep.app.config, podkeep.clock, 2)).toEqual([first.file.slice(-35)]);
-    expect(readdirSync(inDirectory("backups")).sort().slice(-1)).toEqual([last.file.slice(-35)]);
-    expect(existsSync(own.file)).toBe(true);
+    expect([last, own].map(({ file }) => existsSync(file))).toEqual([true, true]);
+  });
+
+  const namesIn = () => readdirSync(inDirectory("backups")).sort();
+
+  test("pruning keeps the newest backup with users while later ones have none", async () => {
+    const good = [0, 1, 2].map(() => {
+      podkeep.clock.advance(1000);
+      return backup().file.slice(-35);
+    });
+    await deleteUser(podkeep.app, "ann");
+    for (let night = 0; night < 5; night++) {
+      podkeep.clock.advance(86_400_000);
+      backup();
+      pruneBackups(podkeep.app.config, podkeep.clock, 2);
+      expect(namesIn()[0]).toBe(good[2] ?? "");
+    }
+    expect(namesIn()).toHaveLength(3);
+    await podkeep.user("bob");
+    podkeep.clock.advance(1000);
+    backup();
+    pruneBackups(podkeep.app.config, podkeep.clock, 2);
+    expect(namesIn()).toHaveLength(2);
+  });
+
+  test("a backup from a clock that was ahead is not the newest, for pruning, names and missed backups", () => {
+    const { config } = podkeep.app;
+    podkeep.clock.advance(10 * 365 * 86_400_000);
+    const ahead = backup();
+    podkeep.clock.set(START);
+    expect(latestBackup(config, podkeep.clock.now())).toBeNull();
+    const first = backup();
+    podkeep.clock.advance(86_400_000);
+    const second = backup();
+    expect(second.file).toContain("podkeep-2026-01-02T");
+    expect(latestBackup(config, podkeep.clock.now())?.file).toBe(second.file);
+    expect(listAllBackups(config, podkeep.clock).map(({ file }) => file)).toEqual(
+      [ahead, first, second].map(({ file }) => file),
+    );
+    expect(pruneBackups(config, podkeep.clock, 2)).toEqual([ahead.file.slice(-35)]);
+  });
+
+  test("pruning removes what killed backups left, with its journal, also if the clock was ahead then", () => {
+    mkdirSync(inDirectory("backups"));
+    const left = ["podkeep-2020-01-01T00-00-00-000Z.db.partial", "podkeep-2020-01-01T00-00-00-000Z.db.partial-journal"];
+    for (const [index, name] of left.entries()) {
+      writeFileSync(inDirectory(`backups/${name}`), "");
+      const time = new Date(START + (index === 0 ? -2 : 900) * 86_400_000);
+      utimesSync(inDirectory(`backups/${name}`), time, time);
+    }
+    pruneBackups(podkeep.app.config, podkeep.clock, 7);
+    expect(namesIn()).toEqual([]);
   });
 
   test("a backup that gets its name during pruning is not an error", () => {
@@ -378,9 +429,9 @@ describe("restoring a backup", () => {
     const { file: later } = backup();
     const hash = () => podkeep.sql("select password_hash from users");
     const expected = await hash();
-    await podkeep.app.close();
-    rmSync(inDirectory("podkeep.db"));
-    await podkeep.open();
+    await restore(early);
+    podkeep.clock.advance(1000);
+    await podkeep.sql("update users set password_hash = null, password_changed_at = null");
     await restore(early);
     podkeep.clock.advance(1000);
     await restore(later);

@@ -14,6 +14,7 @@ import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate
 import { DIALECT } from "../../src/db/postgres/database.ts";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";
 import { lookupKey } from "../../src/domain/lookup-rules.ts";
+import { silentLogger } from "../../src/log.ts";
 import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -168,6 +169,20 @@ describe("a database that needs a migration", () => {
     const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
     expect(verifyBackup(backup).tables).toMatchObject({ users: 2, [MIGRATION_TABLE]: 0 });
     expect(await Bun.file(databaseFile(podkeep.app.config)).bytes()).toEqual(before);
+  });
+
+  test("is migrated by the server, whose log has both versions and the backup from before", async () => {
+    await placeRecorded("0007_feed_lookups");
+    const lines: unknown[] = [];
+    const log = { ...silentLogger, info: (...line: unknown[]) => void lines.push(line) };
+    const app = await openApp(podkeep.app.config, { use: "server", log });
+    await app.close();
+    const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
+    const migration = { from: "0007_feed_lookups", to: SCHEMA_VERSION, backup };
+    expect(lines).toEqual([[migration, "schema migrated; the backup is from before it"]]);
+    expect(verifyBackup(backup).schema).toBe("0007_feed_lookups");
+    await (await openApp(podkeep.app.config, { use: "server", log })).close();
+    expect(lines).toHaveLength(1);
   });
 
   test("is left alone if no backup can be made", async () => {

@@ -11,8 +11,9 @@ import { readAnything, type Tx } from "../statement.ts";
 import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
-import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
+import { damaged, prepareFile, refuseDamaged, removeLeftovers, sizeOf } from "./file.ts";
 import { GroupWriter } from "./group-commit.ts";
+import { refuseLost } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
 import { codeOf, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -25,7 +26,7 @@ export interface SqliteOptions extends UpgradeOptions {
 
 /**
  * Opens the database file, creates it if it is missing, and migrates it.
- * @throws DomainError "config" if the file is not ours, damaged, or from a newer program; "unavailable" if it can't be written;
+ * @throws DomainError "config" if the file is not ours, lost, damaged, or from a newer program; "unavailable" if it can't be written;
  * "conflict" if another process uses its directory in a way that excludes this one
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
@@ -40,7 +41,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     return connection;
   };
   try {
+    refuseLost(file, options.backup_dir);
     prepareFile(file);
+    if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
     const writer = await open("synchronous = full", `wal_autocheckpoint = ${LONGEST_LOG}`);
     const { sqlite } = writer;
     const pending = await retry(() => isPending(sqlite, options));

@@ -1,6 +1,6 @@
 // The database file: whether it is ours, its schema version, and whether it is damaged.
 import { Database as Sqlite } from "bun:sqlite";
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
@@ -17,16 +17,22 @@ const QUICKLY_CHECKED = 32 * 1024 * 1024;
 /** Where a restore prepares the database that will replace this one. */
 export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");
 
+/** Where a restore reads the database that it replaces. */
+export const replacedCopy = (file: string) => join(dirname(file), "replacing", "podkeep.db");
+
+/** Removes what a killed restore left. Only while no restore runs, and the database is there. */
+export function removeLeftovers(file: string): void {
+  for (const copy of [stagedFile(file), replacedCopy(file)]) {
+    rmSync(dirname(copy), { recursive: true, force: true });
+  }
+}
+
 /**
  * Creates the file and its directory if they are missing, for their owner only. SQLite gives its other files the mode
  * of the database.
  * @throws DomainError "unavailable"
  */
 export function prepareFile(file: string): void {
-  // A new, empty database would look as if all data were lost.
-  if (!existsSync(file) && existsSync(dirname(stagedFile(file)))) {
-    throw new DomainError("unavailable", "A restore was interrupted: run `podkeep backup restore` again");
-  }
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));

@@ -20,6 +20,16 @@ export interface UpgradeOptions {
   use: DirectoryUse;
   /** Directory of the backup that is made before a migration; null to make none. */
   backup_dir: string | null;
+  /** Called after a migration of a database that was not new. */
+  migrated?: ((migration: Migration) => void) | undefined;
+}
+
+export interface Migration {
+  /** Schema versions. */
+  from: string;
+  to: string;
+  /** The backup from before it; null if none was made. */
+  backup: string | null;
 }
 
 /**
@@ -44,14 +54,17 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
   try {
     // Another process may have migrated it since.
     if (!(await retryWhileBusy(busy_timeout, () => isPending(sqlite, options)))) return;
+    let migration: Migration | null = null;
     if (isOurs(sqlite)) {
       refuseDamaged(sqlite, file);
-      if (backup_dir !== null) backUpBefore(file, backup_dir);
+      const backup = backup_dir === null ? null : backUpBefore(file, backup_dir);
+      migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
     }
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
     await migrate(kyselyOn(sqlite), DIALECT, true);
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
     sqlite.run("commit");
+    if (migration) options.migrated?.(migration);
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run("rollback");
     throw error;
@@ -81,11 +94,12 @@ async function lockForUpgrade(directory: string, timeout: number): Promise<() =>
 }
 
 // Replaces the backup that a failed migration left.
-function backUpBefore(file: string, backup_dir: string): void {
+function backUpBefore(file: string, backup_dir: string): string {
   const to = join(backup_dir, `podkeep-before-${SCHEMA_VERSION}.db`);
   try {
     rmSync(to, { force: true });
     copyDatabase(file, to);
+    return to;
   } catch (error) {
     throw new DomainError("unavailable", `No migration without a backup: ${reasonOf(error)}`, { cause: error });
   }

@@ -1,9 +1,10 @@
 // `podkeep backup`: beside a running server, on a full disk, with wrong files.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
+import type { Finding } from "../../../src/doctor/finding.ts";
 import { createUser } from "../../../src/services/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
@@ -107,6 +108,39 @@ test("the server makes a missed backup at its start and keeps the newest", async
   await until(() => made().length === 2 && made().every((name) => name.endsWith(".db")));
   await server.stop();
   expect(made()[0]).toBe("podkeep-2020-01-03T00-00-00-000Z.db");
+});
+
+test("a scheduled backup without users says so in the log", async () => {
+  await podkeep.run(["user", "delete", "ann", "--yes"]);
+  const server = await podkeep.serve(["--backup-schedule", "0 0 1 1 *"]);
+  const log = await server.until("it has no users");
+  expect(log).toContain('"level":"warn"');
+  await server.stop();
+});
+
+test("with the database lost beside its backups, the server and every command are exit code 3 and say what to do", async () => {
+  const { file } = (await backup("create", "--json")).json;
+  renameSync(join(folder, "podkeep.db"), join(folder, "moved.db"));
+  const commands = [
+    ["serve", "--port", "0"],
+    ["user", "list"],
+    ["user", "create", "bob"],
+    ["migrate"],
+    ["backup", "create"],
+  ];
+  for (const args of commands) {
+    const { code, err } = await podkeep.run(args);
+    expect([args, code]).toEqual([args, 3]);
+    expect(err).toContain(`podkeep.db is missing, but ${file} exists. Check that its disk is mounted`);
+  }
+  expect(readdirSync(folder)).not.toContain("podkeep.db");
+  const { code, out } = await podkeep.run(["doctor", "--port", "1", "--json"]);
+  const findings: Finding[] = JSON.parse(out);
+  const detail = expect.stringContaining(file);
+  expect(code).toBe(1);
+  expect(findings.find(({ about }) => about === "database")).toMatchObject({ state: "problem", detail });
+  expect((await backup("restore", file)).code).toBe(0);
+  expect((await podkeep.run(["user", "list"])).out).toContain("ann");
 });
 
 test("the server starts without a readable backup directory, and logs that the backup failed", async () => {

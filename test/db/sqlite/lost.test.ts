@@ -1,0 +1,109 @@
+// A database file that is missing or empty, where there was one before.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openApp } from "../../../src/app.ts";
+import { createBackup } from "../../../src/backups/backups.ts";
+import { restoreBackup } from "../../../src/backups/restore.ts";
+import { systemClock } from "../../../src/clock.ts";
+import { readConfig } from "../../../src/config/settings.ts";
+import { createUser, listUsers } from "../../../src/services/users.ts";
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "podkeep-"));
+  file = join(folder, "podkeep.db");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const configOf = (backup_dir?: string) =>
+  readConfig({ data_dir: folder, ...(backup_dir ? { backup_dir } : {}) }, {}).config;
+
+async function makeData(config = configOf()) {
+  const app = await openApp(config);
+  await createUser(app, "ann");
+  await app.close();
+}
+
+const loseIt: [string, () => void][] = [
+  ["missing", () => rmSync(file)],
+  ["empty", () => writeFileSync(file, "")],
+];
+
+test.each(loseIt)(
+  "a database that is %s beside backups is refused, with the backup to restore",
+  async (state, lose) => {
+    await makeData();
+    const { file: backup } = createBackup(configOf(), systemClock);
+    lose();
+    const size = existsSync(file) ? 0 : null;
+    for (const use of ["server", "command"] as const) {
+      await expect(openApp(configOf(), { use })).rejects.toMatchObject({
+        code: "config",
+        message: expect.stringMatching(
+          new RegExp(`podkeep.db is ${state}, but .* run podkeep backup restore ${backup}`),
+        ),
+      });
+    }
+    expect(existsSync(file) ? statSync(file).size : null).toBe(size);
+    expect(() => createBackup(configOf(), systemClock)).toThrow("exists");
+    await restoreBackup(configOf(), systemClock, backup);
+    const app = await openApp(configOf(), { use: "server" });
+    expect(await listUsers(app)).toMatchObject([{ name: "ann" }]);
+    await app.close();
+  },
+);
+
+test("backups in another directory count, and so do those in the default one", async () => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "podkeep-backups-"));
+  await makeData();
+  createBackup(configOf(elsewhere), systemClock);
+  rmSync(file);
+  await expect(openApp(configOf(elsewhere))).rejects.toMatchObject({ code: "config" });
+  renameSync(elsewhere, join(folder, "backups"));
+  await expect(openApp(configOf(elsewhere))).rejects.toMatchObject({ code: "config" });
+});
+
+test("the newest backup that has users is named, not a later one without", async () => {
+  await makeData();
+  const { file: good } = createBackup(configOf(), systemClock);
+  renameSync(join(folder, "backups"), join(folder, "aside"));
+  rmSync(file);
+  await (await openApp(configOf())).close();
+  createBackup(configOf(), systemClock);
+  renameSync(join(folder, "aside", good.slice(-35)), good);
+  rmSync(file);
+  await expect(openApp(configOf())).rejects.toThrow(`restore ${good}`);
+});
+
+test("data that a restore replaced counts, and a write-ahead log", async () => {
+  const replaced = join(folder, "replaced-2026-01-01T00-00-00-000Z");
+  mkdirSync(replaced);
+  writeFileSync(join(replaced, "podkeep.db"), "old");
+  await expect(openApp(configOf())).rejects.toThrow(`${replaced}/podkeep.db`);
+  rmSync(replaced, { recursive: true });
+  writeFileSync(`${file}-wal`, "");
+  await expect(openApp(configOf())).rejects.toThrow("its write-ahead log exists");
+});
+
+test("a server that starts removes what a killed restore left beside the data", async () => {
+  await makeData();
+  for (const name of ["restoring", "replacing"]) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, "podkeep.db"), "half");
+  }
+  await (await openApp(configOf(), { use: "server" })).close();
+  expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+});
+
+test("without backups a new database is created", async () => {
+  mkdirSync(join(folder, "backups"));
+  writeFileSync(file, "");
+  await makeData();
+  const app = await openApp(configOf(), { use: "server" });
+  expect(await listUsers(app)).toHaveLength(1);
+  await app.close();
+});
