@@ -1,4 +1,5 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
+import type { SQL } from "bun";
 import { Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, messageOf } from "../../errors.ts";
@@ -11,6 +12,7 @@ import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import {
+  connect,
   describePooler,
   describeServer,
   isConflict,
@@ -18,6 +20,7 @@ import {
   isOutdated,
   Pool,
   type PoolOptions,
+  type Row,
   sqlStateOf,
   translate,
 } from "./pool.ts";
@@ -39,7 +42,8 @@ export interface PostgresOptions extends PoolOptions {
  * a newer program
  */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
-  const first = new Pool({ ...options, size: 1, unlimited: true });
+  // Without statement timeout, because another process may be migrating.
+  const first = connect(options, 0);
   try {
     await prepare(first, options);
   } catch (error) {
@@ -50,21 +54,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return new PostgresDatabase(options);
 }
 
-const dialectOf = (pool: Pool) => new PostgresJSDialect({ postgres: pool.sql });
-
-// On a pool without statement timeout, because another process may be migrating.
-async function prepare(pool: Pool, { url, migrate: migrating }: PostgresOptions): Promise<void> {
+async function prepare(sql: SQL, { url, migrate: migrating }: PostgresOptions): Promise<void> {
   const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
-  const tables = (await pool.run({ sql: list, parameters: [] })).map((row) => row["tablename"]);
+  const tables = (await sql.unsafe<Row[]>(list)).map((row) => row["tablename"]);
   const ours = tables.includes(MIGRATION_TABLE);
   if (tables.length > 0 && !ours) {
     const { server, database } = describeServer(url);
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   }
-  const rows = ours ? await pool.run({ sql: `select name from ${MIGRATION_TABLE}`, parameters: [] }) : [];
+  const rows = ours ? await sql.unsafe<Row[]>(`select name from ${MIGRATION_TABLE}`) : [];
   const applied = rows.map((row) => String(row["name"]));
   if (pendingMigrations(applied, DIALECT, migrating).length > 0) {
-    await migrate(new Kysely<Schema>({ dialect: dialectOf(pool) }), DIALECT, false);
+    await migrate(new Kysely<Schema>({ dialect: new PostgresJSDialect({ postgres: sql }) }), DIALECT, false);
   }
 }
 
@@ -93,20 +94,20 @@ class PostgresDatabase implements Database {
   readonly #writers = new KeyedQueue();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #kysely: Kysely<Schema>;
-  #pool: Pool;
+  readonly #pool: Pool;
 
   constructor(private readonly options: PostgresOptions) {
     this.#pool = new Pool(options);
-    this.#kysely = createQueryBuilder(dialectOf(this.#pool));
+    this.#kysely = createQueryBuilder(new PostgresJSDialect({ postgres: connect(options, 0) }));
   }
 
   read<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
-    return this.#track(this.#attempt(() => this.#readOnce(work, isCurrent)));
+    return this.#track(this.#attempt((end) => this.#readOnce(end, work, isCurrent)));
   }
 
   // Writers of one user wait for the same row, and must not take all connections.
   write<T>(work: Work<T>, queue?: string): Promise<T> {
-    const act = () => this.#attempt(() => this.#transaction(WRITE, work));
+    const act = () => this.#attempt((end) => this.#transaction(end, WRITE, work));
     return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
   }
 
@@ -120,7 +121,7 @@ class PostgresDatabase implements Database {
 
   async status(): Promise<DatabaseStatus> {
     const sql = "select pg_database_size(current_database()) as bytes";
-    const [row] = await this.#track(this.#attempt(() => this.#live().run({ sql, parameters: [] })));
+    const [row] = await this.#track(this.#attempt((end) => this.#pool.run({ sql, parameters: [] }, end)));
     return { waiting: this.#writers.waiting, bytes: Number(row?.["bytes"]), wal_bytes: 0 };
   }
 
@@ -138,50 +139,52 @@ class PostgresDatabase implements Database {
     }
   }
 
-  async #attempt<T>(act: () => Promise<T>): Promise<T> {
-    const end = performance.now() + this.options.timeout;
+  /** @param act has until `end` (of performance.now()) to get a connection that responds */
+  async #attempt<T>(act: (end: number) => Promise<T>): Promise<T> {
+    let end = performance.now() + this.options.timeout;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await act();
+        return await act(end);
       } catch (error) {
-        if (isOutdated(error) && performance.now() < end) continue;
-        if (attempt >= ATTEMPTS || !(isConflict(error) || isLost(error))) throw translate(error);
+        const now = performance.now();
+        if (isOutdated(error) && now < end) continue;
+        const again = isConflict(error) || (isLost(error) && now < end);
+        if (attempt === ATTEMPTS || !again) throw translate(error);
+        if (isConflict(error)) end = now + this.options.timeout;
       }
       await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 1));
     }
   }
 
   // A transaction costs more than most reads. One statement needs none, nor do several if nothing changed between them.
-  async #readOnce<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
-    const pool = this.#live();
+  async #readOnce<T>(end: number, work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
     let sent = 0;
     const execute = async (query: Query) => {
       if (++sent > 1 && !isCurrent) throw new SnapshotNeeded();
-      return pool.run(query);
+      return this.#pool.run(query, sent > 1 ? performance.now() + this.options.timeout : end);
     };
     const tx: Tx = { kysely: this.#kysely, execute };
     try {
       const result = await work(tx);
       if (sent <= 1 || (await isCurrent?.(tx, result))) return result;
     } catch (error) {
-      if (sent <= 1) throw error;
+      const isUnavailable = error instanceof DomainError && error.code === "unavailable";
+      if (sent <= 1 || isUnavailable) throw error;
     }
-    return this.#transaction(READ, work);
+    return this.#transaction(performance.now() + this.options.timeout, READ, work);
   }
 
-  async #transaction<T>(begin: typeof WRITE | typeof READ, work: Work<T>): Promise<T> {
-    const pool = this.#live();
-    const reserved = await pool.reserve();
-    const control = (sql: string) => pool.run({ sql, parameters: [] }, reserved);
+  async #transaction<T>(end: number, begin: typeof WRITE | typeof READ, work: Work<T>): Promise<T> {
+    const reserved = await this.#pool.begin(begin, end);
+    const control = (sql: string) => reserved.run({ sql, parameters: [] });
     let failed: { error: unknown } | undefined;
     const execute = (query: Query) =>
-      pool.run(query, reserved).catch((error) => {
+      reserved.run(query).catch((error) => {
         failed = { error };
         throw error;
       });
     const tx: Tx = { kysely: this.#kysely, execute };
     try {
-      await control(begin);
       const result = await work(tx);
       // After a failed statement PostgreSQL rolls back at COMMIT, and reports success.
       if (failed) throw failed.error;
@@ -198,10 +201,5 @@ class PostgresDatabase implements Database {
     } finally {
       await reserved.release();
     }
-  }
-
-  #live(): Pool {
-    if (this.#pool.closed) this.#pool = new Pool(this.options);
-    return this.#pool;
   }
 }

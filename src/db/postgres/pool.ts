@@ -10,12 +10,10 @@ export interface PoolOptions {
   size: number;
   /** Milliseconds that connecting, waiting for a connection, and a statement may take. */
   timeout: number;
-  /** Whether statements run without a timeout. */
-  unlimited?: boolean;
 }
 
 /** Milliseconds after the server's own statement timeout: no response by then means a dead connection. */
-const GRACE = 2000;
+const GRACE = 250;
 
 /**
  * The parts of a PostgreSQL URL that may be shown, so without the password.
@@ -33,65 +31,193 @@ export function describeServer(url: string): { server: string; user: string; dat
   }
 }
 
+/** Seconds after which a client may try again. */
+const RETRY_AFTER = 5;
+
 /** The server's own limits. A process that hangs must not keep a user's row locked. @param limit milliseconds */
 const timeLimits = (limit: number) => ({
   statement_timeout: limit,
   idle_in_transaction_session_timeout: limit,
 });
 
-/** Connects when needed. It closes for good if the server does not respond. */
-export class Pool {
-  readonly sql: SQL;
-  #closed = false;
+/** One connection of Bun's, opened when needed. @param limit milliseconds that a statement may take; 0 for any */
+export function connect({ url, timeout }: PoolOptions, limit: number): SQL {
+  const { database } = describeServer(url);
+  return new SQL({
+    url,
+    adapter: "postgres",
+    // PGDATABASE would go before the one in the URL.
+    ...(database ? { database } : {}),
+    max: 1,
+    bigint: true,
+    connectionTimeout: Math.ceil(timeout / 1000),
+    connection: { application_name: "podkeep", ...timeLimits(limit) },
+  });
+}
 
-  constructor(private readonly options: PoolOptions) {
-    const { url, size, timeout } = options;
-    const limit = options.unlimited ? 0 : timeout;
-    const { database } = describeServer(url);
-    this.sql = new SQL({
-      url,
-      adapter: "postgres",
-      // PGDATABASE would go before the one in the URL.
-      ...(database ? { database } : {}),
-      max: size,
-      bigint: true,
-      connectionTimeout: Math.ceil(timeout / 1000),
-      connection: {
-        application_name: "podkeep",
-        ...timeLimits(limit),
-      },
-    });
+type Statement = Pick<CompiledQuery, "sql" | "parameters">;
+
+/** A connection, and how long it has not responded. */
+class Connection {
+  /** Whether a transaction has it. */
+  taken = false;
+  readonly #sql: SQL;
+  #waiting = 0;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  #dead = false;
+
+  /** @param onDeath called once if it is closed, because it did not respond in time */
+  constructor(
+    private readonly options: PoolOptions,
+    private readonly onDeath: () => void,
+  ) {
+    this.#sql = connect(options, options.timeout);
   }
 
-  /** Whether the pool was closed, by close() or because the server did not respond. */
-  get closed(): boolean {
-    return this.#closed;
+  /** Statements without a response. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
-  /** Takes a connection for a transaction. Bun closes one that is released inside a transaction. */
-  reserve(): Promise<ReservedSQL> {
-    return this.sql.reserve({ signal: AbortSignal.timeout(this.options.timeout) });
+  /** Runs a statement after those that were sent before. @param limit milliseconds, if they are fewer than a statement has */
+  run({ sql, parameters }: Statement, on: SQL = this.#sql, limit?: number): Promise<Row[]> {
+    return this.#watch(async () => Array.from(await on.unsafe<Row[]>(sql, [...parameters]), readBigints), limit);
   }
 
-  /** Runs a statement on the reserved connection `on`; without it, on any, after the statements of others. */
-  async run({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">, on: SQL = this.sql): Promise<Row[]> {
-    const { timeout, unlimited } = this.options;
-    const timer = unlimited ? undefined : setTimeout(() => this.close(true), timeout + GRACE);
-    try {
-      return Array.from(await on.unsafe<Row[]>(sql, [...parameters]), readBigints);
-    } finally {
-      clearTimeout(timer);
-    }
+  /** Takes the connection itself, which is lost if it closes. Bun closes one that is released inside a transaction. */
+  reserve(limit: number): Promise<ReservedSQL> {
+    return this.#watch(() => this.#sql.reserve(), limit);
   }
 
   /** @param now true to fail running statements instead of waiting for them */
-  async close(now = false): Promise<void> {
-    this.#closed = true;
-    await this.sql.close(now ? { timeout: 0 } : {});
+  close(now = false): Promise<void> {
+    clearTimeout(this.#silence);
+    return this.#sql.close(now ? { timeout: 0 } : {});
+  }
+
+  async #watch<T>(act: () => Promise<T>, limit = this.options.timeout): Promise<T> {
+    if (this.#waiting++ === 0 && !this.#dead) this.#listen(limit);
+    try {
+      return await act();
+    } catch (error) {
+      throw this.#dead ? unavailable(error) : error;
+    } finally {
+      clearTimeout(this.#silence);
+      if (--this.#waiting > 0 && !this.#dead) this.#listen(this.options.timeout);
+    }
+  }
+
+  #listen(limit: number): void {
+    this.#silence = setTimeout(() => {
+      this.#dead = true;
+      this.onDeath();
+      this.close(true).catch(() => {});
+    }, limit + GRACE);
   }
 }
 
-type Row = Record<string, unknown>;
+/** A connection that a transaction has for itself. */
+export interface Reserved {
+  run(query: Statement): Promise<Row[]>;
+  release(): Promise<void>;
+}
+
+interface Waiter {
+  exclusive: boolean;
+  resolve(connection: Connection): void;
+}
+
+/**
+ * Connections, opened when needed. Each transaction has one for itself; other statements share those that are left. One
+ * that does not respond is closed, without the others.
+ */
+export class Pool {
+  readonly #connections = new Set<Connection>();
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(private readonly options: PoolOptions) {}
+
+  /**
+   * Runs a statement outside transactions.
+   * @param end when a connection must have responded, in milliseconds of performance.now()
+   * @throws DomainError "unavailable" if none is free or responds by then
+   */
+  async run(query: Statement, end: number): Promise<Row[]> {
+    const connection = await this.#take(false, end);
+    return connection.run(query, undefined, end - performance.now());
+  }
+
+  /** Begins a transaction with this statement. @param end as of run() @throws as run() does */
+  async begin(begin: string, end: number): Promise<Reserved> {
+    const connection = await this.#take(true, end);
+    let reserved: ReservedSQL | undefined;
+    const release = async () => {
+      await reserved?.release();
+      connection.taken = false;
+      this.#serveWaiters();
+    };
+    try {
+      const sql = await connection.reserve(end - performance.now());
+      reserved = sql;
+      await connection.run({ sql: begin, parameters: [] }, sql, end - performance.now());
+      return { run: (query) => connection.run(query, sql), release };
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  /** Waits for running statements, then closes all connections. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections].map((one) => one.close()));
+  }
+
+  /** The connection with the fewest statements under way; null if transactions have all. */
+  #free(): Connection | null {
+    let best: Connection | null = null;
+    for (const one of this.#connections) if (!one.taken && (!best || one.waiting < best.waiting)) best = one;
+    if (best?.waiting === 0 || this.#connections.size >= this.options.size) return best;
+    const added: Connection = new Connection(this.options, () => {
+      this.#connections.delete(added);
+      this.#serveWaiters();
+    });
+    this.#connections.add(added);
+    return added;
+  }
+
+  #take(exclusive: boolean, end: number): Connection | Promise<Connection> {
+    const connection = this.#free();
+    if (!connection) return this.#wait(exclusive, end);
+    connection.taken = exclusive;
+    return connection;
+  }
+
+  #wait(exclusive: boolean, end: number): Promise<Connection> {
+    const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+    const waiter = { exclusive, resolve };
+    this.#waiters.add(waiter);
+    const { size, timeout } = this.options;
+    const timer = setTimeout(() => {
+      this.#waiters.delete(waiter);
+      const message = `None of the ${size} database connections was free within ${timeout} ms (PODKEEP_DATABASE_POOL)`;
+      reject(new DomainError("unavailable", message, { retry_after: RETRY_AFTER }));
+    }, end - performance.now());
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  #serveWaiters(): void {
+    for (const waiter of this.#waiters) {
+      const connection = this.#free();
+      if (!connection) return;
+      connection.taken = waiter.exclusive;
+      this.#waiters.delete(waiter);
+      waiter.resolve(connection);
+    }
+  }
+}
+
+/** A row as PostgreSQL sends it. */
+export type Row = Record<string, unknown>;
 
 // Counters and timestamps stay far below 2^53.
 function readBigints(row: Row): Row {
@@ -140,9 +266,10 @@ export function translate(error: unknown): unknown {
   }
   const pooler = describePooler(error);
   if (pooler) return new DomainError("unavailable", pooler, { cause: error });
-  const waited = error instanceof DOMException && error.name === "TimeoutError";
   // Out of resources, lock or statement timeout, a standby, a failing disk, a changing login.
   const refused = /^(40|53|55P03|57|58|25006|28)/.test(sqlStateOf(error));
-  if (!waited && !refused && !isLost(error)) return error;
-  return new DomainError("unavailable", "The database can't be reached now", { retry_after: 5, cause: error });
+  return refused || isLost(error) ? unavailable(error) : error;
 }
+
+const unavailable = (cause: unknown) =>
+  new DomainError("unavailable", "The database can't be reached now", { retry_after: RETRY_AFTER, cause });

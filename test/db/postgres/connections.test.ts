@@ -1,6 +1,7 @@
 // Responses while PostgreSQL connections are busy, cut off or silent.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type App, openApp } from "../../../src/app.ts";
+import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { listHistory } from "../../../src/services/history.ts";
@@ -10,6 +11,7 @@ import { insertUser } from "../../../src/store/users.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { actorOf, addFeeds } from "../../support/feeds.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(30_000);
 
@@ -115,6 +117,81 @@ test("if the server stops responding, requests are 503, and new connections are 
   } finally {
     process.kill(Number(backend?.["pid"]), "SIGCONT");
   }
+});
+
+test("a connection that stops responding is given up without the transactions on others", async () => {
+  await open({ database_pool: "2", database_timeout: "1s" });
+  const wait = { sql: "select pg_sleep(0.3)", parameters: [] };
+  const writing = app.app.database.write(async (tx) => {
+    for (let n = 0; n < 8; n++) await tx.execute(wait);
+    return "committed";
+  });
+  await beside(async (sql) => {
+    while ((await backends(sql, "pid", "state = 'active' and query like '%pg_sleep%'")).length < 1) await Bun.sleep(5);
+    const reading = app.app.database.read((tx) => tx.execute(wait)).catch((error) => error.code);
+    const outside = "state = 'active' and backend_xid is null and xact_start = query_start";
+    let [reader] = await backends(sql, "pid", outside);
+    while (!reader) [reader] = await backends(sql, "pid", outside);
+    process.kill(Number(reader["pid"]), "SIGSTOP");
+    try {
+      expect(await reading).toBe("unavailable");
+    } finally {
+      process.kill(Number(reader["pid"]), "SIGCONT");
+    }
+  });
+  expect(await writing).toBe("committed");
+});
+
+test("reads that wait behind others end nobody's transaction", async () => {
+  await open({ database_pool: "2", database_timeout: "1s" });
+  const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] });
+  const writing = app.app.database.write(async (tx) => {
+    for (let n = 0; n < 10; n++) await tx.execute(sleep(0.4));
+    return "committed";
+  });
+  const reads = Array.from({ length: 12 }, () => app.app.database.read((tx) => tx.execute(sleep(0.5))));
+  expect((await Promise.all(reads)).length).toBe(12);
+  expect(await writing).toBe("committed");
+});
+
+test("a request that finds no free connection in time is 503 and says which setting to raise", async () => {
+  await open({ database_pool: "1", database_timeout: "500ms" });
+  const writing = app.app.database.write(async (tx) => {
+    for (let n = 0; n < 5; n++) await tx.execute({ sql: "select pg_sleep(0.3)", parameters: [] });
+  });
+  await expect(app.app.database.read((tx) => tx.execute({ sql: "select 1", parameters: [] }))).rejects.toMatchObject({
+    code: "unavailable",
+    message: "None of the 1 database connections was free within 500 ms (PODKEEP_DATABASE_POOL)",
+    extras: { retry_after: 5 },
+  });
+  await writing;
+});
+
+describe("while PostgreSQL hangs", () => {
+  const requests: [what: string, status: number, send: (ann: TestUser) => Promise<{ status: number }>][] = [
+    ["a read", 503, (ann) => ann.request("GET", "/subscriptions")],
+    ["a change", 503, (ann) => ann.request("POST", "/subscriptions", { subscriptions: [] })],
+    ["the readiness check", 503, () => app.send("GET", "/readyz")],
+    ["a scrape of the metrics", 200, () => metrics.fetch(app.app, new Request("http://podkeep.test/metrics"))],
+  ];
+  const metrics = createMetricsEndpoint();
+
+  test("each request, health check and scrape makes one attempt, then has its response", async () => {
+    const server = await sharedPostgres();
+    const proxy = await startTcpProxy(server.port);
+    name = `connections${++count}`;
+    await server.createDatabase(name, "migrated");
+    const database_url = server.url(name).replace(`:${server.port}/`, `:${proxy.port}/`);
+    app = await openTestApp({ database_url, database_timeout: "500ms" });
+    const ann = await app.user();
+    proxy.hang();
+    for (const [what, status, send] of requests) {
+      const before = proxy.accepted;
+      expect([what, (await send(ann)).status]).toEqual([what, status]);
+      expect(proxy.accepted - before).toBeLessThan(2);
+    }
+    proxy.close();
+  });
 });
 
 test("several admins create the same user at once: one succeeds, the others get a conflict", async () => {
