@@ -1,4 +1,4 @@
-// The watchdog: signs of life while the database can be read.
+// The watchdog: signs of life while the database can be read; on PostgreSQL, while this process runs.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import { checkReady } from "../services/health.ts";
@@ -6,18 +6,22 @@ import type { Systemd } from "./notify.ts";
 
 /**
  * Sends a sign of life after each successful read of the database, so that systemd restarts a server that hangs,
- * can't read, or has lost its file.
+ * can't read, or has lost its file. A PostgreSQL that is away is logged only: a restart doesn't bring it back, and would
+ * give apps a closed port instead of 503.
  * @returns the function that stops it
  */
 export function startWatchdog(app: App, systemd: Systemd): () => void {
   const interval = watchdogInterval(process.env);
   if (interval === null) return () => {};
+  const isRemote = "url" in app.config.location;
   const timer = setInterval(async () => {
+    if (isRemote) systemd.alive();
     try {
       await checkReady(app);
-      systemd.alive();
+      if (!isRemote) systemd.alive();
     } catch (error) {
-      app.log.error({ reason: messageOf(error) }, "database can't be read, no sign of life sent to systemd");
+      const consequence = isRemote ? "requests get 503" : "no sign of life sent to systemd";
+      app.log.error({ reason: messageOf(error) }, `database can't be read, ${consequence}`);
     }
   }, interval / 2);
   return () => clearInterval(timer);

@@ -1,5 +1,6 @@
 // The description of the tables against the schema that the migrations make.
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { MIGRATION_TABLE } from "../../src/db/migrations/migrate.ts";
 import { tables } from "../../src/db/tables.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -29,6 +30,17 @@ test.each(described)(
     expect(Object.keys(columns)).toContain(owner ?? key[0]);
   },
 );
+
+test("no statement selects columns without their names, which would fail once a newer version adds one", async () => {
+  const unnamed: string[] = [];
+  for await (const file of new Bun.Glob("src/{store,services,lookup,backups}/**/*.ts").scan(
+    join(import.meta.dir, "../.."),
+  )) {
+    const text = await Bun.file(join(import.meta.dir, "../..", file)).text();
+    if (/\b(selectAll|returningAll)\(|select \*/.test(text)) unnamed.push(file);
+  }
+  expect(unnamed).toEqual([]);
+});
 
 test.each(described)("%s comes after the tables that it refers to", async (name) => {
   const referred = await podkeep.sql(`pragma foreign_key_list(${name})`);

@@ -5,8 +5,11 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sharedPostgres } from "../support/database.ts";
 import { listenForDatagrams } from "../support/datagrams.ts";
+import { freePort } from "../support/postgres.ts";
 import { openProgram } from "../support/program.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 let folder: string;
 let program: ReturnType<typeof openProgram> | undefined;
@@ -82,6 +85,33 @@ test.each<[string, (file: string) => void, string]>([
   expect(socket.take()).toBeNull();
   await server.stop();
   socket.close();
+});
+
+test("while PostgreSQL is away, systemd gets signs of life, and apps get 503 with Retry-After", async () => {
+  const server = await sharedPostgres();
+  await server.createDatabase("watchdog", "migrated");
+  const proxy = await startTcpProxy(server.port);
+  const path = join(folder, "notify");
+  const socket = listenForDatagrams(path);
+  program = openProgram(undefined, {
+    NOTIFY_SOCKET: path,
+    WATCHDOG_USEC: "600000",
+    PODKEEP_DATABASE_TIMEOUT: "300ms",
+    PODKEEP_DATABASE_URL: server.url("watchdog").replace(`:${server.port}/`, `:${proxy.port}/`),
+  });
+  const podkeep = await program.serve();
+  expect(await socket.next()).toBe("READY=1");
+  proxy.leadTo(await freePort());
+  await podkeep.until("database can't be read, requests get 503");
+  while (socket.take() !== null);
+  for (let n = 0; n < 3; n++) expect(await socket.next()).toBe("WATCHDOG=1");
+  const { status, headers } = await fetch(`${podkeep.address}/readyz`);
+  expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+  proxy.leadTo(server.port);
+  while ((await fetch(`${podkeep.address}/readyz`)).status !== 200) await Bun.sleep(50);
+  await podkeep.stop();
+  socket.close();
+  proxy.close();
 });
 
 test("the server serves even if systemd's socket has no listener", async () => {
