@@ -122,6 +122,25 @@ export interface LoginFlowTable {
   /** The IP address that started it. */
   address: string;
   expires_at: number;
+  /** The token that the app got; null before that. */
+  token_id: string | null;
+}
+
+/** A network from which a user signed in: there, wrong passwords from elsewhere keep nobody out. */
+export interface KnownNetworkTable {
+  user_id: string;
+  /** An IPv4 address, or the /64 of an IPv6 address. */
+  network: string;
+  /** Wall time, to the day. */
+  seen_at: number;
+}
+
+/** An app's session that its user ended before it expired. */
+interface EndedSessionTable {
+  user_id: string;
+  /** SHA-256 of the session's text, in hex. */
+  session_hash: string;
+  expires_at: number;
 }
 
 /** A sign-in to the web page. Its cookie is signed and has the id. */
@@ -284,6 +303,8 @@ export interface Schema {
   history: HistoryTable;
   devices: DeviceTable;
   login_flows: LoginFlowTable;
+  known_networks: KnownNetworkTable;
+  ended_sessions: EndedSessionTable;
   page_sessions: PageSessionTable;
   connect_links: ConnectLinkTable;
   clients: ClientTable;

@@ -150,7 +150,19 @@ export const tables = {
       label: "value",
       address: "value",
       expires_at: "value",
+      token_id: "value",
     },
+    dropped: true,
+  },
+  known_networks: {
+    owner: "user_id",
+    key: ["user_id", "network"],
+    columns: { user_id: "value", network: "value", seen_at: "value" },
+  },
+  ended_sessions: {
+    owner: "user_id",
+    key: ["user_id", "session_hash"],
+    columns: { user_id: "value", session_hash: "value", expires_at: "value" },
     dropped: true,
   },
   page_sessions: {

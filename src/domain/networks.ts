@@ -51,6 +51,9 @@ export function ipv4In(groups: number[], at: number): string {
 /** Whether an IPv6 address is an IPv4 one (RFC 4291 section 2.5.5.2). */
 export const isMapped = (groups: number[]) => groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
 
+/** Whether an address is this machine's. A socket without an address, and a test's request, are taken for it too. */
+export const isLoopback = (address: string) => address === "" || address === "::1" || address.startsWith("127.");
+
 /**
  * What limits count as one client: an IPv4 address, or the /64 of an IPv6 address, because one machine has all of
  * its addresses. Other texts stay as they are.

@@ -20,12 +20,10 @@ export function requireToken(app: App, { forwarded, throttle }: Shared, write: b
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
       app.metrics?.unauthorized(error.message);
-      const wait = throttle.fail(forwarded.addressOf(c.req.raw, c.env.address));
-      if (wait > 0)
-        throw new DomainError("too_many", "Too many failed logins", {
-          retry_after: wait,
-          subject: error.extras.subject,
-        });
+      // Any web page can send requests without credentials from its visitor's address: they guess nothing.
+      if (c.req.raw.headers.has("authorization") && error.extras.challenge !== "insufficient_scope") {
+        throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address)).failToken(error.extras.subject);
+      }
       throw error;
     }
     await next();

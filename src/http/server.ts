@@ -15,7 +15,7 @@ export type Http = Hono<HttpEnv>;
 
 export function createHttp(app: App): Http {
   const forwarded = createForwarded(app.config);
-  const throttle = createThrottle(app.clock, app.config.failed_logins);
+  const throttle = createThrottle(app);
   const pathOf = createPathReader(forwarded.basePath, (path) => {
     const first = path.split("/", 2).join("/");
     return http.routes.some((route) => route.path === first || route.path.startsWith(`${first}/`));

@@ -1,6 +1,6 @@
 // Checking passwords: Argon2id hashes, a bounded number of verifications, and what was verified before.
 import type { Clock } from "../clock.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, type Subject } from "../errors.ts";
 
 /** 19 MiB and two passes (OWASP Password Storage Cheat Sheet). */
 const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
@@ -10,7 +10,7 @@ const NO_HASH =
 /** Verifications at a time: each takes 19 MiB and a core, and one core is for other requests. */
 export const MOST_AT_A_TIME = Math.max(1, Math.min(2, navigator.hardwareConcurrency - 1));
 const MOST_WAITING = 100;
-/** Milliseconds for which a verified password is remembered. */
+/** Milliseconds for which a verified password is remembered; a right one from its last use. */
 const REMEMBERED = 10 * 60_000;
 const MOST_REMEMBERED = 10_000;
 /** Characters; Argon2 reads all of them. */
@@ -21,11 +21,16 @@ export interface Attempts {
   /**
    * Counts a guess at a user's password as failed, and waits if there were many. The function that it returns takes
    * the failure back.
+   * @param user_id null if there is no user of this name
    * @throws DomainError "too_many"
    */
-  begin(name: string): Promise<() => void>;
+  begin(name: string, user_id: string | null): Promise<() => void>;
   /** Counts a failure that takes no verification. @throws DomainError "too_many" */
   fail(): void;
+  /** Counts a token that was refused. @param subject whose it was, for the log @throws DomainError "too_many" */
+  failToken(subject?: Subject): void;
+  /** Notes from where a user has signed in. */
+  succeed(user_id: string): void;
 }
 
 /** A user as a password is checked against it. */
@@ -58,12 +63,15 @@ export function createPasswordChecker(clock: Clock): PasswordChecker {
       const hash = user?.password_hash ?? NO_HASH;
       const subject = JSON.stringify([user?.id ?? null, user ? null : name, typed, hash]);
       const digest = new Bun.CryptoHasher("sha256", key).update(subject).digest("base64");
-      if (right.has(digest)) return true;
+      if (right.has(digest)) {
+        right.add(digest);
+        return true;
+      }
       if (wrong.has(digest)) {
         attempts.fail();
         return false;
       }
-      const takeBack = await attempts.begin(name);
+      const takeBack = await attempts.begin(name, user?.id ?? null);
       const matches = await queue(() => Bun.password.verify(typed, hash)).catch((error) => {
         takeBack();
         throw error;
@@ -88,6 +96,7 @@ function createMemory(clock: Clock) {
       return false;
     },
     add(text: string): void {
+      times.delete(text);
       if (times.size >= MOST_REMEMBERED) times.delete(times.keys().next().value ?? "");
       times.set(text, clock.now());
     },

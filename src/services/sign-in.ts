@@ -41,12 +41,13 @@ async function signInAs(
   if (isToken(password)) {
     const signedIn = await signInByToken(context, password, attempts);
     if (user && signedIn.actor.user_id === user.id) return signedIn;
-    attempts.fail();
     const subject = { token: signedIn.actor.id ?? "" };
+    attempts.failToken(subject);
     throw new DomainError("unauthorized", "The token is another user's", { subject });
   }
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
+  attempts.succeed(user.id);
   const actor = { user_id: user.id, kind: "session", id: null, label: app, device: null, scope: "write" } as const;
   return { actor, name: user.name };
 }
@@ -54,14 +55,11 @@ async function signInAs(
 /** @throws as signIn() does */
 export async function signInByToken(context: Context, token: string, attempts: Attempts): Promise<SignedIn> {
   const actor = await authenticate(context, token).catch((error) => {
-    if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
-    try {
-      attempts.fail();
-    } catch (limit) {
-      throw addSubject(limit, error.extras.subject);
-    }
+    if (error instanceof DomainError && error.code === "unauthorized") attempts.failToken(error.extras.subject);
     throw error;
   });
+  // A read-only token leaves no trace but its last use.
+  if (actor.scope === "write") attempts.succeed(actor.user_id);
   const [user] = await context.database.read((tx) => findUserById(tx, { user_id: actor.user_id }));
   return { actor, name: user?.name ?? "" };
 }

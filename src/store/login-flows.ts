@@ -16,7 +16,7 @@ export const countLoginFlows = statement((db, p: { address: string }) =>
     ]),
 );
 
-export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id">) =>
+export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id" | "token_id">) =>
   db.insertInto("login_flows").values({
     page_hash: p.page_hash,
     poll_hash: p.poll_hash,
@@ -24,6 +24,7 @@ export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id">
     label: p.label,
     address: p.address,
     expires_at: p.expires_at,
+    token_id: null,
   }),
 );
 

@@ -28,6 +28,7 @@ import { revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { UNLIMITED } from "../support/attempts.ts";
 import { actorOf } from "../support/feeds.ts";
 
 let podkeep: TestApp;
@@ -401,8 +402,7 @@ describe("restoring a backup", () => {
     await podkeep.user("bob");
     const as = (name: string) => actAsAdmin(podkeep.app, name, "test");
     const login = async (name: string, password: string) => {
-      const attempts = { begin: async () => () => {}, fail: () => {} };
-      return signIn(podkeep.app, { name, password, app: null }, attempts).catch(({ message }) => message);
+      return signIn(podkeep.app, { name, password, app: null }, UNLIMITED).catch(({ message }) => message);
     };
     for (const name of ["ann", "bob"]) await setPassword(podkeep.app, await as(name), "old password");
     const { text } = await createSession(podkeep.app, await as("ann"), "app");

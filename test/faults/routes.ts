@@ -22,7 +22,7 @@ export interface Route {
 export function routesOf({ app, http }: TestApp): Route[] {
   const shared = {
     forwarded: createForwarded(app.config),
-    throttle: createThrottle(app.clock, app.config.failed_logins),
+    throttle: createThrottle(app),
   };
   const served = (serve: Serve) => {
     const routes = new Hono<HttpEnv>();

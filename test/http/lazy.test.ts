@@ -12,8 +12,8 @@ afterEach(() => server.close());
 
 test("code that could not be loaded, as with too many open files, is loaded at the next request", async () => {
   server = await openTestApp();
-  const { app, clock } = server;
-  const shared = { forwarded: createForwarded(app.config), throttle: createThrottle(clock, 100) };
+  const { app } = server;
+  const shared = { forwarded: createForwarded(app.config), throttle: createThrottle(app) };
   const serve: Serve = (routes) => routes.get("/lazy", (c) => c.text("ok"));
   const loads = [Promise.reject(new Error("too many open files")), Promise.resolve(serve)];
   const http = new Hono<HttpEnv>().onError((error, c) => c.text(error.message, 500));

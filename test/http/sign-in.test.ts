@@ -28,7 +28,7 @@ function createProtocol({ app }: TestApp): Hono<HttpEnv> {
   const routes = new Hono<HttpEnv>();
   const shared: Shared = {
     forwarded: createForwarded(app.config),
-    throttle: createThrottle(app.clock, app.config.failed_logins),
+    throttle: createThrottle(app),
   };
   routes.use(refuseCrossSite(shared, { links: false }));
   routes.use("/me", requireSignIn(app, shared, { bearer: true, sessions: true }));
@@ -459,7 +459,7 @@ describe("failed logins", () => {
     }
     expect(server.clock.slept).toEqual([]);
     const cookie = cookieOf(await login());
-    const guess = (n: number) => login(n % 2 ? "ann" : "ANN", `wrong ${n}`, `192.0.2.${n}`);
+    const guess = (n: number) => login(n % 2 ? "ann" : "ANN", `wrong ${n}`, `198.51.100.${n}`);
     const answers = [];
     for (let n = 0; n < 32; n++) answers.push((await guess(n)).status);
     expect(answers).toEqual([...Array(30).fill(401), 429, 429]);

@@ -1,5 +1,11 @@
-// Failed logins are limited per client address; valid tokens never are.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+// Failed logins are limited per client network and user; valid tokens never are, and nobody is kept out of known networks.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { openApp } from "../../src/app.ts";
+import { createHttp } from "../../src/http/server.ts";
+import { createThrottle } from "../../src/http/throttle.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { issueToken } from "../../src/services/tokens.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 let server: TestApp;
@@ -69,4 +75,114 @@ test("IPv4 addresses are counted separately in every spelling", async () => {
   expect(await statuses(4, "::ffff:c000:0207")).toContain(429);
   expect(await statuses(1, "192.0.2.7")).toEqual([429]);
   expect(await statuses(1, "::ffff:c000:0208")).toEqual([401]);
+});
+
+test("requests without credentials, which any web page can send from its visitor's address, don't count", async () => {
+  for (let n = 0; n < 10; n++) {
+    expect((await server.send("GET", "/subscriptions", { address: "192.0.2.1" })).status).toBe(401);
+  }
+  expect(await statuses(4, "192.0.2.1")).toEqual([401, 401, 401, 429]);
+});
+
+describe("passwords", () => {
+  const PASSWORD = "correct horse";
+  const HOME = "198.51.100.1";
+  const AWAY = "198.51.100.2";
+
+  beforeEach(async () => {
+    await server.close();
+    server = await openTestApp({ trusted_proxies: "10.0.0.1" });
+    await server.user("ann");
+    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+  });
+
+  const syncWith = async (name: string, password: string, address: string) => {
+    const headers = { Authorization: `Basic ${btoa(`${name}:${password}`)}`, "User-Agent": "Kasts/24" };
+    return (await server.send("GET", "/api/2/subscriptions/ann/kasts.json?since=0", { headers, address })).status;
+  };
+  const sync = (address: string) => syncWith("ann", PASSWORD, address);
+  const guess = async (name: string, times: number, address: (n: number) => string) => {
+    const answers = [];
+    for (let n = 0; n < times; n++) answers.push(await syncWith(name, `guess ${n} ${address(n)}`, address(n)));
+    return answers;
+  };
+  const anywhere = (n: number) => `203.0.113.${n % 250}`;
+
+  test("wrong ones from elsewhere never keep an app out that syncs every minute", async () => {
+    const answers = [await sync(HOME)];
+    for (let minute = 0; minute < 60; minute++) {
+      server.clock.advance(60_000);
+      await guess("ann", 3, (n) => anywhere(3 * minute + n));
+      answers.push(await sync(HOME));
+    }
+    expect(new Set(answers)).toEqual(new Set([200]));
+  });
+
+  test("wrong ones from elsewhere don't keep a user out of a network of the last 30 days, after a restart and on another server too", async () => {
+    expect(await sync(HOME)).toBe(200);
+    server.clock.advance(29 * 86_400_000);
+    await server.reopen();
+    expect(await guess("ann", 32, anywhere)).toEqual([...Array(30).fill(401), 429, 429]);
+    expect([await sync(AWAY), await sync(HOME)]).toEqual([429, 200]);
+    const other = await openApp(server.app.config, { clock: server.clock });
+    const first = server.http;
+    server.http = createHttp(other);
+    expect((await guess("ann", 31, anywhere)).at(-1)).toBe(429);
+    expect([await sync(AWAY), await sync(HOME)]).toEqual([429, 200]);
+    server.http = first;
+    await other.close();
+  });
+
+  test("a network is unknown again 30 days after the last sign-in", async () => {
+    expect(await sync(HOME)).toBe(200);
+    server.clock.advance(30 * 86_400_000);
+    await guess("ann", 30, anywhere);
+    expect(await sync(HOME)).toBe(429);
+  });
+
+  test("wrong ones from a known network are limited too, and keep nobody out elsewhere", async () => {
+    expect(await sync(HOME)).toBe(200);
+    expect((await guess("ann", 31, () => HOME)).at(-1)).toBe(429);
+    expect(await sync(AWAY)).toBe(200);
+  });
+
+  test("a user has 50 known networks, the last seen ones, and a token that may only read adds none", async () => {
+    for (let n = 0; n < 52; n++) {
+      server.clock.advance(1000);
+      expect(await sync(`198.51.100.${n}`)).toBe(200);
+    }
+    const actor = await actAsAdmin(server.app, "ann", "test");
+    const { token } = await issueToken(server.app, actor, { label: "r", scope: "read", expires_at: null });
+    expect(await syncWith("ann", token, "2001:db8::1")).toBe(200);
+    expect(await syncWith("ann", PASSWORD, "2001:db8:0:7::1")).toBe(200);
+    await server.reopen();
+    const rows = (await server.sql("select network from known_networks")).map(({ network }) => network);
+    expect(rows).toHaveLength(50);
+    expect(rows).toContain("2001:db8:0:7::/64");
+    for (const dropped of ["198.51.100.0", "198.51.100.2", "2001:db8:0:0::/64"]) expect(rows).not.toContain(dropped);
+  });
+
+  test("a new password ends the old one at once, however often that was used", async () => {
+    expect([await sync(HOME), await sync(HOME)]).toEqual([200, 200]);
+    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), "another horse");
+    expect(await sync(HOME)).toBe(401);
+  });
+
+  test("a user's limit can't be reset by failures for thousands of other names", async () => {
+    const throttle = createThrottle(server.app);
+    const guessAt = (name: string, n: number) =>
+      throttle.attemptsFrom(`2001:db8:${n.toString(16)}::1`).begin(name, null);
+    for (let n = 0; n < 30; n++) await guessAt("ann", n);
+    for (let n = 0; n < 10_100; n++) await guessAt(`user${n}`, n);
+    await expect(guessAt("ann", 50_000)).rejects.toMatchObject({ code: "too_many" });
+  });
+
+  test("wrong tokens, which a web page can send, don't count as wrong passwords of the visitor's address", async () => {
+    const wrong = () =>
+      server.send("GET", "/v1/subscriptions", { address: HOME, headers: { Authorization: "Bearer wrong" } });
+    const answers = [];
+    for (let n = 0; n < 105; n++) answers.push((await wrong()).status);
+    expect(answers).toContain(429);
+    expect(await sync(HOME)).toBe(200);
+  });
 });

@@ -11,6 +11,7 @@ import { addHistory } from "./0006_history.ts";
 import { addFeedLookups } from "./0007_feed_lookups.ts";
 import { addPage } from "./0008_page.ts";
 import { keyLookupsBySpelling } from "./0009_lookups_by_spelling.ts";
+import { addSignIns } from "./0010_sign_ins.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -24,11 +25,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0007_feed_lookups": addFeedLookups(dialect),
     "0008_page": addPage(dialect),
     "0009_lookups_by_spelling": keyLookupsBySpelling,
+    "0010_sign_ins": addSignIns(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0009_lookups_by_spelling";
+export const SCHEMA_VERSION = "0010_sign_ins";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

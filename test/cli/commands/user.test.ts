@@ -6,6 +6,7 @@ import { actAsAdmin } from "../../../src/services/actor.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
+import { UNLIMITED } from "../../support/attempts.ts";
 import { openProgram } from "../../support/program.ts";
 
 // Many processes start.
@@ -21,8 +22,7 @@ const open = () => openApp(readConfig({ data_dir: podkeep.data }, {}).config);
 
 async function isPassword(name: string, password: string): Promise<boolean> {
   const app = await open();
-  const attempts = { begin: async () => () => {}, fail: () => {} };
-  const signedIn = await signIn(app, { name, password, app: null }, attempts).catch(() => null);
+  const signedIn = await signIn(app, { name, password, app: null }, UNLIMITED).catch(() => null);
   await app.close();
   return signedIn !== null;
 }

@@ -62,7 +62,7 @@ function routesOf(serve: typeof serveGpodder): { method: string; path: string }[
   const http = new Hono<HttpEnv>();
   const shared = {
     forwarded: createForwarded(server.app.config),
-    throttle: createThrottle(server.app.clock, server.app.config.failed_logins),
+    throttle: createThrottle(server.app),
   };
   serve(http, server.app, shared);
   const token = user.token.split("_")[1] ?? "";

@@ -1,0 +1,33 @@
+// Failures are counted for a bounded number of keys, and no count that has reached its limit is lost.
+import { expect, test } from "bun:test";
+import { createWindows } from "../../src/http/windows.ts";
+
+const LIMIT = 3;
+let now = 0;
+const windows = () => createWindows({ now: () => now, sleep: async () => {} }, 1000, LIMIT);
+
+test("a flood of keys with few failures replaces neither full windows nor those with more failures", () => {
+  const counted = windows();
+  for (let n = 0; n < LIMIT; n++) counted.count("full");
+  for (let n = 0; n < LIMIT - 1; n++) counted.count("almost");
+  for (let n = 0; n < 30_000; n++) counted.count(`key ${n}`);
+  expect([counted.failures("full"), counted.failures("almost"), counted.failures("key 0")]).toEqual([3, 2, 0]);
+});
+
+test("windows that have passed make room first, and a key is counted again then", () => {
+  const counted = windows();
+  for (let n = 0; n < 10_000; n++) for (let times = 0; times < LIMIT; times++) counted.count(`old ${n}`);
+  expect([counted.count("new"), counted.failures("new")]).toEqual([1, 0]);
+  now += 1000;
+  expect([counted.count("new"), counted.failures("new"), counted.failures("old 0")]).toEqual([1, 1, 0]);
+});
+
+test("asking for a key, and taking back what is not counted, leaves nothing", () => {
+  const counted = windows();
+  counted.takeBack("key");
+  expect([counted.failures("key"), counted.secondsLeft("key")]).toEqual([0, 1]);
+  counted.count("key");
+  counted.takeBack("key");
+  counted.takeBack("key");
+  expect(counted.failures("key")).toBe(0);
+});

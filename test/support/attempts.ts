@@ -1,0 +1,9 @@
+// Attempts to sign in that nothing limits.
+import type { Attempts } from "../../src/services/password-checker.ts";
+
+export const UNLIMITED: Attempts = {
+  begin: async () => () => {},
+  fail: () => {},
+  failToken: () => {},
+  succeed: () => {},
+};
