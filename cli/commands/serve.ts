@@ -1,9 +1,9 @@
 // `podkeep serve`: runs the server.
 import type { Command } from "commander";
 import { findStrays } from "../../src/config/problems.ts";
-import { isSystemService } from "../../src/systemd/installed.ts";
-import { ADDRESS_SETTINGS, addSettings, GLOBAL_SETTINGS, SERVE_SETTINGS, settingsOf } from "../flags.ts";
-import { commandLine, programArguments } from "../invocation.ts";
+import { firstStep } from "../first-step.ts";
+import { addSettings, SERVE_SETTINGS, settingsOf } from "../flags.ts";
+import { programArguments } from "../invocation.ts";
 import { wantsJson } from "../terminal/output.ts";
 
 export function addServeCommand(program: Command): void {
@@ -22,15 +22,6 @@ async function serve(command: Command): Promise<void> {
     forPeople: process.stdout.isTTY && !wantsJson(command),
     program: programArguments(),
     warnings: findStrays(process.env),
-    firstSteps: (port) =>
-      isSystemService()
-        ? ["sudo podkeep user create me", "sudo podkeep token issue me"]
-        : [
-            commandLine("user create me", settings, GLOBAL_SETTINGS),
-            commandLine("token issue me", { ...settings, config: { ...settings.config, port } }, [
-              ...GLOBAL_SETTINGS,
-              ...ADDRESS_SETTINGS,
-            ]),
-          ],
+    firstStep: (port) => firstStep({ ...settings, config: { ...settings.config, port } }),
   });
 }

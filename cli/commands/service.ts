@@ -6,10 +6,12 @@ import {
   installSteps,
   requireSystemd,
   type Step,
-  takeStep,
+  takeSteps,
+  undoSteps,
   uninstallSteps,
 } from "../../src/systemd/install.ts";
 import { readServiceStatus } from "../../src/systemd/status.ts";
+import { FIRST_STEP } from "../first-step.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
 import { isCompiled } from "../invocation.ts";
 import { layPairs, printResult } from "../terminal/output.ts";
@@ -43,19 +45,26 @@ export function addServiceCommands(program: Command): void {
 async function install(command: Command, options: Options): Promise<void> {
   const user = options.user === true;
   const steps = installSteps({ user, flags: flagsOf(command), executable: isCompiled() ? process.execPath : null });
-  await carryOut(command, steps, `The service runs. Create a user: ${user ? "" : "sudo "}podkeep user create me`);
+  await carryOut(
+    command,
+    steps,
+    `The service runs. Create a user: ${user ? "" : "sudo "}podkeep ${FIRST_STEP}`,
+    undoSteps(steps, user),
+  );
 }
 
-/** @param next what to do after that */
-async function carryOut(command: Command, steps: Step[], next: string): Promise<void> {
+/** @param next what to do after that @param undo steps that are taken if one fails */
+async function carryOut(command: Command, steps: Step[], next: string, undo: Step[] = []): Promise<void> {
   const { user, dryRun } = command.opts<Options>();
   if (!dryRun) requireSystemd(user === true);
-  const warnings = dryRun ? [] : steps.map(takeStep).filter((warning) => warning !== null);
+  const warnings = dryRun ? [] : takeSteps(steps, undo, journalOf(user === true));
   const lines = steps.map((step) => describeStep(step, dryRun === true));
   lines.push(...warnings.map((warning) => `warning: ${warning}`));
   if (next && !dryRun) lines.push("", next);
   await printResult(command, { dry_run: dryRun === true, steps, warnings }, () => lines.join("\n"));
 }
+
+const journalOf = (user: boolean) => `${user ? "journalctl --user" : "sudo journalctl"} -u podkeep -n 20`;
 
 /** @throws DomainError "unavailable" if it does not run */
 async function printStatus(command: Command, user: boolean): Promise<void> {
@@ -64,7 +73,6 @@ async function printStatus(command: Command, user: boolean): Promise<void> {
     layPairs(Object.entries(status).map(([name, value]): [string, string] => [name, String(value)])),
   );
   if (status.state !== "active") {
-    const journal = `${user ? "journalctl --user" : "sudo journalctl"} -u podkeep -n 20`;
-    throw new DomainError("unavailable", `The service is ${status.state}: ${journal} shows why`);
+    throw new DomainError("unavailable", `The service is ${status.state}: ${journalOf(user)} shows why`);
   }
 }

@@ -1,6 +1,6 @@
 // The URL by which apps reach the server.
-import { existsSync } from "node:fs";
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
+import { containerEngine } from "./container.ts";
 import { localUrl } from "./local-url.ts";
 import type { Config } from "./settings.ts";
 
@@ -35,7 +35,4 @@ function networkAddress(interfaces: Interfaces): string | null {
 }
 
 // In a container they are those of its own network.
-function readInterfaces(): Interfaces {
-  const isContainer = existsSync("/.dockerenv") || existsSync("/run/.containerenv");
-  return isContainer ? {} : networkInterfaces();
-}
+const readInterfaces = (): Interfaces => (containerEngine() ? {} : networkInterfaces());

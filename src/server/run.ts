@@ -26,8 +26,8 @@ export interface RunOptions {
   program: string[];
   /** What is wrong with the settings, for the log. */
   warnings: string[];
-  /** The command lines that create the first user and token of the server at this port. */
-  firstSteps(port: number): string[];
+  /** The command line that creates the first user and token of the server at this port. */
+  firstStep(port: number): string;
 }
 
 /**
@@ -116,19 +116,17 @@ function listenForMetrics(
 async function welcome(
   app: App,
   [server, metrics]: Server<undefined>[],
-  { forPeople, firstSteps }: RunOptions,
+  { forPeople, firstStep }: RunOptions,
   show: Log["show"],
 ): Promise<void> {
   const { config } = app;
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config.location)}`;
-  const steps = (await hasUsers(app)) ? [] : firstSteps(server?.port ?? config.port);
-  const wanting = "There are no users yet. Create one, and its first token:";
-  if (forPeople) {
-    const lines = steps.length > 0 ? `\n${wanting}\n\n${steps.map((step) => `    ${step}\n`).join("")}\n` : "";
-    show(`${listening}\n${lines}`);
-  } else {
+  const step = (await hasUsers(app)) ? null : firstStep(server?.port ?? config.port);
+  const wanting = "There are no users yet. Create one, with a token for the first app:";
+  if (forPeople) show(`${listening}\n${step === null ? "" : `\n${wanting}\n\n    ${step}\n\n`}`);
+  else {
     app.log.info(listening);
-    if (steps.length > 0) app.log.info(`${wanting} ${steps.join(" && ")}`);
+    if (step !== null) app.log.info(`${wanting} ${step}`);
   }
   if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
 }

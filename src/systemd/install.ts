@@ -3,8 +3,9 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
+import { containerEngine } from "../config/container.ts";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
-import { DomainError, reasonOf } from "../errors.ts";
+import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { quoteValue } from "./environment-file.ts";
 import { ACCOUNT, DATA_DIRECTORY, describeUnit, placeOf, UNIT } from "./unit.ts";
 
@@ -27,7 +28,9 @@ export function requireSystemd(user: boolean): void {
   if (!existsSync("/run/systemd/system")) {
     throw new DomainError(
       "unavailable",
-      "This machine does not run systemd: start podkeep serve with its own service manager",
+      containerEngine()
+        ? "A container has no systemd: its engine starts podkeep, with --restart unless-stopped at every boot too"
+        : "This machine does not run systemd: start podkeep serve with its own service manager",
     );
   }
   if (!user && process.getuid?.() !== 0) {
@@ -74,6 +77,15 @@ export function uninstallSteps(user: boolean): Step[] {
   ];
 }
 
+/** What takes a failed installation back: without it, systemd would start a service that fails again and again. */
+export function undoSteps(steps: Step[], user: boolean): Step[] {
+  const { unit, systemctl } = placeOf(user);
+  // One that was installed before may run again when the cause is gone.
+  if (existsSync(unit)) return [];
+  const written = steps.flatMap((step) => ("write" in step ? [{ remove: step.write }] : []));
+  return [{ run: [...systemctl, "disable", "--now", UNIT] }, ...written, { run: [...systemctl, "daemon-reload"] }];
+}
+
 function settingLines(flags: Flags, user: boolean): string[] {
   readConfig(flags, {});
   if (!user && flags.data_dir !== undefined) {
@@ -117,10 +129,31 @@ export function describeStep(step: Step, whole: boolean): string {
 }
 
 /**
+ * Takes the steps. @returns warnings
+ * @param journal the command that shows the service's log
+ * @throws DomainError "unavailable" if one fails, after the steps of `undo`
+ */
+export function takeSteps(steps: Step[], undo: Step[], journal: string): string[] {
+  try {
+    return steps.map(takeStep).filter((warning) => warning !== null);
+  } catch (error) {
+    for (const step of undo) {
+      try {
+        takeStep(step);
+      } catch {
+        // It was not taken, or is undone already.
+      }
+    }
+    const taken = undo.length > 0 ? `. The installation was undone; ${journal} shows why` : "";
+    throw new DomainError("unavailable", `${messageOf(error)}${taken}`, { cause: error });
+  }
+}
+
+/**
  * Takes the step. Returns a warning if it failed and was allowed to, else null.
  * @throws DomainError "unavailable" if it fails
  */
-export function takeStep(step: Step): string | null {
+function takeStep(step: Step): string | null {
   if ("run" in step) {
     const failure = run(step.run);
     if (failure === null) return null;
@@ -144,7 +177,8 @@ function write({ write: path, text, mode }: Extract<Step, { write: string }>): v
   chmodSync(path, mode);
 }
 
-const succeeds = (words: string[]) => Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
+const succeeds = (words: string[]) =>
+  Bun.which(words[0] ?? "") !== null && Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
 
 /** Runs a command. Returns why it failed, null if it did not. */
 function run(words: string[]): string | null {

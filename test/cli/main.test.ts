@@ -169,7 +169,7 @@ test("commands work on PostgreSQL, and the server's first lines hide its passwor
   await postgres.createDatabase("commands");
   const database = ["--database-url", postgres.url("commands")];
   const server = await program.serve(database);
-  expect(await server.until("token issue me --database-url postgres://postgres:PASSWORD@")).not.toContain(
+  expect(await server.until("--token phone --database-url postgres://postgres:PASSWORD@")).not.toContain(
     new URL(postgres.url("commands")).password,
   );
   expect((await program.run(["user", "create", "alice", ...database])).code).toBe(0);

@@ -60,9 +60,11 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
   const strangers = () => machine.root("find", DATA, "!", "-user", "podkeep").out;
 
   test("sudo podkeep service install starts the service now and at every boot", async () => {
-    expect(podkeep("service", "install")).toContain("Create a user: sudo podkeep user create me");
+    expect(podkeep("service", "install")).toContain(
+      "Create a user: sudo podkeep user create me --password --token phone",
+    );
     expect(status("/readyz")).toBe(200);
-    expect(journal()).toContain("sudo podkeep user create me && sudo podkeep token issue me");
+    expect(journal()).toContain("sudo podkeep user create me --password --token phone");
     expect(property("UnitFileState")).toBe("enabled");
     expect(machine.admin("podkeep", "service", "status")).toMatchObject({ code: 0 });
   });

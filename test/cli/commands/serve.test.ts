@@ -178,12 +178,12 @@ test("a damaged database, and one of a newer podkeep, are exit code 3 with a rea
 test.each<[string, string[], (folder: string) => Record<string, string>]>([
   ["in a directory with a space", ["--data-dir", "my data"], () => ({})],
   ["in systemd's state directory", [], (folder) => ({ PODKEEP_DATA_DIR: "", STATE_DIRECTORY: join(folder, "state") })],
-])("the commands shown at the first start work if pasted: %s", async (_case, args, env) => {
+])("the command shown at the first start works if pasted: %s", async (_case, args, env) => {
   const other = openProgram(SOURCE, env(program.folder));
   const server = await other.serve(args);
-  const commands = /first token: (.*)"\}/.exec(await server.until("token issue me"))?.[1] ?? "";
-  // The shell has nothing of the server's environment.
-  const shell = Bun.spawn(["sh", "-c", JSON.parse(`"${commands}"`)], {
+  const command = /first app: (.*)"\}/.exec(await server.until("user create me"))?.[1] ?? "";
+  // There is no terminal to ask for a password on, and the shell has nothing of the server's environment.
+  const shell = Bun.spawn(["sh", "-c", JSON.parse(`"${command}"`).replace("--password", "--generate")], {
     cwd: other.folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: other.folder },
     stdout: "pipe",

@@ -1,0 +1,43 @@
+// Steps of `podkeep service install` that fail.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
+
+let folder: string;
+let settings: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "podkeep-install-"));
+  settings = join(folder, "podkeep.env");
+  process.env["XDG_CONFIG_HOME"] = folder;
+});
+afterEach(() => {
+  delete process.env["XDG_CONFIG_HOME"];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const unit = () => join(folder, "systemd/user/podkeep.service");
+const writes = (): Step[] => [
+  { write: settings, mode: 0o600, text: "PODKEEP_PORT=1\n" },
+  { write: unit(), mode: 0o644, text: "[Service]\n" },
+];
+
+test("a first installation that fails is undone, so that systemd doesn't try again for ever, and says why", () => {
+  const steps = [...writes(), { run: ["sh", "-c", "echo the port is taken >&2; exit 1"] }];
+  const undo = undoSteps(steps, true);
+  expect(undo[0]).toEqual({ run: ["systemctl", "--user", "disable", "--now", "podkeep.service"] });
+  expect(() => takeSteps(steps, undo, "journalctl --user -u podkeep")).toThrow(
+    /the port is taken\. The installation was undone; journalctl --user -u podkeep shows why/,
+  );
+  expect([existsSync(settings), existsSync(unit())]).toEqual([false, false]);
+});
+
+test("a service that was installed before stays, with its settings", () => {
+  takeSteps(writes(), [], "");
+  const steps: Step[] = [{ write: unit(), mode: 0o644, text: "[Service]\nnew\n" }, { run: ["false"] }];
+  expect(undoSteps(steps, true)).toEqual([]);
+  expect(() => takeSteps(steps, undoSteps(steps, true), "")).toThrow("false failed");
+  expect(readFileSync(unit(), "utf8")).toContain("new");
+  expect(existsSync(settings)).toBe(true);
+});
