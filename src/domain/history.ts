@@ -75,6 +75,7 @@ export function describeChanges(set: WorkingSet): Change[] {
   const seqs = new Map<number, number>();
   const changes = set.changes();
   const mergedInto = new Set(changes.map(({ merged_into }) => merged_into));
+  const retired = set.retiredGuids();
   return changes.flatMap(({ before, after, merged_into, changed_at }) => {
     const { id, feed_url, guid, title } = (after ?? before) as SubscriptionState;
     const rows: Change[] = [];
@@ -91,7 +92,7 @@ export function describeChanges(set: WorkingSet): Change[] {
       if (before.feed_url !== feed_url) add("moved", before.feed_url);
       if (before.guid !== guid) add("guid_replaced", before.guid);
       if (rows.length > 0 || mergedInto.has(after)) return rows;
-      const [added] = set.retiredGuids(after, changed_at);
+      const added = retired.get(after);
       if (before.guid_changed === after.guid_changed) add("kept", null);
       else if (added !== undefined) add("guid_added", null, { guid: added });
     }

@@ -61,8 +61,10 @@ export class WorkingSet {
   readonly #before = new Map<SubscriptionState, SubscriptionState>();
   readonly #pending = new Map<SubscriptionState, number>();
   readonly #timestamps = new Map<SubscriptionState, number>();
+  /** Merged subscriptions, and into which; guids and feeds that lead to them are followed when they are read. */
   readonly #merged = new Map<SubscriptionState, SubscriptionState>();
-  readonly #stored: StoredRows = { subscriptions: [], guids: [], feeds: [], pending: [] };
+  readonly #storedGuids = new Map<string, StoredRows["guids"][number]>();
+  readonly #storedFeeds = new Map<string, StoredRows["feeds"][number]>();
 
   constructor(
     stored: StoredRows,
@@ -78,20 +80,22 @@ export class WorkingSet {
       this.#subscriptions.set(row.id, row);
       this.#before.set(row, { ...row });
     }
-    for (const { guid, subscription, retired_at } of stored.guids) {
+    for (const row of stored.guids) {
+      const { guid, subscription, retired_at } = row;
+      this.#storedGuids.set(guid, row);
       const found = this.#subscriptions.get(subscription);
-      if (found && !this.guids.has(guid)) this.guids.set(guid, this.#follow({ subscription: found, retired_at }));
+      if (found && !this.guids.has(guid)) this.guids.set(guid, { subscription: found, retired_at });
     }
-    for (const { feed, subscription } of stored.feeds) {
+    for (const row of stored.feeds) {
+      const { feed, subscription } = row;
+      this.#storedFeeds.set(feed, row);
       const found = this.#subscriptions.get(subscription);
-      if (found && !this.feeds.has(feed)) this.feeds.set(feed, this.current(found));
+      if (found && !this.feeds.has(feed)) this.feeds.set(feed, found);
     }
     for (const { id, subscription } of stored.pending) {
       const found = this.#subscriptions.get(subscription);
       if (found) this.#pending.set(found, id);
     }
-    this.#stored.guids.push(...stored.guids);
-    this.#stored.feeds.push(...stored.feeds);
   }
 
   /** A subscription that was loaded or created here, or the one that it was merged into. */
@@ -101,18 +105,26 @@ export class WorkingSet {
   }
 
   byGuid(guid: string): SubscriptionState | undefined {
-    return this.guids.get(guid)?.subscription;
+    const found = this.guids.get(guid);
+    return found && this.current(found.subscription);
   }
 
   /** @param feed hash of a feed URL */
   byFeed(feed: string): SubscriptionState | undefined {
-    return this.feeds.get(feed);
+    const found = this.feeds.get(feed);
+    return found && this.current(found);
   }
 
   /** The subscription itself, or the one that it was merged into. */
   current(subscription: SubscriptionState): SubscriptionState {
     let current = subscription;
     for (let next = this.#merged.get(current); next; next = this.#merged.get(current)) current = next;
+    // Later calls take one step, however long a chain of merges is.
+    for (let one = subscription; one !== current; ) {
+      const next = this.#merged.get(one) ?? current;
+      this.#merged.set(one, current);
+      one = next;
+    }
     return current;
   }
 
@@ -155,17 +167,17 @@ export class WorkingSet {
   /** Gives all guids and feed URLs of `from` to `into`; `from` is gone. */
   merge(from: SubscriptionState, into: SubscriptionState): void {
     this.#merged.set(from, into);
-    for (const state of this.guids.values()) this.#follow(state);
-    for (const [feed, subscription] of this.feeds) if (subscription === from) this.feeds.set(feed, into);
   }
 
-  // No guid is retired later than its subscription's place in the change feed: the count behind `total` relies on it.
-  #follow(state: GuidState): GuidState {
-    const current = this.current(state.subscription);
-    if (current === state.subscription) return state;
-    state.subscription = current;
-    if (state.retired_at !== null) state.retired_at = Math.min(state.retired_at, this.timestamp(current));
-    return state;
+  /** The guids as they are after all merges. */
+  *#currentGuids(): Generator<[guid: string, state: GuidState]> {
+    for (const [guid, state] of this.guids) {
+      const subscription = this.current(state.subscription);
+      const { retired_at } = state;
+      if (subscription === state.subscription || retired_at === null) yield [guid, { subscription, retired_at }];
+      // No guid is retired later than its subscription's place in the change feed: the count behind `total` relies on it.
+      else yield [guid, { subscription, retired_at: Math.min(retired_at, this.timestamp(subscription)) }];
+    }
   }
 
   /** All subscriptions that were loaded or created here, without merged ones. */
@@ -173,11 +185,14 @@ export class WorkingSet {
     return [...this.#subscriptions.values()].filter((subscription) => !this.#merged.has(subscription));
   }
 
-  /** The guids of a subscription that were retired at this time. */
-  retiredGuids(subscription: SubscriptionState, at: number): string[] {
-    return [...this.guids]
-      .filter(([, state]) => state.subscription === subscription && state.retired_at === at)
-      .map(([guid]) => guid);
+  /** The first guid of each subscription that this transaction retired. */
+  retiredGuids(): Map<SubscriptionState, string> {
+    const retired = new Map<SubscriptionState, string>();
+    for (const [guid, { subscription, retired_at }] of this.#currentGuids()) {
+      if (retired_at === null || retired_at !== this.#timestamps.get(subscription)) continue;
+      if (!retired.has(subscription)) retired.set(subscription, guid);
+    }
+    return retired;
   }
 
   /** Ids of stored subscriptions that were merged into others. */
@@ -223,37 +238,36 @@ export class WorkingSet {
 
   /** Guids to write. */
   changedGuids(): StoredRows["guids"] {
-    const stored = new Map(this.#stored.guids.map((row) => [row.guid, row]));
-    return [...this.guids]
+    return [...this.#currentGuids()]
       .map(([guid, { subscription, retired_at }]) => ({ guid, subscription: subscription.id, retired_at }))
       .filter(({ guid, subscription, retired_at }) => {
-        const before = stored.get(guid);
+        const before = this.#storedGuids.get(guid);
         return before?.subscription !== subscription || before.retired_at !== retired_at;
       });
   }
 
   /** The URL that a subscription had left before this transaction, and when. */
   leaving(feed: string): { left_url: string | null; left_at: number | null } | undefined {
-    return this.#stored.feeds.find((row) => row.feed === feed);
+    return this.#storedFeeds.get(feed);
   }
 
   /** Feed URLs to write, by their hash. */
   changedFeeds(): StoredRows["feeds"] {
-    const stored = new Map(this.#stored.feeds.map((row) => [row.feed, row]));
     const rows = new Map<string, StoredRows["feeds"][number]>();
-    for (const [feed, { id, feed_url }] of this.feeds) {
-      const { left_url = null, left_at = null } = stored.get(feed) ?? {};
+    for (const [feed, subscription] of this.feeds) {
+      const { id, feed_url } = this.current(subscription);
+      const { left_url = null, left_at = null } = this.#storedFeeds.get(feed) ?? {};
       const isCurrent = left_at !== null && hashFeedUrl(feed_url) === feed;
       rows.set(feed, { feed, subscription: id, ...(isCurrent ? NOT_LEFT : { left_url, left_at }) });
     }
     for (const { from, to } of this.#newFeedUrls()) {
       const feed = hashFeedUrl(from.feed_url);
       // A restored list may have given the feed URL to another subscription.
-      if (feed === hashFeedUrl(to.feed_url) || (this.feeds.get(feed) ?? to) !== to) continue;
+      if (feed === hashFeedUrl(to.feed_url) || (this.byFeed(feed) ?? to) !== to) continue;
       rows.set(feed, { feed, subscription: to.id, left_url: from.feed_url, left_at: this.timestamp(to) });
     }
     return [...rows.values()].filter((row) => {
-      const before = stored.get(row.feed);
+      const before = this.#storedFeeds.get(row.feed);
       return before?.subscription !== row.subscription || before.left_at !== row.left_at;
     });
   }
@@ -264,7 +278,7 @@ export class WorkingSet {
     for (const { from, to } of this.#newFeedUrls()) {
       const feed = hashFeedUrl(to.feed_url);
       if (feed === hashFeedUrl(from.feed_url)) found.push({ feed, feed_url: from.feed_url });
-      const left = this.#stored.feeds.find((row) => row.feed === feed)?.left_url ?? to.feed_url;
+      const left = this.#storedFeeds.get(feed)?.left_url ?? to.feed_url;
       if (left !== to.feed_url) found.push({ feed, feed_url: left });
     }
     return found;

@@ -23,7 +23,7 @@ import { listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { listChangesFrom } from "../store/history.ts";
 import { findHoldings, listHoldings, listResent, saveHoldings } from "../store/holdings.ts";
-import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
+import { countSubscribed, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
@@ -177,6 +177,12 @@ export async function listDeviceFeeds(
       title,
     }));
   });
+}
+
+/** How many feeds the user is subscribed to. */
+export async function countFeeds({ database }: Context, { user_id }: Actor): Promise<number> {
+  const [row] = await database.read((tx) => countSubscribed(tx, { user_id }));
+  return Number(row?.count ?? 0);
 }
 
 export interface FeedUpload {

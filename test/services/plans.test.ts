@@ -1,6 +1,5 @@
-// Query plans: the statements of a sync use an index, however much a user has.
+// Query plans: the statements of a sync use an index, however much a user has, also before a server has opened the database.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type App, openApp } from "../../src/app.ts";
 import type { Tx } from "../../src/db/statement.ts";
 import { listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
 import { findClient } from "../../src/store/clients.ts";
@@ -23,7 +22,6 @@ const SUBSCRIPTIONS = 20_000;
 const EPISODES = 20_000;
 
 let podkeep: TestApp;
-let app: App;
 let user_id: string;
 
 const isPostgres = () => podkeep.app.config.database_url !== undefined;
@@ -57,21 +55,14 @@ beforeAll(async () => {
     `${id}, 'episode' || n, 'play', 'url' || n, 'feed' || (n % 200), '', '', n, n, n`,
   );
   if (isPostgres()) await sql("analyze");
-  // A server keeps the statistics of the file.
-  await podkeep.app.close();
-  app = await openApp(podkeep.app.config, { use: "server" });
 });
 
-afterAll(async () => {
-  await app.close();
-  await podkeep.open();
-  await podkeep.close();
-});
+afterAll(() => podkeep.close());
 
 /** The plan of each statement that `run` executes; none is executed. */
 async function explain(run: (tx: Tx) => Promise<unknown>): Promise<string> {
   const plans: unknown[] = [];
-  await app.database.read(async (tx) => {
+  await podkeep.app.database.read(async (tx) => {
     const execute: Tx["execute"] = async ({ sql, parameters }) => {
       plans.push(...(await tx.execute({ sql: `explain ${isPostgres() ? "" : "query plan "}${sql}`, parameters })));
       return [];

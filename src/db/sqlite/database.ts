@@ -51,7 +51,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (use === "server" && !pending) await retry(() => refuseDamaged(sqlite, file));
     await retry(() => sqlite.run("pragma journal_mode = wal"));
     if (pending) await upgradeFile(sqlite, options);
-    if (use === "server") keepStatistics(sqlite);
+    if (use === "server" || pending) keepStatistics(sqlite);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
     const reader = await open("query_only = on");
     // Opens the log, and creates it if it is missing.

@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import type { Actor } from "../../services/actor.ts";
-import { listDeviceFeeds } from "../../services/device-list.ts";
+import { countFeeds } from "../../services/device-list.ts";
 import { listDevices, saveDevice } from "../../services/devices.ts";
 import { readJson } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
@@ -21,7 +21,7 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
   http.get("/api/2/devices/:user{[^/]+\\.json}", requireUserInPath, async (c) => {
     const actor = c.get("actor");
     const devices = await listDevices(app, actor);
-    const subscriptions = (await listDeviceFeeds(app, actor, null)).length;
+    const subscriptions = await countFeeds(app, actor);
     const listed = devices.length > 0 ? devices : [NO_DEVICE];
     return c.json(listed.map(({ id, caption, type }) => ({ id, caption, type, subscriptions })));
   });
