@@ -102,9 +102,10 @@ async function untilNext({ database, clock, config }: Context): Promise<number> 
   return Math.min(Math.max(pause, 10), config.deletion_poll);
 }
 
+// Twice the longest pause, because the clock of the server that set it may be ahead of this one.
 function findDue({ database, clock, config }: Context): Promise<Due[]> {
   const now = clock.now();
-  return database.read((tx) => listDue(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
+  return database.read((tx) => listDue(tx, { now, horizon: now + 2 * config.deletion_pause_max, limit: BATCH }));
 }
 
 // True if the deletion was taken, whatever its outcome. Counting the attempt also sets its next time: the first process to
@@ -121,8 +122,8 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts, u
     return false;
   }
   try {
-    await finish(context, { user_id, id }, { status: "SUCCESS", message: null }, deleteSubscription);
-    log.info({ user, deletion: id }, "deletion done");
+    const done = await finish(context, { user_id, id }, { status: "SUCCESS", message: null }, deleteSubscription);
+    if (done) log.info({ user, deletion: id }, "deletion done");
     return true;
   } catch (error) {
     const reason = messageOf(error);
@@ -142,8 +143,8 @@ async function giveUp(
 ): Promise<boolean> {
   const message = `${reason} (attempt ${context.config.deletion_attempts}, the last one)`;
   try {
-    await finish(context, key, { status: "FAILURE", message }, touchSubscription);
-    log.error({ user, deletion: key.id, reason: message }, "deletion given up");
+    const done = await finish(context, key, { status: "FAILURE", message }, touchSubscription);
+    if (done) log.error({ user, deletion: key.id, reason: message }, "deletion given up");
     return true;
   } catch (error) {
     log.error({ user, deletion: key.id, reason: messageOf(error) }, "deletion can't be given up");
@@ -157,22 +158,24 @@ function requesterOf(row: Requester, worker: Actor): Actor {
   return { ...worker, kind: row.actor_kind, id: row.actor_id, label: row.actor_label, device: row.actor_device };
 }
 
-// Claims the deletion by its outcome and changes the subscription, in one transaction.
+// Claims the deletion by its outcome and changes the subscription, in one transaction. False if another process has
+// finished it.
 function finish(
   context: Context,
   { user_id, id }: Key,
   outcome: { status: "SUCCESS" | "FAILURE"; message: string | null },
   change: (set: WorkingSet, subscription: SubscriptionState) => void,
-): Promise<void> {
+): Promise<boolean> {
   return transact(context, actAsWorker(user_id), async (user) => {
     const finished_at = context.clock.now();
     const [claimed] = await finishDeletion(user.tx, { user_id, id, ...outcome, finished_at });
-    if (!claimed) return;
+    if (!claimed) return false;
     const set = await loadWorkingSet(user, { ids: [claimed.subscription] });
     const subscription = set.byId(claimed.subscription);
     if (subscription) change(set, subscription);
     const actor = outcome.status === "SUCCESS" ? requesterOf(claimed, user.actor) : user.actor;
     await saveWorkingSet({ ...user, actor }, set, context);
     if (outcome.status === "SUCCESS") await deleteActionsOf(user.tx, { user_id, subscription: claimed.subscription });
+    return true;
   });
 }

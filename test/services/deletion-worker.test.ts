@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { pino } from "pino";
 import { openApp } from "../../src/app.ts";
+import { silentLogger } from "../../src/log.ts";
 import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -187,6 +188,48 @@ describe("a pending deletion", () => {
     expect(await statusOf()).toBe("SUCCESS");
     expect((await user.changes())[0].deleted > (await user.changes())[0].subscription_changed).toBe(true);
   });
+});
+
+/** Opens the same database as another server, whose clock differs by so many milliseconds. */
+const openOther = (difference: number) => {
+  const { now, sleep } = server.clock;
+  return openApp(server.app.config, { clock: { now: () => now() + difference, sleep } });
+};
+
+test("a failing deletion keeps its last pause on a server whose clock is behind", async () => {
+  const other = await openOther(-50);
+  await user.remove(A);
+  await server.failDeletions("no");
+  for (let n = 0; n < 3; n++) {
+    await server.drain();
+    await other.worker.drain();
+    expect(await record()).toMatchObject({ status: "PENDING", attempts: n + 1 });
+    server.clock.set((await record()).run_after);
+  }
+  await other.close();
+});
+
+test("a deletion that another server has finished is not logged as done", async () => {
+  const lines: unknown[] = [];
+  const note = (...line: unknown[]) => void lines.push(line);
+  const log = { ...silentLogger, info: note, error: note };
+  const other = await openApp(server.app.config, { clock: server.clock, log });
+  await user.remove(A);
+  const isPostgres = server.app.config.database_url !== undefined;
+  if (isPostgres) {
+    await server.sql(`create function finish() returns trigger language plpgsql as
+      $$ begin new.status = 'SUCCESS'; return new; end $$`);
+    await server.sql(
+      "create trigger other before update of attempts on deletions for each row execute function finish()",
+    );
+  } else {
+    await server.sql(`create trigger other after update of attempts on deletions
+      begin update deletions set status = 'SUCCESS' where id = new.id; end`);
+  }
+  await other.worker.drain();
+  await other.close();
+  expect(await statusOf()).toBe("SUCCESS");
+  expect(lines).toEqual([]);
 });
 
 test("two workers on one database carry out each deletion once", async () => {
