@@ -24,6 +24,8 @@ export interface DatabaseOptions {
   use: DirectoryUse;
   /** Directory of the backup that is made before a file is migrated; null to make none. */
   backup_dir: string | null;
+  /** Whether it is opened to be filled by a copy, which may have been interrupted before. */
+  copying?: boolean;
   /** Called after a migration of a file that was not new. */
   migrated?: ((migration: Migration) => void) | undefined;
 }
@@ -33,10 +35,8 @@ export interface DatabaseOptions {
  * @throws DomainError "config" if the database can't be used, "conflict" if another process excludes this one
  */
 export async function openDatabase(location: Location, options: DatabaseOptions): Promise<Database> {
-  const { database_pool, database_timeout, migrate, metrics } = options;
-  if ("url" in location) {
-    return openPostgres({ url: location.url, size: database_pool, timeout: database_timeout, migrate, metrics });
-  }
+  const { database_pool: size, database_timeout: timeout } = options;
+  if ("url" in location) return openPostgres({ url: location.url, size, timeout, ...options });
   const { file } = location;
   if (options.create === false && sizeOf(file) === 0) throw new DomainError("config", `There is no database ${file}`);
   return openSqlite({ file, ...options });

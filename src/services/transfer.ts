@@ -4,7 +4,7 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { DomainError } from "../errors.ts";
-import { listUsersAfter, type Row, transfers } from "../store/transfer.ts";
+import { beginCopy, endCopy, listUsersAfter, type Row, transfers } from "../store/transfer.ts";
 import { countUsers, readClock } from "../store/users.ts";
 
 /** All rows of one user, by table, in the order of their keys. */
@@ -40,7 +40,7 @@ export async function copy(from: string, to: string, config: Config, report: Rep
   const options = { ...config, use: "server", backup_dir: null } as const;
   const source = await openDatabase(parseLocation(from), { ...options, create: false, migrate: "command" });
   try {
-    const target = await openDatabase(parseLocation(to), options);
+    const target = await openDatabase(parseLocation(to), { ...options, copying: true });
     try {
       return await copyUsers(source, target, report);
     } finally {
@@ -53,7 +53,7 @@ export async function copy(from: string, to: string, config: Config, report: Rep
 
 /**
  * Copies each user in one transaction, then reads both databases again and compares them. An interrupted copy can be
- * continued: users in the target are compared first.
+ * continued: users in the target are compared first. Until the end nothing else opens the target.
  * @throws DomainError "conflict" if the target holds anything that the source doesn't, or a server writes to either
  */
 async function copyUsers(from: Database, to: Database, report: Report): Promise<Copied> {
@@ -66,6 +66,7 @@ async function copyUsers(from: Database, to: Database, report: Report): Promise<
     );
   };
   await walk(to, "comparing", report, compare);
+  await to.write((tx) => beginCopy(tx, { at: new Date().toISOString() }));
   await walk(from, "copying", report, async (user_id) => {
     if (await hasUser(to, user_id)) return [];
     const belongings = await readUser(from, user_id);
@@ -81,6 +82,7 @@ async function copyUsers(from: Database, to: Database, report: Report): Promise<
   });
   if ((await usersIn(to)) !== counts["users"])
     throw new DomainError("conflict", "A server is writing to the target: stop all servers and copy again");
+  await to.write((tx) => endCopy(tx, {}));
   return { counts, checksum: hash.digest("hex") };
 }
 

@@ -1,5 +1,6 @@
 // Statements on whole rows of every table: copying a user to another database, deleting a user.
 import { sql } from "kysely";
+import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner, UserTable } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
@@ -49,6 +50,16 @@ const deletes = owned
 export async function deleteUserRows(tx: Tx, owner: Owner): Promise<void> {
   for (const run of deletes) await run(tx, owner);
 }
+
+const migrations = sql.table(MIGRATION_TABLE);
+
+/** Marks the database as filled by a copy. */
+export const beginCopy = statement(
+  (_, p: { at: string }) =>
+    sql<never>`insert into ${migrations} (name, timestamp) values (${sql.lit(COPYING)}, ${p.at}) on conflict do nothing`,
+);
+
+export const endCopy = statement(() => sql<never>`delete from ${migrations} where name = ${sql.lit(COPYING)}`);
 
 /** Users in the order of their ids, after this one. */
 export const listUsersAfter = statement((db, p: { id: UserTable["id"]; limit: number }) =>

@@ -34,16 +34,29 @@ export const SCHEMA_VERSION = "0010_sign_ins";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 
+/** In the same table while `podkeep copy` fills the database. */
+export const COPYING = "copying";
+
 /** When a database is migrated: at each opening, or by `podkeep migrate` only. */
 export type Migrating = "start" | "command";
 
 /**
  * The migrations that the database lacks.
- * @param applied names of the applied migrations, in any order
- * @throws DomainError "config" if the database holds one that this program doesn't know, or lacks one that only
- *   `podkeep migrate` may make
+ * @param names of the applied migrations, in any order, and COPYING
+ * @param copying whether it is opened to be filled
+ * @throws DomainError "config" if the database holds one that this program doesn't know, lacks one that only
+ *   `podkeep migrate` may make, or holds a part of a copy
  */
-export function pendingMigrations(applied: readonly string[], dialect: Dialect, migrating: Migrating): string[] {
+export function pendingMigrations(
+  names: readonly string[],
+  dialect: Dialect,
+  migrating: Migrating,
+  copying = false,
+): string[] {
+  if (names.includes(COPYING) && !copying) {
+    throw new DomainError("config", "A copy into this database was interrupted: run the same podkeep copy again");
+  }
+  const applied = names.filter((name) => name !== COPYING);
   const known = Object.keys(migrationsFor(dialect));
   const newest = [...applied].sort().at(-1);
   if (applied.some((name) => !known.includes(name))) {
@@ -59,13 +72,22 @@ export function pendingMigrations(applied: readonly string[], dialect: Dialect, 
   return pending;
 }
 
-/** Brings the database to this program's schema. @throws DomainError "unavailable" if a migration fails */
-export async function migrate(db: Kysely<Schema>, dialect: Dialect, disableTransactions: boolean): Promise<void> {
+/**
+ * Brings the database to this program's schema.
+ * @param schema of the tables, in a database with several
+ * @throws DomainError "unavailable" if a migration fails
+ */
+export async function migrate(
+  db: Kysely<Schema>,
+  dialect: Dialect,
+  { disableTransactions, schema }: { disableTransactions: boolean; schema?: string },
+): Promise<void> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrationsFor(dialect) },
     migrationTableName: MIGRATION_TABLE,
     migrationLockTableName: `${MIGRATION_TABLE}_lock`,
+    ...(schema === undefined ? {} : { migrationTableSchema: schema }),
     disableTransactions,
   });
   const { error } = await migrator.migrateToLatest();

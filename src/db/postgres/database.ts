@@ -33,6 +33,8 @@ const PAUSE = 20;
 
 export interface PostgresOptions extends PoolOptions {
   migrate: Migrating;
+  /** Whether it is opened to be filled by a copy. */
+  copying?: boolean;
   metrics?: Metrics | undefined;
 }
 
@@ -54,18 +56,27 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return new PostgresDatabase(options);
 }
 
-async function prepare(sql: SQL, { url, migrate: migrating }: PostgresOptions): Promise<void> {
+async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresOptions): Promise<void> {
+  const { server, database } = describeServer(url);
+  const [place] = await sql.unsafe<Row[]>("select current_schema() as schema, getdatabaseencoding() as encoding");
+  if (place?.["schema"] === null) {
+    throw new DomainError("config", `${database} on ${server} has none of the schemas in search_path: create one`);
+  }
+  if (place?.["encoding"] !== "UTF8") {
+    throw new DomainError("config", `${database} on ${server} is in ${place?.["encoding"]}: create it in UTF8`);
+  }
   const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
   const tables = (await sql.unsafe<Row[]>(list)).map((row) => row["tablename"]);
   const ours = tables.includes(MIGRATION_TABLE);
   if (tables.length > 0 && !ours) {
-    const { server, database } = describeServer(url);
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   }
   const rows = ours ? await sql.unsafe<Row[]>(`select name from ${MIGRATION_TABLE}`) : [];
   const applied = rows.map((row) => String(row["name"]));
-  if (pendingMigrations(applied, DIALECT, migrating).length > 0) {
-    await migrate(new Kysely<Schema>({ dialect: new PostgresJSDialect({ postgres: sql }) }), DIALECT, false);
+  if (pendingMigrations(applied, DIALECT, migrating, copying).length > 0) {
+    const kysely = new Kysely<Schema>({ dialect: new PostgresJSDialect({ postgres: sql }) });
+    // Kysely takes another schema's table for its own.
+    await migrate(kysely, DIALECT, { disableTransactions: false, schema: String(place["schema"]) });
   }
 }
 

@@ -20,6 +20,8 @@ export interface UpgradeOptions {
   use: DirectoryUse;
   /** Directory of the backup that is made before a migration; null to make none. */
   backup_dir: string | null;
+  /** Whether it is opened to be filled by a copy. */
+  copying?: boolean;
   /** Called after a migration of a database that was not new. */
   migrated?: ((migration: Migration) => void) | undefined;
 }
@@ -34,10 +36,10 @@ export interface Migration {
 
 /**
  * Whether the file is new or lacks migrations. Only reads, so that a file that is not ours stays as it was.
- * @throws DomainError "config" if it is not ours or from a newer program
+ * @throws DomainError "config" if it is not ours, from a newer program, or holds a part of a copy
  */
-export function isPending(sqlite: Sqlite, { file, migrate: migrating }: UpgradeOptions): boolean {
-  const lacks = (applied: string[]) => pendingMigrations(applied, DIALECT, migrating).length > 0;
+export function isPending(sqlite: Sqlite, { file, migrate: migrating, copying }: UpgradeOptions): boolean {
+  const lacks = (applied: string[]) => pendingMigrations(applied, DIALECT, migrating, copying).length > 0;
   if (sizeOf(file) === 0) return lacks([]);
   if (isOurs(sqlite)) return lacks(appliedMigrations(sqlite));
   if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return lacks([]);
@@ -61,7 +63,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
       migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
     }
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
-    await migrate(kyselyOn(sqlite), DIALECT, true);
+    await migrate(kyselyOn(sqlite), DIALECT, { disableTransactions: true });
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
     sqlite.run("commit");
     if (migration) options.migrated?.(migration);

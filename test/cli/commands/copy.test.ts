@@ -156,6 +156,24 @@ test("what feed lookups know is left out, and found again in the copy", async ()
   expect(await known()).toMatchObject([{ feed_url: "https://a.example/" }]);
 });
 
+test.each([
+  ["PostgreSQL", newDatabase],
+  ["a file", async () => newFile()],
+])("an interrupted copy to %s is not served until it was continued", async (_, place) => {
+  const source = await open({});
+  const { users } = await fill(source);
+  const [from, to] = [locationOf(source), await place()];
+  const interrupt = ({ step }: Progress) => {
+    if (step === "verifying") throw new Error("killed");
+  };
+  await expect(copy(from, to, config, interrupt)).rejects.toThrow("killed");
+  const message = "A copy into this database was interrupted: run the same podkeep copy again";
+  await expect(openTestApp(settingsOf(to))).rejects.toMatchObject({ code: "config", message });
+  await move(from, to);
+  const target = await open(settingsOf(to));
+  expect(await answers(target, users)).toEqual(await answers(source, users));
+});
+
 test("an interrupted copy can be continued, a complete one repeated", async () => {
   const source = await open({});
   const { users } = await fill(source);

@@ -1,6 +1,7 @@
 // Databases that can't be used: one line that names the server and never the password.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { openDatabase } from "../../../src/db/open.ts";
+import { readAnything } from "../../../src/db/statement.ts";
 import { sharedPostgres } from "../../support/database.ts";
 
 setDefaultTimeout(30_000);
@@ -61,7 +62,7 @@ async function newDatabase(name: string, statement: string, template?: string): 
   const server = await sharedPostgres();
   await server.createDatabase(name, template);
   const connection = server.connect(name);
-  await connection.unsafe(statement);
+  await connection.unsafe(statement).simple();
   await connection.close();
   return server.url(name);
 }
@@ -70,6 +71,27 @@ test("a database of another program is refused and stays as it was", async () =>
   const url = await newDatabase("foreign_tables", "create table orders (id integer)");
   expect(await refusal(url)).toMatch(/^foreign_tables on 127\.0\.0\.1:\d+ is not a podkeep database/);
   expect(await tablesOf("foreign_tables")).toEqual(["orders"]);
+});
+
+test("a database in another encoding is refused", async () => {
+  const server = await sharedPostgres();
+  const admin = server.connect();
+  await admin.unsafe(
+    "create database latin encoding 'LATIN1' locale_provider libc lc_collate 'C' lc_ctype 'C' template template0",
+  );
+  await admin.close();
+  expect(await refusal(server.url("latin"))).toMatch(/^latin on 127\.0\.0\.1:\d+ is in LATIN1: create it in UTF8$/);
+});
+
+test("a schema in search_path that does not exist is refused, and another has its own tables", async () => {
+  const url = await newDatabase("schemas", "create schema one; create schema two");
+  for (const schema of ["one", "two", "one"]) {
+    const opened = await openDatabase({ url: `${url}?search_path=${schema}` }, { ...OPTIONS, migrate: "start" });
+    expect(await opened.read((tx) => readAnything(tx, {}))).toEqual([]);
+    await opened.close();
+  }
+  expect(await tablesOf("schemas")).toEqual([]);
+  expect(await refusal(`${url}?search_path=three`)).toMatch(/has none of the schemas in search_path: create one$/);
 });
 
 test("a database of a newer podkeep is refused", async () => {
