@@ -9,6 +9,7 @@ export async function checkWriteAheadLog(app: App): Promise<Finding> {
   const { wal_bytes } = await app.database.status();
   const size = `${Math.ceil(wal_bytes / 1024)} KiB`;
   if (wal_bytes <= LARGEST) return ok("write-ahead log", size);
-  const advice = "Restart the server; if it grows again, find the program that keeps the database open (fuser)";
+  const advice =
+    "Find the program that keeps the database open (fuser), and end it: the log shrinks with the next writes";
   return warning("write-ahead log", `${size}: it is not written back to the database`, advice);
 }

@@ -9,6 +9,9 @@ const LONG_LOG = 4 * LARGE_LOG;
 /** Pages in the log from which a commit moves them itself, because the thread did not. */
 export const LONGEST_LOG = 16 * LARGE_LOG;
 
+/** Bytes to which the log is cut off after it was written back. */
+export const KEPT_LOG = 16 * 1024 * 1024;
+
 /** Milliseconds until writers wait again, after they waited without success. */
 const REST = 60_000;
 

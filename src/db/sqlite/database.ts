@@ -8,7 +8,7 @@ import type { Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { readAnything, type Tx } from "../statement.ts";
-import { Checkpointer, LONGEST_LOG } from "./checkpoint.ts";
+import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { damaged, prepareFile, refuseDamaged, removeLeftovers, sizeOf } from "./file.ts";
@@ -44,7 +44,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     refuseLost(file, options.backup_dir);
     prepareFile(file);
     if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
-    const writer = await open("synchronous = full", `wal_autocheckpoint = ${LONGEST_LOG}`);
+    const checkpoints = [`wal_autocheckpoint = ${LONGEST_LOG}`, `journal_size_limit = ${KEPT_LOG}`];
+    const writer = await open("synchronous = full", ...checkpoints);
     const { sqlite } = writer;
     const pending = await retry(() => isPending(sqlite, options));
     // Not at every command: it takes time in proportion to the file.

@@ -1,11 +1,15 @@
 // Checkpoints by a thread, in the executable.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { statSync } from "node:fs";
 import { openTestApp } from "../../support/app.ts";
+import { databaseFile } from "../../support/database.ts";
 import { install } from "../../support/start-server.ts";
 
 /** Pages from which the thread moves the log; a commit does it at sixteen times as many. */
 const LARGE_LOG = 1000;
+/** Bytes. */
+const KEPT_LOG = 16 * 1024 * 1024;
 
 interface Log {
   log: number;
@@ -34,6 +38,25 @@ test("a large write-ahead log is moved into the database file while the server r
 
   reader.close();
   expect(await server.end("SIGTERM")).toBe(0);
+}, 30_000);
+
+test("a log that a reader made long is cut off with the writes after the reader's end", async () => {
+  const server = await openTestApp();
+  const log = `${databaseFile(server.app.config)}-wal`;
+  const write = (sql: string) => server.app.database.write((tx) => tx.execute({ sql, parameters: [] }));
+  await write("create table filler (bytes blob)");
+  const reader = new Database(databaseFile(server.app.config));
+  reader.run("begin");
+  reader.query("select count(*) from filler").get();
+  for (let n = 0; n < 40; n++) await write("insert into filler values (randomblob(1000000))");
+  expect(statSync(log).size).toBeGreaterThan(40_000_000);
+  reader.close();
+  for (let tries = 0; statSync(log).size > KEPT_LOG && tries < 200; tries++) {
+    await write("update filler set bytes = randomblob(1000) where rowid = 1");
+    await Bun.sleep(10);
+  }
+  expect(statSync(log).size).toBeLessThanOrEqual(KEPT_LOG);
+  await server.close();
 }, 30_000);
 
 test("if no thread can be started, writes continue", async () => {
