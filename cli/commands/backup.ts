@@ -101,9 +101,19 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
   const restored = await restoreBackup(config, systemClock, file);
   const lines = [`Restored ${restored.file}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
+  else
+    lines.push(
+      "There was no data to compare it with: tokens revoked, passwords changed and users deleted since the backup",
+      "may be valid again. Check podkeep token list and podkeep user list",
+    );
+  if (restored.returned.length > 0)
+    lines.push(
+      `Deleted since the backup, and back without tokens and password: ${restored.returned.join(", ")}`,
+      "podkeep user delete NAME deletes one of them again",
+    );
   if (restored.unread)
     lines.push(
-      `It could not be read, so tokens revoked since the backup may be valid again: ${restored.unread}`,
+      `It could not be read, so tokens revoked and users deleted since the backup may be valid again: ${restored.unread}`,
       "Changes made since the backup are not in the history",
     );
   await printResult(command, restored, () => lines.join("\n"));

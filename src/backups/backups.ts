@@ -1,11 +1,12 @@
 // Backups of the database file: making, checking and pruning.
-import { rmSync, statSync } from "node:fs";
+import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import { filesIn, hasUsers, isUpgradeBackup, listBackups, nameAt, timeOf } from "../db/sqlite/backup-files.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
+import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
 import { isMissing } from "../db/sqlite/file.ts";
 import { refuseLost } from "../db/sqlite/lost.ts";
 import { DomainError } from "../errors.ts";
@@ -86,7 +87,13 @@ export function latestBackup({ backup_dir }: Config, now: number): { file: strin
 
 /** Checks a whole backup. @throws DomainError as `checkCopy` does */
 export function verifyBackup(file: string): Backup {
-  return { file: resolve(file), ...checkCopy(file), bytes: statSync(file).size };
+  const path = existsSync(file) ? realpathSync(file) : file;
+  const becomeRoot = becomeReaderOf(path);
+  try {
+    return { file: resolve(file), ...checkCopy(path, file), bytes: statSync(path).size };
+  } finally {
+    becomeRoot();
+  }
 }
 
 /**

@@ -4,7 +4,14 @@ import { dirname, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import { type Contents, checkCopy, copyDatabase, replaceDatabase, unpackCopy } from "../db/sqlite/backup.ts";
+import {
+  type Contents,
+  checkCopy,
+  copyDatabase,
+  refuseInUse,
+  replaceDatabase,
+  unpackCopy,
+} from "../db/sqlite/backup.ts";
 import { timeInName } from "../db/sqlite/backup-files.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
@@ -19,13 +26,15 @@ import {
   keepPassword,
   listPasswords,
   listRevoked,
+  listUserNames,
   renewTables,
+  revokeTokensOf,
   setHistoryStart,
 } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { listUsersAfter } from "../store/transfer.ts";
-import { latestClock, readCounters, saveCounters } from "../store/users.ts";
+import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
@@ -39,43 +48,54 @@ export interface Restored extends Contents {
   replaced: string | null;
   /** Why the replaced data could not be read; null if it could. */
   unread: string | null;
+  /** Names of users whom the replaced data no longer had, sorted. */
+  returned: string[];
 }
 
 /**
  * Replaces the data by a backup and keeps the old data in another directory. All timestamps move past those that apps
  * may have seen, so that apps that are ahead of the backup get everything again. If the old data can be read, a token
- * that was revoked since stays revoked, and the history goes on from that of the old data.
+ * that was revoked since stays revoked, a user who was deleted since comes back without tokens and password, and the
+ * history goes on from that of the old data.
  * @throws DomainError "conflict" if a server uses the data directory, and as `checkCopy` does; then nothing was changed
  */
 export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
   const current = requireFile(config);
   const staged = stagedFile(current);
-  checkCopy(file);
+  refuseInUse(file);
   // Before root becomes the directory's owner, who may not read it.
   const backup = openSync(file, "r");
   const unlock = lockDirectory(config.data_dir, "restore");
-  const known = await readKnown(config);
+  const hadData = existsSync(current) || existsSync(dirname(staged));
+  let known: Known | null = null;
   try {
     unpackCopy(backup, staged);
-    const database = await openFile(config, staged);
-    try {
-      await renew(database, clock, known);
-    } finally {
-      await database.close();
-    }
+    checkCopy(staged, file);
+    known = await readKnown(config);
+    const returned = await renewFile(config, clock, known);
     const contents = checkCopy(staged);
     const aside = resolve(config.data_dir, `replaced-${timeInName(clock.now())}`);
     const kept = existsSync(current);
     replaceDatabase(staged, current, aside);
-    return { file: resolve(file), ...contents, replaced: kept ? aside : null, unread: known.unread };
+    return { file: resolve(file), ...contents, replaced: kept ? aside : null, unread: known.unread, returned };
   } catch (error) {
-    if (existsSync(current)) rmSync(dirname(staged), { recursive: true, force: true });
+    // Without the old data, what is left says that a restore was interrupted.
+    if (existsSync(current) || !hadData) rmSync(dirname(staged), { recursive: true, force: true });
     throw error;
   } finally {
-    await known.replaced?.close();
+    await known?.replaced?.close();
     rmSync(dirname(replacedCopy(current)), { recursive: true, force: true });
     unlock();
     closeSync(backup);
+  }
+}
+
+async function renewFile(config: Config, clock: Clock, known: Known): Promise<string[]> {
+  const database = await openFile(config, stagedFile(requireFile(config)));
+  try {
+    return await renew(database, clock, known);
+  } finally {
+    await database.close();
   }
 }
 
@@ -86,6 +106,8 @@ interface Known {
   clock: number;
   revoked: { id: string; revoked_at: number }[];
   passwords: Awaited<ReturnType<typeof listPasswords>>;
+  /** Ids of the users; null if they are not known. */
+  users: Set<string> | null;
   /** A copy of the old data, open; null if there was none or it can't be read. */
   replaced: Database | null;
   unread: string | null;
@@ -93,7 +115,7 @@ interface Known {
 
 // Reads a copy, because opening the old data could migrate it.
 async function readKnown(config: Config): Promise<Known> {
-  const known: Known = { clock: 0, revoked: [], passwords: [], replaced: null, unread: null };
+  const known: Known = { clock: 0, revoked: [], passwords: [], users: null, replaced: null, unread: null };
   const current = requireFile(config);
   if (!existsSync(current)) return known;
   const copy = replacedCopy(current);
@@ -105,6 +127,7 @@ async function readKnown(config: Config): Promise<Known> {
       known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
       known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
       known.passwords = await listPasswords(tx, {});
+      known.users = new Set((await listUserNames(tx, {})).map(({ id }) => id));
     });
   } catch (error) {
     known.unread = messageOf(error);
@@ -112,7 +135,7 @@ async function readKnown(config: Config): Promise<Known> {
   return known;
 }
 
-function renew(database: Database, clock: Clock, known: Known): Promise<void> {
+function renew(database: Database, clock: Clock, known: Known): Promise<string[]> {
   return database.write(async (tx) => {
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const [places] = await countPlaces(tx, {});
@@ -124,7 +147,19 @@ function renew(database: Database, clock: Clock, known: Known): Promise<void> {
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of known.revoked) await revokeToken(tx, token);
     for (const password of known.passwords) await keepPassword(tx, password);
+    return closeReturned(tx, known, clock.now());
   });
+}
+
+/** Takes tokens and password from users who were deleted since the backup. @returns their names */
+async function closeReturned(tx: Tx, { users }: Known, now: number): Promise<string[]> {
+  if (users === null) return [];
+  const returned = (await listUserNames(tx, {})).filter(({ id }) => !users.has(id));
+  for (const { id: user_id } of returned) {
+    await revokeTokensOf(tx, { user_id, revoked_at: now });
+    await setPassword(tx, { user_id, password_hash: null, password_changed_at: now });
+  }
+  return returned.map(({ name }) => name).sort();
 }
 
 const BY = { actor_kind: "admin", actor_id: null, actor_label: "backup restore", actor_device: null } as const;

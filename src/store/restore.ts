@@ -27,6 +27,17 @@ export const listRevoked = statement((db) =>
   db.selectFrom("tokens").select(["id", "revoked_at"]).where("revoked_at", "is not", null),
 );
 
+export const listUserNames = statement((db) => db.selectFrom("users").select(["id", "name"]));
+
+/** Revokes all of a user's tokens; a revoked one keeps its time. */
+export const revokeTokensOf = statement((db, p: { user_id: string; revoked_at: number }) =>
+  db
+    .updateTable("tokens")
+    .set({ revoked_at: p.revoked_at })
+    .where("user_id", "=", p.user_id)
+    .where("revoked_at", "is", null),
+);
+
 export const listPasswords = statement((db) =>
   db
     .selectFrom("users")

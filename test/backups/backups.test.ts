@@ -24,7 +24,7 @@ import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts"
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
 import { signIn } from "../../src/services/sign-in.ts";
-import { revokeToken } from "../../src/services/tokens.ts";
+import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -203,6 +203,7 @@ describe("checking a backup", () => {
       (file) => change(file, "pragma ignore_check_constraints = on", "update subscriptions set is_subscribed = 7"),
       /not a valid podkeep backup \(CHECK constraint failed/,
     ],
+    ["beside a journal that would change it", (file) => writeFileSync(`${file}-journal`, ""), /would change it/],
     ["beside a log that holds part of it", (file) => writeFileSync(`${file}-wal`, "x"), /in use/],
   ];
 
@@ -217,6 +218,12 @@ describe("checking a backup", () => {
       expect(await list()).toEqual(before);
     });
   }
+
+  test("names in a backup are not read as SQL", () => {
+    const { file } = backup();
+    change(file, 'create table "x"" union select 7 --" (a)');
+    expect(verifyBackup(file).tables).toMatchObject({ users: 1, 'x" union select 7 --': 0 });
+  });
 
   test("a missing file is not found", () => {
     expect(() => verifyBackup(inDirectory("none.db"))).toThrow("There is no file");
@@ -398,6 +405,41 @@ describe("restoring a backup", () => {
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
 
+  test("a user who was deleted since comes back without access, and the result names them", async () => {
+    const bob = await podkeep.user("bob");
+    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), "old password");
+    await bob.add("https://a.test/rss");
+    const { file } = backup();
+    await deleteUser(podkeep.app, "bob");
+    const carl = await podkeep.user("carl");
+    expect((await restore(file)).returned).toEqual(["bob"]);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+    expect((await bob.request("GET", "/subscriptions")).status).toBe(401);
+    expect((await carl.request("GET", "/subscriptions")).status).toBe(401);
+    expect(await podkeep.sql("select name, password_hash from users order by name")).toEqual([
+      { name: "ann", password_hash: null },
+      { name: "bob", password_hash: null },
+    ]);
+    const again = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), {
+      label: "new",
+      scope: "write",
+      expires_at: null,
+    });
+    const { body } = await podkeep.as(bob, again.token).request("GET", "/subscriptions");
+    expect(body.subscriptions).toHaveLength(1);
+    podkeep.clock.advance(1000);
+    expect((await restore(file)).returned).toEqual([]);
+  });
+
+  test("a backup that is refused leaves an empty directory as it was", async () => {
+    writeFileSync(inDirectory("rubbish.db"), "rubbish");
+    const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
+    await expect(restoreBackup(config, podkeep.clock, inDirectory("rubbish.db"))).rejects.toThrow(
+      `${inDirectory("rubbish.db")} is not a valid podkeep backup`,
+    );
+    expect(readdirSync(inDirectory("elsewhere"))).toEqual(["podkeep.lock"]);
+  });
+
   test("a password that was set or removed since stays so, and sessions and login flows end", async () => {
     await podkeep.user("bob");
     const as = (name: string) => actAsAdmin(podkeep.app, name, "test");
@@ -465,7 +507,11 @@ describe("restoring a backup", () => {
     await add("a");
     const { file } = backup();
     const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
-    expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ replaced: null, unread: null });
+    expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({
+      replaced: null,
+      unread: null,
+      returned: [],
+    });
     const moved = await openApp(config);
     await moved.close();
     expect(readdirSync(inDirectory("elsewhere")).sort()).toEqual(["podkeep.db", "podkeep.lock"]);

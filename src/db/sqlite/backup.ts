@@ -112,25 +112,40 @@ function contentsOf(sqlite: Sqlite): Contents {
   return {
     schema: appliedMigrations(sqlite).at(-1) ?? "",
     tables: Object.fromEntries(
-      names.map((name) => [name, Number(firstValue(sqlite, `select count(*) from "${name}"`))]),
+      names.map((name) => [name, Number(firstValue(sqlite, `select count(*) from ${quoteName(name)}`))]),
     ),
   };
 }
 
+const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
 /**
- * Checks a copy from end to end.
- * @throws DomainError "not_found", "invalid" if it is damaged, cut off or not ours, "config" if a newer program wrote it
+ * Refuses a backup with files beside it that SQLite would play back into it.
+ * @throws DomainError "not_found", "invalid"
  */
-export function checkCopy(file: string): Contents {
+export function refuseInUse(file: string): void {
   if (!existsSync(file)) throw new DomainError("not_found", `There is no file ${file}`);
   const log = `${file}-wal`;
   if (existsSync(log) && statSync(log).size > 0) {
     throw new DomainError("invalid", `${file} is a database in use, not a backup: part of it is still in ${log}`);
   }
+  if (existsSync(`${file}-journal`)) {
+    throw new DomainError("invalid", `${file} is not a backup: ${file}-journal would change it`);
+  }
+}
+
+/**
+ * Checks a copy from end to end.
+ * @param name for errors, if it is a copy of another file
+ * @throws DomainError "not_found", "invalid" if it is damaged, cut off or not ours, "config" if a newer program wrote it
+ */
+export function checkCopy(file: string, name = file): Contents {
+  refuseInUse(file);
   let copy: Sqlite | undefined;
   try {
     // On a read-only connection SQLite's check skips the rows and indexes.
     copy = new Sqlite(file, { readwrite: true });
+    copy.run("pragma trusted_schema = off");
     if (!isOurs(copy)) throw new Error("not a podkeep database");
     const damage = damageIn(copy);
     if (damage) throw new Error(damage);
@@ -138,14 +153,14 @@ export function checkCopy(file: string): Contents {
     return contentsOf(copy);
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw new DomainError("invalid", `${file} is not a valid podkeep backup (${reasonOf(error)})`, { cause: error });
+    throw new DomainError("invalid", `${name} is not a valid podkeep backup (${reasonOf(error)})`, { cause: error });
   } finally {
     copy?.close();
   }
 }
 
 /**
- * Copies a checked backup to `file`, alone in its directory.
+ * Copies a backup to `file`, alone in its directory.
  * @param copy descriptor of the backup, read from its current position
  * @throws DomainError "unavailable" if it can't be written
  */

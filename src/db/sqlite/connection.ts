@@ -4,6 +4,8 @@ import { DomainError, messageOf } from "../../errors.ts";
 import type { Query } from "../statement.ts";
 import { codeOf } from "./retry-busy.ts";
 
+const PRAGMAS = ["busy_timeout = 0", "foreign_keys = on", "trusted_schema = off"];
+
 export class SqliteConnection {
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
   #sqlite: Sqlite;
@@ -20,7 +22,7 @@ export class SqliteConnection {
   #open(): Sqlite {
     const sqlite = new Sqlite(this.file, { readwrite: true, strict: true });
     try {
-      for (const pragma of ["busy_timeout = 0", "foreign_keys = on", ...this.pragmas]) sqlite.run(`pragma ${pragma}`);
+      for (const pragma of [...PRAGMAS, ...this.pragmas]) sqlite.run(`pragma ${pragma}`);
     } catch (error) {
       sqlite.close();
       throw error;

@@ -1,5 +1,6 @@
 // Root's work in a data directory, done as the directory's owner.
 import { readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 
 /**
  * Gives root the effective ids of the directory's owner, so that no file in it becomes root's: the server, which runs
@@ -20,6 +21,16 @@ export function becomeOwnerOf(directory: string): () => void {
     setegid(before.gid);
     setgroups(before.groups);
   };
+}
+
+/**
+ * As becomeOwnerOf(), for reading a file: root becomes its owner, unless only root can put files beside it.
+ * @returns the function that makes the process root again
+ */
+export function becomeReaderOf(file: string): () => void {
+  const directory = statSync(dirname(file), { throwIfNoEntry: false });
+  const isPrivate = directory?.uid === 0 && (directory.mode & 0o022) === 0;
+  return isPrivate ? () => {} : becomeOwnerOf(file);
 }
 
 /** The account that root works as, for errors about files that root could use; null for others. */

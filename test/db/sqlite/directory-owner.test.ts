@@ -55,6 +55,22 @@ test.skipIf(!isRoot)("leave no file of root's there, and read and write root's o
   }
 });
 
+test.skipIf(!isRoot)("a backup that another account can change is verified with that account's rights", async () => {
+  const podkeep = install(makeDirectory());
+  try {
+    expect((await podkeep.run(["user", "create", "ann"])).code).toBe(0);
+    const { stdout } = await podkeep.run(["backup", "create", "--json"]);
+    const { file } = JSON.parse(stdout);
+    expect((await podkeep.run(["backup", "verify", file])).code).toBe(0);
+    // Root could read it still.
+    chmodSync(file, 0);
+    const refused = await podkeep.run(["backup", "verify", file]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("unable to open")]);
+  } finally {
+    rmSync(podkeep.data, { recursive: true, force: true });
+  }
+});
+
 test.skipIf(!isRoot)("a server that root starts works as the directory's owner too", async () => {
   const podkeep = install(makeDirectory());
   try {
