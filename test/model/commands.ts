@@ -91,7 +91,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ type: type("delete"), guid }) },
 );
 const writes = fc.array(write, { minLength: 2, maxLength: 3 });
-const replica = fc.nat(4);
+const replica = fc.nat(6);
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 36, arbitrary: write },

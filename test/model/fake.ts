@@ -40,7 +40,7 @@ export async function openFakeApp(): Promise<App> {
 }
 
 /** Where an app's pages ended, by since, per_page and page. */
-type Ends = Map<string, { end: string; at: number }>;
+type Ends = Map<string, { end: string; at: number }[]>;
 
 interface Fake {
   oracle: Oracle;
@@ -69,8 +69,8 @@ function list({ oracle, ends, now }: Fake, query: URLSearchParams): Answer {
   const page = Number(query.get("page") ?? 1);
   const perPage = Math.min(Number(query.get("per_page") ?? 50), 500);
   const keyOf = (number: number) => `${since} ${perPage} ${number}`;
-  const before = ends.get(keyOf(page - 1));
-  const remembered = before && Math.abs(now - before.at) < 600_000 ? before.end : "";
+  const known = (ends.get(keyOf(page - 1)) ?? []).filter(({ at }) => Math.abs(now - at) < 600_000);
+  const remembered = known.map(({ end }) => end).toSorted()[0] ?? "";
   const cursor = query.get("cursor") ?? remembered;
   const all = changesSince(oracle.state, since ? Date.parse(since) : -Infinity);
   const byOffset = pageOf(all, page, perPage);
@@ -79,7 +79,7 @@ function list({ oracle, ends, now }: Fake, query: URLSearchParams): Answer {
   const last = items.at(-1);
   const link = (to: number, more: Record<string, string> = {}) =>
     `${ORIGIN}/subscriptions?${new URLSearchParams({ since: since ?? "", page: `${to}`, per_page: `${perPage}`, ...more })}`;
-  if (last) ends.set(keyOf(page), { end: `${latest(last)}~${last.guid}`, at: now });
+  if (last) ends.set(keyOf(page), [...(ends.get(keyOf(page)) ?? []), { end: `${latest(last)}~${last.guid}`, at: now }]);
   const goesOn = last && all.at(-1) !== last;
   return {
     status: 200,

@@ -65,7 +65,10 @@ export class World {
     this.#reader = new Reader(client);
     this.#walkers = [
       ...[1, 2, 3].map((perPage) => ({ replica: new Replica(perPage), reader: this.#reader, at: 0 })),
-      ...counting.map((own, n) => ({ replica: new Replica(n + 1, "counts"), reader: new Reader(own), at: 0 })),
+      // Two of them with one token and the same pages.
+      ...counting.flatMap((own, n) =>
+        [0, 1].map(() => ({ replica: new Replica(n + 1, "counts"), reader: new Reader(own), at: 0 })),
+      ),
     ];
   }
 

@@ -47,7 +47,8 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
   const token = requireToken(app, shared, false);
   const read = [token, conditional(app, forwarded)];
   // After a 304 the app has the page, from any time ago. Read without zod: wrong values make a key that nothing finds.
-  const readPage = conditional(app, forwarded, (c, end) => {
+  const readPage = conditional(app, forwarded, (c, mark) => {
+    const end = readCursor(mark);
     const [since, per_page, page] = ["since", "per_page", "page"].map((name) => c.req.query(name) || undefined);
     const number = {
       actor: c.get("actor"),
@@ -55,7 +56,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       per_page: limit(per_page ? Number(per_page) : undefined),
       page: page ? Number(page) : 1,
     };
-    ends.set(number, end);
+    if (end) ends.set(number, end);
   });
   const write = requireToken(app, shared, true);
   const writeJson = [write, requireJson(app.config)];
@@ -82,12 +83,11 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       const per_page = limit(query.per_page);
       const number = { actor: c.get("actor"), since, per_page, page };
       const remembered = cursor ? null : ends.before(number);
-      const after = cursor ?? (remembered === null ? null : readCursor(remembered));
-      const changes = await listChanges(app, number.actor, { since, page, per_page, after });
-      const end = changes.end && writeCursor(changes.end);
-      if (end) ends.set(number, end);
-      const next = changes.next && end;
-      setETag(c, changes.clock, (next || remembered ? `.${next ?? ""}` : "") + (remembered ? `.${remembered}` : ""));
+      const changes = await listChanges(app, number.actor, { since, page, per_page, after: cursor ?? remembered });
+      if (changes.end) ends.set(number, changes.end);
+      const next = changes.next && writeCursor(changes.next);
+      const start = remembered && writeCursor(remembered);
+      setETag(c, changes.clock, (next || start ? `.${next ?? ""}` : "") + (start ? `.${start}` : ""));
       const url = forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path;
       return c.json(writePage(changes, page, per_page, url, c.req.query("since"), next), 200);
     },

@@ -1,5 +1,5 @@
 // Walks by page number while other apps write: none misses a change.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createPageEnds } from "../../../src/http/openpodcast/page-ends.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -82,16 +82,55 @@ test("each token, since and per_page has its own pages, for ten minutes, and pag
   expect(await namesOf(2, `since=${since}&per_page=2`)).toEqual([4, 5]);
   expect(await namesOf(2)).toEqual([4, 5, 6]);
   expect(await namesOf(1)).toEqual([2, 3, 4]);
-  expect(await namesOf(2)).toEqual([5, 6, 7]);
+  expect(await namesOf(2)).toEqual([4, 5, 6]);
   await patch(2, { is_subscribed: false });
   server.clock.advance(600_000);
   expect(await namesOf(2)).toEqual([6, 7, 8]);
 });
-test("page ends take a bounded amount of memory: the oldest are forgotten", () => {
-  const ends = createPageEnds({ ...server.clock, sleep: async () => {} });
+
+test("two devices with one token that count pages at the same time miss nothing", async () => {
+  const [phone, tablet] = [await namesOf(1), [] as number[]];
+  await patch(1, { is_subscribed: false });
+  tablet.push(...(await namesOf(1)));
+  for (const number of [2, 3, 4, 5]) {
+    phone.push(...(await namesOf(number)));
+    await patch(number, { is_subscribed: false });
+    tablet.push(...(await namesOf(number)));
+  }
+  for (const seen of [phone, tablet]) expect(new Set(seen).size).toBe(10);
+});
+
+describe("page ends", () => {
   const pageOf = (page: number) => ({ actor: actorOf(user.id), since: null, per_page: 1, page });
-  for (let n = 1; n <= 10_001; n++) ends.set(pageOf(n), String(n));
-  expect([ends.before(pageOf(2)), ends.before(pageOf(3))]).toEqual([null, "2"]);
-  ends.set(pageOf(2), "x".repeat(101));
-  expect(ends.before(pageOf(3))).toBe("2");
+  const endAt = (changed_at: number) => ({ changed_at, guid: guidOf(1) });
+  const open = () => createPageEnds({ ...server.clock, sleep: async () => {} });
+  const minutes = (count: number) => server.clock.advance(count * 60_000);
+
+  test("are each remembered for ten minutes, the first of them counts", () => {
+    const ends = open();
+    ends.set(pageOf(1), endAt(5));
+    minutes(4);
+    ends.set(pageOf(1), endAt(9));
+    minutes(4);
+    ends.set(pageOf(1), endAt(7));
+    const found: (number | undefined)[] = [];
+    for (const pause of [0, 2, 7, 1]) {
+      minutes(pause);
+      found.push(ends.before(pageOf(2))?.changed_at);
+    }
+    expect(found).toEqual([5, 7, 7, undefined]);
+  });
+
+  test("take a bounded amount of memory, and still no end is forgotten that an earlier one does not replace", () => {
+    const ends = open();
+    for (let n = 1; n <= 10_001; n++) ends.set(pageOf(n), endAt(n));
+    expect([ends.before(pageOf(2)), ends.before(pageOf(3))]).toEqual([null, expect.objectContaining(endAt(2))]);
+    for (let n = 1; n <= 100; n++) ends.set(pageOf(20_000), endAt(n));
+    minutes(9);
+    ends.set(pageOf(20_000), endAt(200));
+    minutes(2);
+    expect(ends.before(pageOf(20_001))?.changed_at).toBeLessThanOrEqual(200);
+    minutes(9);
+    expect(ends.before(pageOf(20_001))).toBeNull();
+  });
 });
