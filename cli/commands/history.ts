@@ -48,6 +48,7 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
 }
 
 function describeBy({ kind, id, label, device }: ChangedBy): string {
-  const name = label || { token: "token", session: "password", admin: "admin", worker: "server" }[kind];
+  const kinds = { token: "token", session: "password", page: "web page", admin: "admin", worker: "server" };
+  const name = kind === "page" && id ? `${kinds.page}, ${label}` : label || kinds[kind];
   return [name, device && `on ${device}`, id && `(${id})`].filter(Boolean).join(" ");
 }

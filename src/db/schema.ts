@@ -25,7 +25,7 @@ export interface UserTable {
 
 /** Who did something, as it was then. */
 export type ActorColumns = {
-  actor_kind: "token" | "session" | "admin" | "worker";
+  actor_kind: "token" | "session" | "page" | "admin" | "worker";
   /** The credential's id. */
   actor_id: string | null;
   actor_label: string | null;

@@ -43,9 +43,9 @@ export interface Change {
 
 /** Who makes a change, as they are called then. */
 export interface ChangedBy {
-  /** `session` if the user signed in with the password; a session by a token is `token`. */
-  kind: "token" | "session" | "admin" | "worker";
-  /** The token's id; null for others. */
+  /** `session` is an app with the password, `token` one with a token, `page` the user on the web page. */
+  kind: "token" | "session" | "page" | "admin" | "worker";
+  /** The id of the token that the app has, or by which the user signed in to the page; null for others. */
   id: string | null;
   /** What the token, the app or the command is called. */
   label: string | null;

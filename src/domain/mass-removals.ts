@@ -23,6 +23,8 @@ export interface MassRemoval {
   /** Timestamps of the first and the last change that belong to it, and their wall times. */
   from: { changed_at: number; at: number };
   to: { changed_at: number; at: number };
+  /** Timestamp of the change that made it one: from it on, more than half of the list was removed. */
+  noticed_at: number;
   /** Ids of the subscriptions that were removed. */
   removed: Set<number>;
   /** Subscribed podcasts before it. */
@@ -93,7 +95,8 @@ export function findMassRemovals(changes: AttributedChange[], subscribed: number
     const removed = new Set(window.removals.map((one) => one.subscription));
     if (!isMassRemoval(removed.size, first.count)) continue;
     const from = { changed_at: first.changed_at, at: first.at };
-    const one: MassRemoval = { actor, from, to: { changed_at, at }, removed, of: first.count };
+    const to = { changed_at, at };
+    const one: MassRemoval = { actor, from, to, noticed_at: changed_at, removed, of: first.count };
     open.set(actor, one);
     found.push(one);
     recent.delete(actor);

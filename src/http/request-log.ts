@@ -51,7 +51,7 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
       duration_ms: Math.round(duration * 1000) / 1000,
       reason: status < 500 ? refusalOf(error) : undefined,
       user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
-      token: (actor?.kind === "token" ? actor.id : subject?.token) ?? undefined,
+      token: actor?.id ?? subject?.token ?? undefined,
       device: actor?.device ?? undefined,
       address: forwarded.addressOf(c.req.raw, c.env.address) || undefined,
       request_id: c.get("requestId"),

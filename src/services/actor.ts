@@ -27,8 +27,9 @@ export function requireWrite({ scope }: Actor): void {
 }
 
 /** @throws DomainError "forbidden" if the actor signed in with a token: it may not change how the user signs in */
-export function requirePassword({ kind }: Actor): void {
-  if (kind === "token") throw new DomainError("forbidden", "A token may not do this: sign in with the password");
+export function requirePassword({ kind, id }: Actor): void {
+  if (kind === "token" || (kind === "page" && id !== null))
+    throw new DomainError("forbidden", "A token may not do this: sign in with the password");
 }
 
 /** An admin who acts for a user by a command. @throws DomainError "not_found" if there is no such user */

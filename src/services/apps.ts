@@ -60,7 +60,7 @@ export async function listApps(
     })
     .sort((a, b) => (b.last_used_at ?? b.created_at) - (a.last_used_at ?? a.created_at));
   const isOfToken = ({ token_id }: PageSession) => token_id === null || apps.some(({ id }) => id === token_id);
-  const sessions = actor.kind === "token" ? [] : (await listSessions(context, actor)).filter(isOfToken);
+  const sessions = actor.id !== null ? [] : (await listSessions(context, actor)).filter(isOfToken);
   return { apps, byPassword: devices.filter(({ token_id }) => token_id === null), sessions };
 }
 

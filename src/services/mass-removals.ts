@@ -6,7 +6,7 @@ import { findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
 import { firstChangeAfter, listChangesFrom } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 
-/** Admins and the worker remove on purpose. */
+/** Users on the page, admins and the worker remove on purpose. */
 export const isApp = ({ kind }: ChangedBy) => kind === "token" || kind === "session";
 
 /** The timestamp of the first change that was made later than a wall time. */
@@ -25,10 +25,18 @@ export async function readMassRemovals(
   const rows = (await listChangesFrom(tx, { user_id, from })).toReversed();
   if (!rows.some((row) => isApp(readChangedBy(row)) && isRemoval(row))) return { found: [], rows };
   const [{ count } = { count: 0 }] = await countSubscribed(tx, { user_id });
+  return { found: massRemovalsIn(rows, Number(count)), rows };
+}
+
+/**
+ * The mass removals by apps in rows of the history, oldest first.
+ * @param subscribed how many podcasts are subscribed after the last row
+ */
+export function massRemovalsIn(rows: HistoryTable[], subscribed: number): MassRemoval[] {
   const changes = rows.map((row) => {
     const { changed_at, subscription, what, before, at } = row;
     const by = readChangedBy(row);
     return { changed_at, subscription, what, before, at, actor: isApp(by) ? appOf(by) : "" };
   });
-  return { found: findMassRemovals(changes, Number(count)).filter(({ actor }) => actor !== ""), rows };
+  return findMassRemovals(changes, subscribed).filter(({ actor }) => actor !== "");
 }

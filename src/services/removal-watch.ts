@@ -1,33 +1,31 @@
-// Warnings while an app removes most of a list.
+// Warnings while an app removes most of a list. All is read from the database, so several servers warn once.
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
-import { appOf, type ChangedBy } from "../domain/history.ts";
-import { FEWEST_REMOVED, MASS_REMOVAL_WINDOW } from "../domain/mass-removals.ts";
+import { appOf, type Change, type ChangedBy, isRemoval } from "../domain/history.ts";
+import { FEWEST_REMOVED, MASS_REMOVAL_WINDOW, type MassRemoval } from "../domain/mass-removals.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { countChanged } from "../store/change-feed.ts";
+import { listLatestChanges } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 import { findName } from "../store/users.ts";
-import { isApp, readMassRemovals } from "./mass-removals.ts";
+import { isApp, massRemovalsIn } from "./mass-removals.ts";
 
 type Remover = ChangedBy & { user_id: string };
 
 export interface RemovalWatch {
-  /** Notes that an app has removed subscriptions, durably. @param ids their ids */
-  note(by: Remover, ids: number[]): void;
-}
-
-/** What one app removed within the last hour. */
-interface Count {
-  /** Wall times of the removals, by the subscription's id. */
-  removed: Map<number, number>;
-  /** The history is read if at least so many were removed. */
-  check: number;
+  /** Notes what somebody has changed in one transaction, which is durable. */
+  note(by: Remover, changes: Change[]): void;
 }
 
 const MESSAGE = "an app removed most of a list";
-/** Apps that are counted at a time. */
-const MOST = 10_000;
+/** How far back removals are read, in milliseconds: one that goes on for so long is one. */
+const LOOK_BACK = 24 * MASS_REMOVAL_WINDOW;
+/** The least number of changes that are read. */
+const FEWEST_READ = 100;
+/** Changes that are read for each podcast, because an app may change one again and again. */
+const READ_PER_PODCAST = 4;
 
 /** Logs and counts each time that an app removes more than half of a list of ten or more within an hour. */
 export function createRemovalWatch(
@@ -35,56 +33,44 @@ export function createRemovalWatch(
   log: Logger,
   metrics: Metrics | undefined,
 ): RemovalWatch {
-  const counts = new Map<string, Count>();
-
-  // Requests that came after the noted ones may have removed more: the history has one view of all.
-  async function check(by: Remover, removed: number, count: Count): Promise<void> {
-    const { user_id, id, label, device } = by;
-    const { last, subscribed, user } = await database.read(async (tx) => {
-      const { found } = await readMassRemovals(tx, user_id, clock.now() - MASS_REMOVAL_WINDOW - 1);
+  /** The mass removal that these removals made one of, and not an earlier transaction; and whose list it is. */
+  function look(by: Remover, removals: Change[]): Promise<{ found: MassRemoval; user: string | undefined } | null> {
+    const { user_id } = by;
+    return database.read(async (tx) => {
+      const now = clock.now();
+      const [changed] = await countChanged(tx, { user_id, since: now - MASS_REMOVAL_WINDOW - 1 });
+      const recent = Number(changed?.count ?? 0);
+      if (recent < FEWEST_REMOVED) return null;
       const [row] = await countSubscribed(tx, { user_id });
+      const subscribed = Number(row?.count ?? 0);
+      // The rest of the list did not change in this hour, so it was there before.
+      if (2 * recent <= subscribed - recent) return null;
+      const limit = Math.max(FEWEST_READ, READ_PER_PODCAST * (subscribed + recent));
+      const rows = await listLatestChanges(tx, { user_id, from: now - LOOK_BACK, limit });
+      const found = massRemovalsIn(rows.toReversed(), subscribed).findLast(({ actor }) => actor === appOf(by));
+      if (!found || !removals.some(({ changed_at }) => changed_at === found.noticed_at)) return null;
       const [named] = await findName(tx, { user_id });
-      const last = found.findLast(({ actor }) => actor === appOf(by));
-      return { last, subscribed: Number(row?.count ?? 0), user: named?.name };
+      return { found, user: named?.name };
     });
-    if (count.check > removed) return;
-    if (!last) {
-      count.check = Math.max(FEWEST_REMOVED, Math.floor((subscribed + removed) / 2) + 1);
-      return;
-    }
-    count.check = Number.POSITIVE_INFINITY;
-    metrics?.massRemoval();
-    log.warn({ user, token: id, label, device, removed: last.removed.size, of: last.of }, MESSAGE);
   }
 
-  function countOf(key: string, now: number): Count {
-    let count = counts.get(key);
-    for (const [id, at] of count?.removed ?? []) {
-      if (Math.abs(now - at) <= MASS_REMOVAL_WINDOW) break;
-      count?.removed.delete(id);
-    }
-    if (!count || count.removed.size === 0) {
-      count = { removed: new Map(), check: FEWEST_REMOVED };
-      if (counts.size >= MOST) counts.clear();
-      counts.set(key, count);
-    }
-    return count;
+  async function check(by: Remover, removals: Change[]): Promise<void> {
+    const known = await look(by, removals);
+    if (!known) return;
+    const { found, user } = known;
+    metrics?.massRemoval();
+    log.warn(
+      { user, token: by.id, label: by.label, device: by.device, removed: found.removed.size, of: found.of },
+      MESSAGE,
+    );
   }
 
   return {
-    note(by, ids) {
+    note(by, changes) {
       if (!isApp(by)) return;
-      const now = clock.now();
-      const key = JSON.stringify([by.user_id, appOf(by)]);
-      const count = countOf(key, now);
-      for (const id of ids) {
-        // The oldest come first.
-        count.removed.delete(id);
-        count.removed.set(id, now);
-      }
-      const { size } = count.removed;
-      if (size < count.check) return;
-      check(by, size, count).catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"));
+      const removals = changes.filter(isRemoval);
+      if (removals.length === 0) return;
+      check(by, removals).catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"));
     },
   };
 }

@@ -99,8 +99,11 @@ export async function readSession(context: Context, text: string, audience: Audi
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
   const about = { name: user.name, id, expires_at };
-  if (token_id !== null) return { actor: { ...(await authenticateById(context, token_id)), device }, ...about };
-  return { actor: { user_id, kind: "session", id: null, label: app, device, scope: "write" }, ...about };
+  const actor: Actor =
+    token_id === null
+      ? { user_id, kind: "session", id: null, label: app, device, scope: "write" }
+      : { ...(await authenticateById(context, token_id)), device };
+  return { actor: audience === "page" ? { ...actor, kind: "page" } : actor, ...about };
 }
 
 /** @throws DomainError "unauthorized" if the session was ended */

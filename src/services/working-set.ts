@@ -1,5 +1,5 @@
 // Loading a working set, and saving what has changed in it.
-import { type Change, describeChanges, isRemoval } from "../domain/history.ts";
+import { type Change, describeChanges } from "../domain/history.ts";
 import { type SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
@@ -137,7 +137,6 @@ export async function saveWorkingSet(
   );
   const changes = describeChanges(set);
   await insertHistory(tx, { user_id, at: now, ...writeActor(actor) }, changes);
-  const removed = changes.flatMap((change) => (isRemoval(change) ? (change.subscription ?? []) : []));
-  if (removed.length > 0) user.afterCommit(() => removals.note(actor, removed));
+  user.afterCommit(() => removals.note(actor, changes));
   return changes;
 }

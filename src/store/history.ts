@@ -166,6 +166,18 @@ export const listChangesFrom = statement((db, p: Owner & { from: number }) =>
     .orderBy("seq", "desc"),
 );
 
+/** The `limit` latest changes from a timestamp on, newest first. */
+export const listLatestChanges = statement((db, p: Owner & { from: number; limit: number }) =>
+  db
+    .selectFrom("history")
+    .select(columnsOf("history"))
+    .where("user_id", "=", p.user_id)
+    .where("changed_at", ">=", p.from)
+    .orderBy("changed_at", "desc")
+    .orderBy("seq", "desc")
+    .limit(p.limit),
+);
+
 export const readHistoryStart = statement((db, p: Owner) =>
   db.selectFrom("users").select(["history_since", "created_at"]).where("id", "=", p.user_id),
 );

@@ -37,3 +37,20 @@ test("removals count for an hour, also if the clock was set back", () => {
   expect(at([70, 0, 10, 20, 30, 40], 4)).toEqual([[6, 10]]);
   expect(at([70, 0, 65, 66, 67, 68], 4)).toEqual([]);
 });
+
+test("what an app removes within an hour of a mass removal belongs to it, what it removes days later does not", () => {
+  const changes = [0, 1, 2, 3, 4, 5, 6, 7, 60, 3 * 24 * 60].map((minute, n): AttributedChange => {
+    return {
+      changed_at: n,
+      at: minute * MINUTE,
+      subscription: n,
+      what: "unsubscribed",
+      before: "subscribed",
+      actor: "app",
+    };
+  });
+  const [found, ...others] = findMassRemovals(changes, 2);
+  expect(others).toEqual([]);
+  expect(found).toMatchObject({ of: 12, noticed_at: 6, to: { changed_at: 8 } });
+  expect([...(found?.removed ?? [])]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+});

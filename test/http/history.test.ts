@@ -72,7 +72,8 @@ for (const [name, change, rows, device] of ways) {
     await change();
     const made = (await changes()).slice(0, -before.length);
     const id = ann.token.split("_")[1] ?? "";
-    const by = { kind: "token" as const, id, label: "test", device: device?.replace("TOKEN", id) ?? null };
+    const kind = name.endsWith("on the page") ? "page" : "token";
+    const by = { kind, id, label: "test", device: device?.replace("TOKEN", id) ?? null };
     expect(made).toHaveLength(rows.length);
     expect(made).toMatchObject(rows.map((row) => ({ ...row, by })));
     for (const { at } of made) expect(at).toBeGreaterThanOrEqual(first);

@@ -11,6 +11,8 @@ import {
   restoreSubscriptions,
 } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
+import { createRemovalWatch } from "../../src/services/removal-watch.ts";
+import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
@@ -382,6 +384,34 @@ describe("an app that removes most of a list", () => {
     expect(await subscribed()).toHaveLength(12);
   });
 
+  test("is noticed once if its requests go to several servers, and for as long as it goes on", async () => {
+    const { app } = server;
+    const servers = [1, 2].map(() => ({ ...app, removals: createRemovalWatch(app, app.log, app.metrics) }));
+    const actor = { ...actorOf(user.id), kind: "token", id: phone.token_id } as const;
+    for (const [n, guid] of guids.slice(0, 10).entries()) {
+      await patchSubscription(servers[n % 2]!, actor, guid, { is_subscribed: false });
+      later(n < 7 ? MINUTE : 50 * MINUTE);
+    }
+    await settle(1);
+    expect(warnings).toMatchObject([[{ token: phone.token_id, of: 12 }, expect.any(String)]]);
+    expect(massRemovals).toBe(1);
+    expect(await removals()).toMatchObject([{ removed: 10, of: 12 }]);
+  });
+
+  test("is not what the user removes on the page, by password or token, before, after or between", async () => {
+    const { app } = server;
+    const [byPassword, byToken] = [null, phone.token_id].map(
+      (id) => ({ ...actorOf(user.id), kind: "page", id }) as const,
+    );
+    await unsubscribe(0, 2);
+    for (const guid of guids.slice(2, 6)) await patchSubscription(app, byPassword!, guid, { is_subscribed: false });
+    for (const guid of guids.slice(6, 10)) await patchSubscription(app, byToken!, guid, { is_subscribed: false });
+    await unsubscribe(10, 11);
+    await settle(0);
+    expect(massRemovals).toBe(0);
+    expect(await removals()).toEqual([]);
+  });
+
   test("is another than one that removes and adds the same podcast again and again", async () => {
     for (let times = 0; times < 15; times++) {
       await unsubscribe(0, 1);
@@ -443,6 +473,18 @@ describe("an app that removes most of a list", () => {
     expect(await removals()).toEqual([]);
     expect(await subscribed()).toHaveLength(11);
   });
+});
+
+test("a merge is one change: the guid that it adds is no second one", async () => {
+  await user.add(A, ONE);
+  await user.add(B, TWO);
+  later();
+  await patch(TWO, { new_guid: ONE });
+  expect((await entries()).map(({ what, guid }) => [what, guid])).toEqual([
+    ["merged", TWO],
+    ["added", TWO],
+    ["added", ONE],
+  ]);
 });
 
 test("deleting a user deletes the history", async () => {

@@ -31,7 +31,7 @@ const PER_PAGE = 500;
 const MINUTE = 60_000;
 
 const By = z.object({
-  kind: z.enum(["token", "session", "admin", "worker"]),
+  kind: z.enum(["token", "session", "page", "admin", "worker"]),
   id: z.string().nullable(),
   label: z.string().nullable(),
   device: z.string().nullable(),

@@ -67,7 +67,7 @@ function Banner() {
 /** What somebody is called: the app's label and its device. */
 export function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
   const { actors } = texts.history;
-  const name = label || actors[kind];
+  const name = kind === "page" ? actors.page : label || actors[kind];
   const on = device && (captions.get(device) ?? device);
   return on && !name.includes(on) ? actors.on(name, on) : name;
 }

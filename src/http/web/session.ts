@@ -29,7 +29,7 @@ export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
 }
 
 /** Whether the user signed in with the password: a token may not change how the user signs in. */
-export const isByPassword = (c: Context<HttpEnv>) => c.get("actor").kind === "session";
+export const isByPassword = (c: Context<HttpEnv>) => c.get("actor").id === null;
 
 export const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
 

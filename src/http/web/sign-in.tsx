@@ -40,7 +40,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     }
     const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
     try {
-      const signedIn = await signIn(app, { name: name.trim(), password, app: texts.history.actors.session }, attempts);
+      const signedIn = await signIn(app, { name: name.trim(), password, app: texts.history.actors.page }, attempts);
       await beginSession(c, app, shared, signedIn.actor);
       c.set("actor", signedIn.actor);
       c.set("userName", signedIn.name);

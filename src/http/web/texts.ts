@@ -173,7 +173,8 @@ export const texts = {
     massRemoval: (app: string, removed: number, of: number) => `${app} removed ${removed} of ${of} podcasts`,
     actors: {
       token: "App",
-      session: "Web page",
+      session: "App",
+      page: "Web page",
       admin: "Admin",
       worker: "Server",
       on: (app: string, device: string) => `${app} on ${device}`,
