@@ -26,7 +26,7 @@ const isText = (text: string) => text.isWellFormed() && !text.includes("\0") && 
 
 /** Parses a body as JSON, whatever its Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
 export async function readJson<T>(c: Ctx, { config }: App, schema: z.ZodType<T>): Promise<T> {
-  const bytes = await readBody(c.req.raw, config.max_body);
+  const bytes = await readBody(c, config.max_body);
   requireFewValues(bytes, config);
   try {
     const { data, error } = schema.safeParse(JSON.parse(new TextDecoder().decode(bytes)));

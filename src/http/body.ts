@@ -1,26 +1,37 @@
-// Request bodies: reading them up to a size, and what is left of those that are refused.
+// Request bodies: reading them up to a size, and up to a share of memory for each user.
+import type { Context } from "hono";
 import { DomainError } from "../errors.ts";
+import type { HttpEnv } from "./env.ts";
 
-/** How much of a refused body is read. Times are in milliseconds, the size in bytes. */
-interface Patience {
-  silence: number;
-  total: number;
-  bytes: number;
-}
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "releaseLock">;
 
-type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
+/** Bytes of a refused body that may still arrive: clients that send everything first then read the response. */
+const MOST_REFUSED = 8 * 1024 * 1024;
+/** How many refused bodies are read at a time. */
+const MOST_DISCARDED = 8;
+/** How long that may take, in milliseconds. */
+const PATIENCE = { silence: 5000, total: 30_000 };
+/** How many of the largest bodies one user's requests may hold at a time. */
+const MOST_AT_ONCE = 2;
 
-const PATIENCE: Patience = { silence: 5000, total: 30_000, bytes: 8 * 1024 * 1024 };
+/** Bytes that the running requests of each user hold, and of each request; more than one server may share them. */
+const heldBy = new Map<string, number>();
+const heldIn = new WeakMap<Request, { holder: string; bytes: number }>();
 
 /**
- * Reads a request's body.
+ * Reads a request's body, which counts as its user's until the response.
  * @param max bytes
- * @throws DomainError "too_large" if it is longer
+ * @param what it is, for the error
+ * @throws DomainError "too_large" if it is longer, "too_many" if the user's other requests hold as much
  */
-export async function readBody(request: Request, max: number): Promise<Uint8Array> {
+export async function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
+  const tooLarge = () => new DomainError("too_large", `The ${what} is too large`);
+  const request = c.req.raw;
+  const holder = c.get("actor")?.user_id ?? "";
   const length = request.headers.get("content-length");
   if (length !== null) {
     if (Number(length) > max) throw tooLarge();
+    hold(request, holder, Number(length), max);
     return request.bytes();
   }
   if (!request.body) return new Uint8Array();
@@ -30,38 +41,61 @@ export async function readBody(request: Request, max: number): Promise<Uint8Arra
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     size += next.value.length;
     if (size > max) {
-      await discard(reader, PATIENCE);
+      reader.releaseLock();
       throw tooLarge();
     }
+    hold(request, holder, next.value.length, max);
     chunks.push(next.value);
   }
   return Buffer.concat(chunks);
 }
 
-const tooLarge = () => new DomainError("too_large", "Request body is too large");
-
-/**
- * Reads the body of a refused request to its end, and closes the connection if that takes too much or too long. Many
- * clients read the response only when they have sent everything, and never see it if the connection closes before.
- */
-export async function discardBody(request: Request, response: Response, patience: Patience = PATIENCE): Promise<void> {
-  const { body, bodyUsed } = request;
-  if (!body) return;
-  const length = Number(request.headers.get("content-length") ?? 0);
-  const ended = bodyUsed || (length <= patience.bytes && (await discard(body.getReader(), patience)));
-  if (!ended || response.status === 413) response.headers.set("Connection", "close");
+function hold(request: Request, holder: string, bytes: number, max: number): void {
+  const held = heldBy.get(holder) ?? 0;
+  if (holder !== "" && held + bytes > MOST_AT_ONCE * max) {
+    throw new DomainError("too_many", "Too many large requests at once", { retry_after: 5 });
+  }
+  heldBy.set(holder, held + bytes);
+  heldIn.set(request, { holder, bytes: (heldIn.get(request)?.bytes ?? 0) + bytes });
 }
 
-async function discard(reader: Reader, patience: Patience): Promise<boolean> {
-  const end = performance.now() + patience.total;
-  let bytes = 0;
-  while (bytes <= patience.bytes && performance.now() < end) {
-    const next = await readWithin(reader, patience.silence);
-    if (!next) return false;
-    if (next.done) return true;
+/** Ends what a request holds. */
+export function releaseBody(request: Request): void {
+  const held = heldIn.get(request);
+  if (!held) return;
+  heldIn.delete(request);
+  const left = (heldBy.get(held.holder) ?? 0) - held.bytes;
+  if (left > 0) heldBy.set(held.holder, left);
+  else heldBy.delete(held.holder);
+}
+
+let discarding = 0;
+
+/**
+ * Reads the body of a refused request to its end if the client wants the connection closed after the response: many
+ * clients read the response only when they have sent everything. What is left of other bodies the runtime drops. A
+ * long one is not waited for.
+ */
+export async function discardBody(request: Request, response: Response): Promise<void> {
+  const { headers, bodyUsed } = request;
+  const length = headers.get("content-length");
+  if (length !== null && bodyUsed) return;
+  if (Number(length) > MOST_REFUSED) response.headers.set("Connection", "close");
+  else if (/close/i.test(headers.get("connection") ?? "") && discarding < MOST_DISCARDED) {
+    discarding++;
+    await discard(request.body).finally(() => discarding--);
+  }
+}
+
+async function discard(body: Request["body"]): Promise<void> {
+  if (!body || body.locked) return;
+  const reader: Reader = body.getReader();
+  const end = performance.now() + PATIENCE.total;
+  for (let bytes = 0; bytes <= MOST_REFUSED && performance.now() < end; ) {
+    const next = await readWithin(reader, PATIENCE.silence);
+    if (!next || next.done) return;
     bytes += next.value.length;
   }
-  return false;
 }
 
 /** Reads a chunk; null after `silence` milliseconds, or if the client is gone. */

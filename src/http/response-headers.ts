@@ -1,6 +1,6 @@
 // Headers that every response has.
 import type { Context, MiddlewareHandler } from "hono";
-import { discardBody } from "./body.ts";
+import { discardBody, releaseBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 
 const REQUEST_ID = /^[\w\-=]{1,255}$/;
@@ -11,6 +11,7 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const id = sent !== null && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
   c.set("requestId", id);
   await next();
+  releaseBody(c.req.raw);
   if (c.req.raw.method === "HEAD") await setLength(c);
   if (c.res.status >= 400) await discardBody(c.req.raw, c.res);
   // Not by c.header(), which would build the response a second time.

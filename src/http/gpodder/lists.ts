@@ -59,7 +59,7 @@ async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise
 async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<string[]> {
   const { config } = app;
   if (file.endsWith(".json")) return readJson(c, app, listOf(Url, config));
-  const bytes = await readBody(c.req.raw, config.max_body);
+  const bytes = await readBody(c, config.max_body);
   if (file.endsWith(".txt")) {
     // One line more than may be, to see that there are too many.
     const lines = new TextDecoder()

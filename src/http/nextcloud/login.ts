@@ -14,7 +14,7 @@ const PLACES = ["/index.php/login/v2", "/login/v2"];
 /** Bytes; enough for a secret. */
 const MOST_BODY = 16 * 1024;
 
-const readText = async (request: Request) => new TextDecoder().decode(await readBody(request, MOST_BODY));
+const readText = async (c: Context<HttpEnv>) => new TextDecoder().decode(await readBody(c, MOST_BODY));
 
 export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const { forwarded } = shared;
@@ -34,7 +34,7 @@ export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void 
     });
 
     http.post(`${place}/poll`, noOtherSite, async (c) => {
-      const claimed = await claimLoginFlow(app, readPollToken(await readText(c.req.raw)));
+      const claimed = await claimLoginFlow(app, readPollToken(await readText(c)));
       if (!claimed) return c.json([], 404);
       // AntennaPod takes `server` as its base URL from here on.
       const server = forwarded.baseUrlOf(c.req.raw, c.env);

@@ -20,7 +20,7 @@ export function requireJson(config: Pick<Config, "max_body" | "max_items">): Mid
     }
     // The validator knows only this spelling.
     c.req.raw.headers.set("Content-Type", "application/json");
-    const bytes = await readBody(c.req.raw, config.max_body);
+    const bytes = await readBody(c, config.max_body);
     requireFewValues(bytes, config);
     // Hono keeps promises here, other than its type says.
     c.req.bodyCache.text = Promise.resolve(decode(bytes)) as unknown as string;

@@ -1,10 +1,10 @@
 // The web page: what people see in a browser.
 /** @jsxImportSource hono/jsx */
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
+import type { DomainError } from "../../errors.ts";
+import { readBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
@@ -70,11 +70,14 @@ function limitBodies(http: Hono<HttpEnv>, { config: { max_body } }: App): void {
   });
 }
 
-function limitBody(maxSize: number, what: string) {
-  const onError = () => {
-    throw new DomainError("too_large", `The ${what} is too large`);
+/** Reads the body for parseBody(). */
+function limitBody(max: number, what: string): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    // Hono keeps promises here, other than its type says.
+    if (c.req.raw.body) c.req.bodyCache.arrayBuffer = readBody(c, max, what) as unknown as ArrayBuffer;
+    await c.req.bodyCache.arrayBuffer;
+    await next();
   };
-  return bodyLimit({ maxSize, onError });
 }
 
 /** @param document gives the OpenAPI document of the Open Podcast API */
