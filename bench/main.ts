@@ -12,6 +12,7 @@ import { measureLogins } from "./measures/logins.ts";
 import { measureLookups } from "./measures/lookups.ts";
 import { measurePage } from "./measures/page.ts";
 import { measureReads } from "./measures/reads.ts";
+import { measureWorst } from "./measures/worst.ts";
 import { measureWrites } from "./measures/writes.ts";
 import { build } from "./programs.ts";
 import type { Bench } from "./rounds.ts";
@@ -26,6 +27,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   deletions: measureDeletions,
   lookups: measureLookups,
   page: measurePage,
+  worst: measureWorst,
   executable: measureExecutable,
 };
 

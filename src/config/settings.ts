@@ -34,7 +34,9 @@ export const Settings = z.object({
     .prefault("")
     .describe("IP addresses or CIDR ranges of proxies whose X-Forwarded-For, -Proto and -Host are trusted"),
   max_per_page: whole(1, 5000).prefault("500").describe("Maximum per_page; larger values are reduced to it"),
-  max_items: whole(1, 100_000).prefault("5000").describe("Maximum subscriptions in one request"),
+  max_items: whole(1, 100_000)
+    .prefault("5000")
+    .describe("Maximum subscriptions in one request; ten times as many episode actions"),
   max_body: size(1024, 1_000_000_000).prefault("5MB").describe("Maximum request body, in bytes, KB or MB"),
   failed_logins: whole(1, 1_000_000)
     .prefault("100")

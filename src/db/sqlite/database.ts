@@ -4,6 +4,7 @@ import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
+import { takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
@@ -79,7 +80,6 @@ const txOn = (connection: SqliteConnection, kysely: Kysely<Schema>): Tx => ({
 
 class SqliteDatabase implements Database {
   readonly #reads: Tx;
-  readonly #writes: Tx;
   readonly #snapshot: Snapshot;
   readonly #group: GroupWriter;
   readonly #checkpointer: Checkpointer;
@@ -94,7 +94,6 @@ class SqliteDatabase implements Database {
     private readonly unlock: () => void,
   ) {
     this.#reads = txOn(reader, kysely);
-    this.#writes = txOn(writer, kysely);
     this.#files = new OpenFiles(options.file);
     this.#checkpointer = new Checkpointer(options.file);
     this.#snapshot = new Snapshot(reader);
@@ -121,8 +120,17 @@ class SqliteDatabase implements Database {
     }
   }
 
+  // Readers get a turn between the statements of a long transaction.
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#group.run(() => work(this.#writes));
+    const { kysely } = this.#reads;
+    return this.#group.run(() => {
+      const giveTurn = takeTurns();
+      const execute: Tx["execute"] = async (query) => {
+        await giveTurn();
+        return this.writer.execute(query);
+      };
+      return work({ kysely, execute });
+    });
   }
 
   async check(): Promise<void> {
