@@ -2,7 +2,8 @@
 import type { DatabaseStatus } from "../db/database.ts";
 import { countLookups } from "../store/feed-lookups.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
-import { countUsers } from "../store/users.ts";
+import { listUsersAfter } from "../store/transfer.ts";
+import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 import type { DeletionStatus } from "./deletions.ts";
 
@@ -19,24 +20,45 @@ export interface Status extends DatabaseStatus {
 
 const NO_FEEDS = { known: 0, checked: 0, failing: 0 };
 
-/** Reads whole tables: call it for each scrape, not for each request. */
-export async function readStatus({ database, clock }: Context): Promise<Status> {
+/** Users whose rows are counted in one turn of the event loop. */
+const BATCH = 50;
+
+/** Reads whole tables, in turns: call it for each scrape, not for each request. */
+export async function readStatus(context: Context): Promise<Status> {
+  const { database, clock } = context;
   const figures = await database.status();
+  const counted = await countRows(context);
   return database.read(async (tx) => {
-    const [users] = await countUsers(tx, {});
-    const [subscriptions] = await countLiveSubscriptions(tx, {});
     const [oldest] = await oldestPending(tx, {});
-    const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
-    for (const { status, count } of await countDeletions(tx, {})) deletions[status] = count;
     const [{ known, checked, failing } = NO_FEEDS] = await countLookups(tx, {});
     const since = oldest?.requested_at ?? null;
     return {
       ...figures,
-      users: users?.count ?? 0,
-      subscriptions: subscriptions?.count ?? 0,
-      deletions,
+      ...counted,
       oldest_pending: since === null ? 0 : Math.max(0, clock.now() - since),
       feeds: { waiting: known - checked, read: checked - failing, failing },
     };
   });
+}
+
+/** Counts users and their rows, a batch of users at a time. */
+async function countRows({ database }: Context): Promise<Pick<Status, "users" | "subscriptions" | "deletions">> {
+  const counted = { users: 0, subscriptions: 0, deletions: { PENDING: 0, SUCCESS: 0, FAILURE: 0 } };
+  for (let after: string | undefined = ""; after !== undefined; await nextTurn()) {
+    const id: string = after;
+    const { users, subscriptions, deletions } = await database.read(async (tx) => {
+      const users = await listUsersAfter(tx, { id, limit: BATCH });
+      const span = { after: id, last: users.at(-1)?.id ?? id };
+      return {
+        users,
+        subscriptions: await countLiveSubscriptions(tx, span),
+        deletions: await countDeletions(tx, span),
+      };
+    });
+    counted.users += users.length;
+    counted.subscriptions += Number(subscriptions[0]?.count ?? 0);
+    for (const { status, count } of deletions) counted.deletions[status] += Number(count);
+    after = users.at(-1)?.id;
+  }
+  return counted;
 }

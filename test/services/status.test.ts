@@ -1,0 +1,22 @@
+// Counts over all users: others get turns of the event loop while they are read.
+import { expect, test } from "bun:test";
+import { readStatus } from "../../src/services/status.ts";
+import { openTestApp } from "../support/app.ts";
+
+test("counting the rows of a thousand users takes a turn of the event loop for each fifty of them", async () => {
+  const podkeep = await openTestApp();
+  await podkeep.sql(`insert into users (id, name, clock, last_subscription, last_deletion, created_at, name_key, history_since)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 1000)
+    select 'user' || n, 'user' || n, 0, 1, 0, 0, 'user' || n, 0 from n`);
+  await podkeep.sql(`insert into subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)
+    select id, 1, 'https://a.example/', id, 1, 1, 1 from users`);
+  let [turns, ended] = [0, false];
+  const counting = (async () => {
+    for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
+  })();
+  expect(await readStatus(podkeep.app)).toMatchObject({ users: 1000, subscriptions: 1000 });
+  ended = true;
+  await counting;
+  expect(turns).toBeGreaterThanOrEqual(20);
+  await podkeep.close();
+});
