@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { findProblems } from "../../src/config/problems.ts";
 import { envNameOf, isSecret, type LoadedSettings, type SettingName, settingNames } from "../../src/config/settings.ts";
-import { DomainError } from "../../src/errors.ts";
+import { DomainError, messageOf } from "../../src/errors.ts";
+import { requireOwn } from "../../src/server/listen.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles, settingsOf } from "../flags.ts";
 import { layTable, printResult } from "../terminal/output.ts";
 
@@ -54,7 +55,8 @@ function mask(text: string): string {
 
 async function checkSettings(command: Command): Promise<void> {
   const flags = flagsOf(command);
-  const { problems } = findProblems(flags, serviceFiles(flags));
+  const { settings, problems } = findProblems(flags, serviceFiles(flags));
+  if (settings) await requireOwn(settings.config.host).catch((error) => problems.push(messageOf(error)));
   if (problems.length > 0) throw new DomainError("config", problems.join("; "));
   await printResult(command, { ok: true }, () => "The settings are valid");
 }

@@ -5,7 +5,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { formatTime, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -30,13 +30,15 @@ export function addHistoryCommand(program: Command): void {
 }
 
 async function show(user: string, { since, by, limit }: Options, command: Command): Promise<void> {
-  const entries = await withApp(command, async (app) =>
+  const found = await withApp(command, async (app) =>
     listHistory(app, await actAsAdmin(app, user, "history"), {
-      limit,
+      // One more, to know whether there are more.
+      limit: limit + 1,
       ...(by !== undefined && { by }),
       ...(since && { since: since(app.clock.now()) }),
     }),
   );
+  const entries = found.slice(0, limit);
   const json = entries.map(({ at, ...entry }) => ({ at: new Date(at).toISOString(), ...withoutPosition(entry) }));
   await printResult(command, json, () =>
     layTable(
@@ -45,6 +47,8 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
       "No changes",
     ),
   );
+  if (found.length > limit && !wantsJson(command))
+    await print(`There are more changes: --limit ${limit * 10} shows them, --since fewer of them`, Bun.stderr);
 }
 
 function describeBy({ kind, id, label, device }: ChangedBy): string {

@@ -1,20 +1,20 @@
-// `podkeep user`: creates, lists and deletes users, sets passwords and ends sessions.
+// `podkeep user`: creates, lists, renames and deletes users, sets passwords and ends sessions.
 import { type Command, Option } from "commander";
 import { describeLocation } from "../../src/config/location.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { signOutEverywhere } from "../../src/services/sessions.ts";
 import { checkLabel } from "../../src/services/tokens.ts";
-import { createUser, deleteUser, listUsers, requireUser } from "../../src/services/users.ts";
+import { createUser, deleteUser, listUsers, renameUser, requireUser } from "../../src/services/users.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
+import { formatPast, formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp } from "../with-app.ts";
 import { issueFor, layToken, placeOfSettings } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
-  const user = program.command("user").description("Create, list and delete users, and set their passwords");
+  const user = program.command("user").description("Create, list, rename and delete users, and set their passwords");
   const creation = user
     .command("create <name>")
     .description("Create a user, and the database if there is none")
@@ -37,8 +37,13 @@ export function addUserCommands(program: Command): void {
     .addHelpText("after", "\nExample: podkeep user sign-out alice")
     .action((name: string, _options: unknown, command: Command) => signOut(name, command));
   user
+    .command("rename <name> <new-name>")
+    .description("Rename a user; apps need the new user name, tokens stay valid")
+    .addHelpText("after", "\nExample: podkeep user rename alice alison")
+    .action((name: string, to: string, _options: unknown, command: Command) => rename(name, to, command));
+  user
     .command("list")
-    .description("List users with their number of subscriptions and tokens")
+    .description("List users: subscriptions, tokens, whether there is a password, and the last sync")
     .addHelpText("after", "\nExample: podkeep user list --json")
     .action((_options: unknown, command: Command) => list(command));
   user
@@ -109,22 +114,46 @@ async function signOut(name: string, command: Command): Promise<void> {
   await printResult(command, { name, signed_out: true }, () => `Ended all sessions of ${name}`);
 }
 
+async function rename(name: string, to: string, command: Command): Promise<void> {
+  await withApp(command, (app) => renameUser(app, name, to));
+  await printResult(
+    command,
+    { name: to, before: name },
+    () => `Renamed ${name} to ${to}. Apps with the user name ${name} need the new one; tokens stay valid`,
+  );
+}
+
 async function list(command: Command): Promise<void> {
-  const rows = await withApp(command, listUsers);
-  const users = rows.map(({ id, name, created_at, subscriptions, tokens }) => ({
+  const { rows, now } = await withApp(command, async (app) => ({ rows: await listUsers(app), now: app.clock.now() }));
+  const users = rows.map(({ id, name, created_at, subscriptions, tokens, has_password, ...times }) => ({
     id,
     name,
     created: formatTime(created_at),
     subscriptions: Number(subscriptions),
     tokens: Number(tokens),
+    has_password: Number(has_password) === 1,
+    last_sync: formatTime(lastOf(times)),
   }));
   await printResult(command, users, () =>
     layTable(
-      ["NAME", "CREATED", "SUBSCRIPTIONS", "TOKENS"],
-      users.map((one) => [one.name, one.created ?? "-", String(one.subscriptions), String(one.tokens)]),
+      ["NAME", "CREATED", "SUBSCRIPTIONS", "TOKENS", "PASSWORD", "LAST SYNC"],
+      users.map((one, index) => [
+        one.name,
+        one.created ?? "-",
+        String(one.subscriptions),
+        String(one.tokens),
+        one.has_password ? "yes" : "no",
+        formatPast(rows[index] ? lastOf(rows[index]) : null, now),
+      ]),
       "No users",
+      { shorten: toDay },
     ),
   );
+}
+
+/** A device's last sync, or the last use of a token by an app that has no device. */
+function lastOf({ device_synced_at, token_used_at }: { device_synced_at: unknown; token_used_at: unknown }) {
+  return Math.max(Number(device_synced_at ?? 0), Number(token_used_at ?? 0)) || null;
 }
 
 async function remove(name: string, yes: boolean | undefined, command: Command): Promise<void> {

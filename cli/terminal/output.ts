@@ -97,6 +97,13 @@ export function layPairs(pairs: [name: string, value: string][]): string {
   return pairs.map(([name, value]) => `${bold(name.padEnd(width))}  ${printable(value)}`).join("\n");
 }
 
+/** Milliseconds by which clocks of servers may differ. */
+const TOLERANCE = 60_000;
+
+/** The time of a sync; one in the future is of a clock that was ahead, and may stay for years. */
+export const formatPast = (ms: number | null, now: number): string =>
+  ms !== null && ms > now + TOLERANCE ? "clock was ahead" : (formatTime(ms) ?? "-");
+
 /** A time in UTC, to the second. */
 export const formatTime = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");

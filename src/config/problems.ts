@@ -1,11 +1,14 @@
 // Problems with the settings: wrong values, and variables that are not settings.
+import { isAbsolute } from "node:path";
 import { closest, distance } from "fastest-levenshtein";
 import { DomainError } from "../errors.ts";
 import {
   type Environment,
+  envNameOf,
   type Flags,
   type LoadedSettings,
   readConfig,
+  type SettingName,
   type SettingsFile,
   strayVariables,
   variableNames,
@@ -22,14 +25,26 @@ export function findProblems(
   flags: Flags,
   files: SettingsFile[],
 ): { settings: LoadedSettings | null; problems: string[] } {
-  const inFiles = files.flatMap(({ path, variables }) => findStrays(variables).map((stray) => `${path}: ${stray}`));
-  const problems = [...findStrays(process.env), ...inFiles];
+  const problems = [...findStrays(process.env), ...files.flatMap(findMistakes)];
   try {
     return { settings: readConfig(flags, process.env, files), problems };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };
   }
+}
+
+const DIRECTORIES: SettingName[] = ["data_dir", "backup_dir"];
+
+/** What is wrong with the lines of a service's settings file. */
+function findMistakes({ path, variables, ignored = [] }: SettingsFile): string[] {
+  const exported = ignored.map((name) => `${path}: systemd ignores "export ${name}=…"; remove the word export`);
+  const relative = DIRECTORIES.map(envNameOf).flatMap((name) => {
+    const value = variables[name];
+    if (!value || isAbsolute(value)) return [];
+    return `${path}: ${name}="${value}" is relative to where the service starts; give an absolute path`;
+  });
+  return [...findStrays(variables).map((stray) => `${path}: ${stray}`), ...exported, ...relative];
 }
 
 /** A line for each PODKEEP_ variable that is not a setting, with the name that was probably meant. */

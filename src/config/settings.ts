@@ -96,6 +96,8 @@ export type Environment = Record<string, string | undefined>;
 export interface SettingsFile {
   path: string;
   variables: Environment;
+  /** Variables that systemd does not take from it. */
+  ignored?: string[];
 }
 
 export interface LoadedSettings {

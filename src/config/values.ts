@@ -1,4 +1,5 @@
 // The text forms of settings: durations, numbers, addresses, schedules. Messages continue "NAME=value …".
+import { isIPv6 } from "node:net";
 import { Cron } from "croner";
 import { z } from "zod";
 import { networkList } from "../domain/networks.ts";
@@ -67,7 +68,8 @@ export const size = (least: number, most: number) =>
 export const host = z
   .string()
   .min(1, { error: "is empty", abort: true })
-  .regex(/^[\w.:%-]+$/, "is not a host name or an IP address");
+  .regex(/^[\w.:%-]+$/, { error: "is not a host name or an IP address", abort: true })
+  .refine((text) => !text.includes(":") || isIPv6(text), "has a port: give it as PODKEEP_PORT");
 
 /** Reads host:port or [address]:port. @throws Error if the text is neither */
 export function parseListen(text: string): { host: string; port: number } {

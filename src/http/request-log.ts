@@ -20,6 +20,8 @@ const COLON = /[^/]*(:|%3A).*/i;
 const WORD = /^(v?\d{1,2}|\.?[a-z][a-z_-]{0,19}(\.(php|json|opml|txt|xml|html|js|css|png|ico))?)$/i;
 /** Users whose names are kept in memory. */
 const MOST_NAMES = 10_000;
+/** Milliseconds; users can be renamed. */
+const NAMES_KEPT = 60_000;
 
 /**
  * Counts every request, and logs it by its route's pattern, because paths may hold secrets: at `info` what changed
@@ -90,8 +92,13 @@ function createRouteReader(): (c: Context) => string | null {
 /** Gives a user's name, or the id if the database can't be asked. */
 function createNames(app: App): (user_id: string | undefined, status: number) => Promise<string | undefined> {
   const names = new Map<string, string>();
+  let since = 0;
   return async (user_id, status) => {
     if (user_id === undefined) return;
+    if (performance.now() - since > NAMES_KEPT) {
+      names.clear();
+      since = performance.now();
+    }
     const known = names.get(user_id);
     if (known !== undefined) return known;
     if (status >= 500) return user_id;

@@ -34,6 +34,12 @@ export async function listen(
   }
 }
 
+/** Tries whether this machine has an address, on a free port. @throws DomainError "unavailable" */
+export async function requireOwn(host: string): Promise<void> {
+  const server = await listen({ host, port: 0, flag: "--host" }, () => new Response());
+  await server.stop(true);
+}
+
 // For a name without an address, Bun.serve() reports whatever failed before.
 async function requireAddress(host: string): Promise<void> {
   try {

@@ -23,6 +23,8 @@ type Stream = "feeds" | "episodes";
 const MOST_CLIENTS = 100;
 /** Milliseconds after which a sync without news is noted too. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
+/** Milliseconds after which an upload is noted that writes anyway. */
+const UPLOAD_INTERVAL = 60 * 1000;
 
 type Row = Awaited<ReturnType<typeof findClient>>[number];
 
@@ -41,9 +43,10 @@ export class ClientCursor {
     return new ClientCursor(client, stream, row, row ? positionIn(row, stream) : null);
   }
 
-  /** Whether the server has to note that this client exists. */
-  get isNew(): boolean {
-    return this.client !== null && !this.row;
+  /** Notes an upload: of a new client, or if the last sync was noted a while ago. @param wrote whether it changed anything */
+  async noteUpload(user: UserTx, now: Millis, wrote: boolean): Promise<void> {
+    const interval = wrote ? UPLOAD_INTERVAL : SEEN_INTERVAL;
+    if (!this.row || Math.abs(now - this.row.seen_at) >= interval) await this.save(user, now, null);
   }
 
   /**

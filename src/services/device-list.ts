@@ -258,6 +258,7 @@ async function applyUpload(
 ): Promise<number> {
   const { tx, user_id } = user;
   const now = context.clock.now();
+  const clock = user.clock();
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
   const read = new Map(readFeedUrls(reports.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
@@ -278,7 +279,7 @@ async function applyUpload(
   }
   await saveWorkingSet(user, set, context);
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
-  if (cursor.isNew) await cursor.save(user, now, null);
+  await cursor.noteUpload(user, now, user.clock() > clock);
   await saveReports(user, client, judged, holdings, before, listingsIn(set, read.keys()));
   return last?.given ?? 0;
 }

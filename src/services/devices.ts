@@ -4,7 +4,13 @@ import type { Tx } from "../db/statement.ts";
 import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
 import { deleteClientsOf } from "../store/clients.ts";
-import { deleteDevice, keepDevice, listDevices as listRows, updateDevice } from "../store/devices.ts";
+import {
+  deleteDevice,
+  keepDevice,
+  listAllDevices as listAllRows,
+  listDevices as listRows,
+  updateDevice,
+} from "../store/devices.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { transact } from "./transact.ts";
@@ -23,6 +29,9 @@ const readCaption = (text: string) => printable(text).trim().slice(0, LONGEST_CA
 export function listDevices({ database }: Context, { user_id }: Actor) {
   return database.read((tx) => listRows(tx, { user_id }));
 }
+
+/** Lists the devices of all users, by user and id. */
+export const listAllDevices = ({ database }: Context) => database.read((tx) => listAllRows(tx, {}));
 
 /** Creates a device, or sets what is given of one that is there. */
 export async function saveDevice(

@@ -197,7 +197,7 @@ export async function uploadActions(
       await storeActions(tx, user_id, sent.slice(start, start + UPLOAD_BATCH), arrival);
     }
     if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN.upload);
-    if (cursor.isNew) await cursor.save(user, now, null);
+    await cursor.noteUpload(user, now, user.clock() > arrival.after);
     return last?.given ?? 0;
   });
 }

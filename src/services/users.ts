@@ -12,6 +12,7 @@ import {
   latestClock,
   listUsers as listRows,
   lockUser,
+  renameUser as renameRow,
 } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
@@ -28,12 +29,7 @@ export async function createUser(
   { database, clock, ids }: Context,
   name: string,
 ): Promise<{ id: string; name: string }> {
-  if (!isUserName(name)) {
-    throw new DomainError(
-      "invalid",
-      "A user name is 1 to 64 letters, digits and . _ @ + -, and begins with a letter or digit",
-    );
-  }
+  requireName(name);
   const id = ids.random(16);
   await database.write(async (tx) => {
     const taken = await findUser(tx, name);
@@ -43,7 +39,30 @@ export async function createUser(
   return { id, name };
 }
 
-/** Lists users by name, each with the number of subscriptions and of tokens that were not revoked. */
+function requireName(name: string): void {
+  if (isUserName(name)) return;
+  throw new DomainError(
+    "invalid",
+    "A user name is 1 to 64 letters, digits and . _ @ + -, and begins with a letter or digit",
+  );
+}
+
+/**
+ * Renames a user; tokens and sessions stay valid.
+ * @throws DomainError "not_found", "invalid" if the new name is not allowed, "conflict" if it is taken in any case
+ */
+export async function renameUser({ database }: Context, name: string, to: string): Promise<void> {
+  requireName(to);
+  await database.write(async (tx) => {
+    const user = await findUser(tx, name);
+    if (!user) throw new DomainError("not_found", `There is no user ${name}`);
+    const taken = await findUser(tx, to);
+    if (taken && taken.id !== user.id) throw new DomainError("conflict", `There is a user ${taken.name} already`);
+    await renameRow(tx, { user_id: user.id, name: to, name_key: foldName(to) });
+  });
+}
+
+/** Lists users by name, each with the number of subscriptions, of tokens that were not revoked, and the last sync. */
 export function listUsers({ database }: Context) {
   return database.read((tx) => listRows(tx, {}));
 }

@@ -10,6 +10,16 @@ export const listDevices = statement((db, p: Owner) =>
     .orderBy("id"),
 );
 
+/** The devices of all users. */
+export const listAllDevices = statement((db) =>
+  db
+    .selectFrom("devices")
+    .innerJoin("users", "users.id", "devices.user_id")
+    .select(["users.name as user", "devices.id", "caption", "type", "token_id", "devices.created_at", "last_sync_at"])
+    .orderBy("users.name")
+    .orderBy("devices.id"),
+);
+
 /** Inserts a device. One that is there gets a later `last_sync_at` alone. */
 export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
   db

@@ -32,6 +32,17 @@ export const listUsers = statement((db) =>
     .selectFrom("users")
     .select(["id", "name", "created_at"])
     .select((row) => [
+      row.case().when("password_hash", "is", null).then(row.lit(0)).else(row.lit(1)).end().as("has_password"),
+      row
+        .selectFrom("devices")
+        .select((one) => one.fn.max<number | null>("last_sync_at").as("at"))
+        .whereRef("devices.user_id", "=", "users.id")
+        .as("device_synced_at"),
+      row
+        .selectFrom("tokens")
+        .select((one) => one.fn.max<number | null>("last_used_at").as("at"))
+        .whereRef("tokens.user_id", "=", "users.id")
+        .as("token_used_at"),
       row
         .selectFrom("subscriptions")
         .select((one) => one.fn.countAll<number>().as("count"))
@@ -69,6 +80,10 @@ export const insertUser = statement((db, p: { user_id: string; name: string; nam
     session_key: null,
     history_since: 0,
   }),
+);
+
+export const renameUser = statement((db, p: { user_id: string; name: string; name_key: string }) =>
+  db.updateTable("users").set({ name: p.name, name_key: p.name_key }).where("id", "=", p.user_id),
 );
 
 /** Locks the user's row for the rest of the transaction and reads its counters. */

@@ -11,6 +11,10 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
   return variables;
 }
 
+/** Variables in lines for shells, `export NAME=value`, which systemd ignores. */
+export const findExported = (text: string): string[] =>
+  [...text.matchAll(/^[ \t]*export[ \t]+(\w+)[ \t]*=/gm)].map(([, name = ""]) => name);
+
 /** A value in an EnvironmentFile. */
 export const quoteValue = (text: string) => `"${text.replace(/["\\$`]/g, "\\$&")}"`;
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { type Environment, envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
-import { parseEnvironmentFile } from "./environment-file.ts";
+import { findExported, parseEnvironmentFile } from "./environment-file.ts";
 import { DATA_DIRECTORY, placeOf } from "./unit.ts";
 
 /** The service that a command works on. */
@@ -41,7 +41,8 @@ function namesData({ data_dir, database_url }: Flags, env: Environment): boolean
 
 function readSettings(path: string): SettingsFile {
   try {
-    return { path, variables: existsSync(path) ? parseEnvironmentFile(readFileSync(path, "utf8")) : {} };
+    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+    return { path, variables: parseEnvironmentFile(text), ignored: findExported(text) };
   } catch (error) {
     throw new DomainError("config", `${path} can't be read: ${reasonOf(error)}`, { cause: error });
   }

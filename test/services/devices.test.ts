@@ -13,6 +13,7 @@ import {
   renameDevice,
   saveDevice,
 } from "../../src/services/devices.ts";
+import { uploadActions } from "../../src/services/episodes.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -52,6 +53,38 @@ test("a sync creates an unknown device, with the token that it came by", async (
     { id: "phone", caption: "My phone", type: "laptop", token_id: null, last_sync_at: START + 5 },
     { id: "tablet", caption: "tablet", token_id: "abc", created_at: START + 5, last_sync_at: START + 5 },
   ]);
+});
+
+test("uploads count as syncs, and a clock that was ahead is corrected by the next one", async () => {
+  const actor = { ...actorOf(ann.id), device: "phone" };
+  const client = identifyClient(actor, "AntennaPod");
+  const lastSync = async () => (await list())[0]?.last_sync_at;
+  const upload = (urls: string[]) => uploadFeedChanges(podkeep.app, actor, client, { add: urls, remove: [] });
+  const YEAR = 365 * 24 * 60 * 60 * 1000;
+  await readFeedChanges(podkeep.app, actor, client, { since: 0 });
+  podkeep.clock.advance(90_000);
+  await upload(["https://a.example/"]);
+  expect(await lastSync()).toBe(START + 90_000);
+  podkeep.clock.advance(90_000);
+  await uploadActions(podkeep.app, actor, client, [
+    {
+      feed_url: "https://a.example/",
+      episode_url: "https://a.example/1",
+      guid: null,
+      kind: "play",
+      sent_at: START + 100_000,
+      started: 0,
+      position: 10,
+      total: 100,
+      device: "phone",
+    },
+  ]);
+  expect(await lastSync()).toBe(START + 180_000);
+  podkeep.clock.set(START + 10 * YEAR);
+  await upload(["https://b.example/"]);
+  podkeep.clock.set(START + 200_000);
+  await upload(["https://b.example/"]);
+  expect(await lastSync()).toBe(START + 200_000);
 });
 
 test("each user has devices of any id, which end with the user", async () => {

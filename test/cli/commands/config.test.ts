@@ -48,6 +48,16 @@ test("valid settings pass the check", async () => {
   expect((await withVariables().run(["config", "check"])).code).toBe(0);
 });
 
+test("a host with a port, and one that this machine doesn't have, are reported", async () => {
+  const check = (host: string) => withVariables(`PODKEEP_HOST=${host}`).run(["config", "check"]);
+  expect(await check("127.0.0.1:80")).toMatchObject({ code: 3, err: expect.stringContaining("PODKEEP_PORT") });
+  expect(await check("example.invalid")).toMatchObject({
+    code: 3,
+    err: expect.stringContaining("Can't listen on example.invalid: this machine doesn't have that address"),
+  });
+  expect((await check("::")).code).toBe(0);
+});
+
 test("a misspelled variable is reported with the right name", async () => {
   const { code, err } = await withVariables("PODKEEP_PUBLIC_URI=https://x.test", "podkeep_port=1").run([
     "config",

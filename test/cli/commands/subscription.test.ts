@@ -82,6 +82,12 @@ test("the history shows what changed, when and by whom, newest first", async () 
     /^\S+Z\tunsubscribed\thttps:\/\/a\.example\/feed\?key=…\tsubscription remove$/,
   );
   expect((await run("history alice --limit 1 --json")).json).toHaveLength(1);
+  const cut = await run("history alice --limit 2");
+  expect([cut.out.trim().split("\n").length, cut.err]).toEqual([
+    3,
+    "There are more changes: --limit 20 shows them, --since fewer of them\n",
+  ]);
+  expect((await run("history alice --limit 3")).err).toBe("");
   expect((await run("history alice --json --by", "subscription add")).json).toHaveLength(2);
   expect((await run("history alice --since 1h --json")).json).toHaveLength(3);
   expect((await run("history alice --since 2099-01-01 --json")).json).toEqual([]);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
-import { saveDevice } from "../../../src/services/devices.ts";
+import { noteSync, saveDevice } from "../../../src/services/devices.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
@@ -85,6 +85,39 @@ test("a new password, none, and sign-out end sessions", async () => {
   }
 });
 
+test("a user is renamed, with everything that belongs to the user; the list shows passwords and last syncs", async () => {
+  await podkeep.run(["user", "create", "ann", "--generate", "--token", "phone"]);
+  await podkeep.run(["user", "create", "bob"]);
+  const app = await open();
+  const ann = await actAsAdmin(app, "ann", "test");
+  await saveDevice(app, ann, { id: "phone", caption: "Phone", type: "mobile" });
+  await saveDevice(app, await actAsAdmin(app, "bob", "test"), { id: "tablet" });
+  const ahead = Date.now() + 10 * 365 * 24 * 60 * 60 * 1000;
+  await app.database.write((tx) => noteSync(tx, ann, "phone", Date.parse("2026-01-02T03:04:05Z")));
+  await app.database.write((tx) => noteSync(tx, { ...ann, user_id: ann.user_id }, "ahead", ahead));
+  await app.close();
+  expect((await podkeep.run(["device", "list", "--json"])).json).toMatchObject([
+    { user: "ann", id: "ahead" },
+    { user: "ann", id: "phone", last_sync: "2026-01-02T03:04:05Z" },
+    { user: "bob", id: "tablet", last_sync: null },
+  ]);
+  expect((await podkeep.run(["device", "list"])).out).toMatch(/ann\tahead.*\tclock was ahead\t-$/m);
+  await podkeep.run(["device", "forget", "ann", "ahead", "--yes"]);
+  expect((await podkeep.run(["user", "list", "--json"])).json).toMatchObject([
+    { name: "ann", tokens: 1, has_password: true, last_sync: "2026-01-02T03:04:05Z" },
+    { name: "bob", tokens: 0, has_password: false, last_sync: null },
+  ]);
+  const { out } = await podkeep.run(["user", "rename", "ANN", "Anna"]);
+  expect(out).toBe("Renamed ANN to Anna. Apps with the user name ANN need the new one; tokens stay valid\n");
+  expect((await podkeep.run(["user", "rename", "anna", "anna"])).code).toBe(0);
+  expect((await podkeep.run(["user", "rename", "bob", "ANNA"])).code).toBe(1);
+  expect((await podkeep.run(["user", "rename", "bob", "b b"])).code).toBe(2);
+  expect((await podkeep.run(["user", "rename", "ann", "carl"])).code).toBe(4);
+  expect((await podkeep.run(["token", "list", "ANNA", "--json"])).json).toMatchObject([
+    { user: "anna", label: "phone" },
+  ]);
+});
+
 test("devices are listed, renamed and forgotten", async () => {
   await podkeep.run(["user", "create", "ann"]);
   const app = await open();
@@ -96,7 +129,7 @@ test("devices are listed, renamed and forgotten", async () => {
   });
   expect((await podkeep.run(["device", "rename", "ann", "phone.1", "Old\x1b[31m phone"])).code).toBe(0);
   expect((await podkeep.run(["device", "list", "ann", "--json"])).json).toMatchObject([
-    { id: "phone.1", name: "Old [31m phone", type: "mobile", last_sync: null, token: null },
+    { user: "ann", id: "phone.1", name: "Old [31m phone", type: "mobile", last_sync: null, token: null },
   ]);
   expect((await podkeep.run(["device", "rename", "ann", "phone.1", " "])).code).toBe(2);
   expect((await podkeep.run(["device", "forget", "ann", "phone.1"])).code).toBe(2);
@@ -108,5 +141,5 @@ test("devices are listed, renamed and forgotten", async () => {
   ]) {
     expect((await podkeep.run(["device", ...args])).code).toBe(4);
   }
-  expect((await podkeep.run(["device", "list", "ann"])).out).toBe("ID\tNAME\tTYPE\tCREATED\tLAST SYNC\tTOKEN\n");
+  expect((await podkeep.run(["device", "list", "ann"])).out).toBe("USER\tID\tNAME\tTYPE\tCREATED\tLAST SYNC\tTOKEN\n");
 });
