@@ -1,7 +1,7 @@
 // Request logging and metrics.
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { routePath } from "hono/route";
+import { matchedRoutes } from "hono/route";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import { findUserName } from "../services/users.ts";
@@ -77,12 +77,13 @@ const pathWithoutSecrets = (path: string) =>
 
 /** Reads the pattern of the route that responded, without the expressions in it; null if only middleware did. */
 function createRouteReader(): (c: Context) => string | null {
-  const routes = new Map<string, string | null>();
+  const routes = new Map<string, string>();
   return (c) => {
-    const pattern = routePath(c, -1);
+    const pattern = matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path;
+    if (pattern === undefined) return null;
     let route = routes.get(pattern);
     if (route === undefined) {
-      route = pattern.endsWith("*") ? null : pattern.replace(/\{.*?\}(?=\/|$)/g, "");
+      route = pattern.replace(/\{.*?\}(?=\/|$)/g, "");
       routes.set(pattern, route);
     }
     return route;
