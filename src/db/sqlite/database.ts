@@ -99,9 +99,6 @@ class SqliteDatabase implements Database {
     this.#snapshot = new Snapshot(reader);
     this.#group = new GroupWriter(writer, {
       busy_timeout: options.busy_timeout,
-      refuse: () => {
-        if (this.#isLost) this.#refuseLost();
-      },
       verify: () => this.#refuseLost(),
       committed: (jobs, duration) => options.metrics?.committed(jobs, duration / 1000),
       ended: () => {
