@@ -4,6 +4,7 @@ import { build, describeVersion, VERSION } from "../src/version.ts";
 import { addBackupCommands } from "./commands/backup.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
 import { addConfigCommands } from "./commands/config.ts";
+import { addConformanceCommand } from "./commands/conformance.ts";
 import { addCopyCommand } from "./commands/copy.ts";
 import { addDeletionCommands } from "./commands/deletion.ts";
 import { addDeviceCommands } from "./commands/device.ts";
@@ -46,6 +47,7 @@ export function createProgram(json: boolean, output: OutputConfiguration): Comma
   addCopyCommand(program);
   addConfigCommands(program);
   addDoctorCommand(program);
+  addConformanceCommand(program);
   addServiceCommands(program);
   addCompletionCommand(program);
   addHelpCommand(program);

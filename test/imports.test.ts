@@ -40,9 +40,10 @@ function layerOf(file: string): string {
 
 /** What each layer may import beside itself and "common". */
 const ALLOWED: Record<string, string[]> = {
-  cli: ["server", "lookup", "systemd", "doctor", "backups", "services", "domain", "app", "config"],
+  cli: ["conformance", "server", "lookup", "systemd", "doctor", "backups", "services", "domain", "app", "config"],
   server: ["http", "app", "lookup", "backups", "systemd", "services", "domain", "config"],
   systemd: ["app", "services", "config"],
+  conformance: [],
   doctor: ["app", "backups", "services", "domain", "db", "config"],
   backups: ["store", "domain", "db", "config"],
   app: ["services", "db", "config"],

@@ -30,6 +30,13 @@ export async function readPassword({ passwordStdin, generate }: PasswordOptions)
   return password;
 }
 
+/** Reads a password that exists, on another server too. @throws DomainError "invalid" without a terminal */
+export async function askPassword(passwordStdin: boolean | undefined): Promise<string> {
+  if (passwordStdin) return (await Bun.stdin.text()).replace(/\r?\n$/, "");
+  if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --password-stdin");
+  return ask("Password: ");
+}
+
 async function askTwice(): Promise<string> {
   if (!process.stdin.isTTY) {
     throw new DomainError("invalid", "There is no terminal to ask on: add --password-stdin or --generate");

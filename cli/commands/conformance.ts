@@ -1,0 +1,192 @@
+// `podkeep conformance`: checks any sync server against its protocols.
+import { writeFileSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { isLocal } from "../../src/config/app-url.ts";
+import type { Account } from "../../src/conformance/account.ts";
+import type { Protocol } from "../../src/conformance/check.ts";
+import type { Target } from "../../src/conformance/prober.ts";
+import type { Result, Run } from "../../src/conformance/suite.ts";
+import { printable } from "../../src/domain/printable.ts";
+import { DomainError, reasonOf } from "../../src/errors.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { colorsOf, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
+import { askPassword } from "../terminal/password.ts";
+
+const CHOICES = ["all", "openpodcast", "gpodder", "nextcloud"] as const;
+/** Requests a second to servers elsewhere. */
+const RATE = 10;
+
+interface Options {
+  protocol: (typeof CHOICES)[number];
+  user?: string;
+  passwordStdin?: boolean;
+  token?: string;
+  secondToken?: string;
+  rate?: number;
+  check?: string;
+  junit?: string;
+  markdown?: string;
+  yes?: boolean;
+}
+
+export function addConformanceCommand(program: Command): void {
+  program
+    .command("conformance <url>")
+    .description("Check any sync server against its protocols, in an empty test account")
+    .addOption(new Option("--protocol <name>", "what to check").choices(CHOICES).default("all"))
+    .option("--user <name>", "the account's name, for gPodder and Nextcloud")
+    .option("--password-stdin", "read its password, or a token, from standard input")
+    .option("--token <token>", "a bearer token of the account, for the Open Podcast API")
+    .option("--second-token <token>", "another one, for a second app (with podkeep also its password)")
+    .option("--rate <n>", `requests a second (default: ${RATE}, without limit on this machine)`, readRate)
+    .option("--check <text>", "only checks whose id has this text")
+    .option("--junit <file>", "also write a JUnit report")
+    .option("--markdown <file>", "also write a report to paste into an issue")
+    .option("--yes", "also run in an account that has subscriptions")
+    .addHelpText("after", "\nExample: podkeep conformance https://podcasts.example.org --user test")
+    .action((url: string, options: Options, command: Command) => check(url, options, command));
+}
+
+function readRate(text: string): number {
+  const rate = Number(text);
+  if (!(rate > 0 && rate <= 1000)) throw new InvalidArgumentError("It must be a number from above 0 to 1000.");
+  return rate;
+}
+
+async function check(text: string, options: Options, command: Command): Promise<void> {
+  const { readAccount, readBaseUrl, takesPassword } = await import("../../src/conformance/account.ts");
+  const { Unreachable } = await import("../../src/conformance/prober.ts");
+  const { breaksMust, CHECKS, isOf, runChecks } = await import("../../src/conformance/suite.ts");
+  const url = readBaseUrl(text);
+  if (url === null)
+    throw new DomainError("invalid", `${text} is not a server's URL (example: https://podcasts.example.org)`);
+  const target = await readTarget(url, options);
+  const protocols = protocolsFor(options, target);
+  try {
+    const accounts: Account[] = [];
+    for (const protocol of protocols) accounts.push(await readAccount(target, protocol));
+    const usable = accounts.filter(({ subscriptions }) => subscriptions !== null);
+    const unusable = accounts.filter(({ subscriptions }) => subscriptions === null);
+    if (usable.length === 0) {
+      throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("\n"));
+    }
+    for (const { protocol, reason } of unusable)
+      await print(`Not checked, ${protocol}: ${printable(reason)}`, Bun.stderr);
+    const most = Math.max(...usable.map(({ subscriptions }) => subscriptions ?? 0));
+    if (most > 0) await confirm(`The account has ${most} subscriptions. Run in it all the same?`, options.yes);
+    const ofUsable = isOf(usable.map(({ protocol }) => protocol));
+    const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
+    const total = CHECKS.filter(wanted).length;
+    if (total === 0) throw new DomainError("not_found", `No check has "${options.check}" in its id`);
+    const app = usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
+    const { second_token } = target;
+    const isPassword = app && second_token !== null && (await takesPassword(target, app.protocol, second_token));
+    const second_password = isPassword ? second_token : null;
+    const run = await runChecks({ ...target, second_password }, wanted, progressOf(total));
+    await report(url, run, options, command);
+    if (breaksMust(run)) throw new DomainError("conflict", describeEnd(run));
+  } catch (error) {
+    throw error instanceof Unreachable ? new DomainError("unavailable", error.message) : error;
+  }
+}
+
+/** All protocols that the credentials are for, or the one that was named. */
+function protocolsFor({ protocol }: Options, { token, password }: Target): Protocol[] {
+  if (protocol !== "all") return [protocol];
+  return [
+    ...(token === null ? [] : ["openpodcast" as const]),
+    ...(password === null ? [] : ["gpodder" as const, "nextcloud" as const]),
+  ];
+}
+
+async function readTarget(url: string, options: Options): Promise<Target> {
+  const { user = "", token = null, secondToken = null, passwordStdin, rate } = options;
+  if (user === "" && token === null) {
+    throw new DomainError("invalid", "Name the test account: --user NAME, --token TOKEN, or both");
+  }
+  const password = user === "" ? null : await askPassword(passwordStdin);
+  return {
+    url,
+    user,
+    password,
+    token,
+    second_token: secondToken,
+    second_password: null,
+    rate: rate ?? (isLocal(url) ? 0 : RATE),
+    send: (request) => fetch(request),
+    clock: { now: Date.now, sleep: Bun.sleep },
+  };
+}
+
+/** On a terminal, one line that says how far the run is. */
+function progressOf(total: number): (result: Result) => void {
+  if (!process.stderr.isTTY) return () => undefined;
+  let done = 0;
+  return ({ check: { id } }) => {
+    process.stderr.write(`\r\x1b[K${++done}/${total} ${id}`.slice(0, process.stderr.columns || 80));
+    if (done === total) process.stderr.write("\r\x1b[K");
+  };
+}
+
+async function report(url: string, run: Run, { junit, markdown }: Options, command: Command): Promise<void> {
+  const { countBySection, writeExchange, writeJunit, writeMarkdown } = await import("../../src/conformance/report.ts");
+  if (junit !== undefined) write(junit, writeJunit(url, run));
+  if (markdown !== undefined) write(markdown, writeMarkdown(url, run));
+  const results = run.results.map(({ check: { id, says, source, level }, ...rest }) => ({
+    id,
+    level,
+    says,
+    source,
+    ...rest,
+  }));
+  const { red, yellow, dim } = colorsOf(process.stdout);
+  await printResult(command, { url, ...run, results }, () =>
+    [
+      ...results
+        .filter(({ outcome }) => outcome === "failed")
+        .map(({ id, level, says, source, reason, exchanges }) =>
+          [
+            `${(level === "MUST" ? red : yellow)("failed")} ${id} (${level})`,
+            `  ${says}.`,
+            `  ${printable(reason)}`,
+            `  ${dim(`Source: ${source}`)}`,
+            ...exchanges.slice(-1).map((one) => dim(indent(writeExchange(one)))),
+            "",
+          ].join("\n"),
+        ),
+      layTable(
+        ["CHECKS", "PASSED", "FAILED", "SKIPPED"],
+        countBySection(run.results).map((one) => [
+          one.section,
+          String(one.passed),
+          String(one.failed),
+          String(one.skipped),
+        ]),
+        "No checks",
+      ),
+    ].join("\n"),
+  );
+  if (!wantsJson(command)) await print(`${results.length} checks, ${run.requests} requests`, Bun.stderr);
+}
+
+const indent = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => `    ${printable(line)}`)
+    .join("\n");
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
+  }
+}
+
+function describeEnd({ results, ended }: Run): string {
+  if (ended !== null) return ended;
+  const failed = results.filter(({ outcome, check: { level } }) => outcome === "failed" && level === "MUST").length;
+  return failed === 1
+    ? "The server fails 1 check that it must pass"
+    : `The server fails ${failed} checks that it must pass`;
+}

@@ -1,0 +1,62 @@
+// The account that checks run in: it has to be there, and empty.
+import { z } from "zod";
+import { scriptFor, syncClient } from "./apps/client.ts";
+import type { Protocol } from "./check.ts";
+import { Failure, NotApplicable } from "./expect.ts";
+import { openPodcast } from "./openpodcast/client.ts";
+import { Pace, Prober, type Target } from "./prober.ts";
+
+/** What is known of a protocol on a server before its checks. */
+export interface Account {
+  protocol: Protocol;
+  /** Subscriptions there; null if the protocol can't be used. */
+  subscriptions: number | null;
+  /** Why it can't be used. */
+  reason: string;
+}
+
+/** Asks for the list by a protocol. @throws Unreachable if the server does not respond */
+export async function readAccount(target: Target, protocol: Protocol): Promise<Account> {
+  const prober = new Prober(target, new Pace(target.rate, target.clock), "account");
+  try {
+    return { protocol, subscriptions: await countSubscribed(prober, protocol), reason: "" };
+  } catch (error) {
+    if (error instanceof NotApplicable) return { protocol, subscriptions: null, reason: error.message };
+    if (!(error instanceof Failure)) throw error;
+    return { protocol, subscriptions: null, reason: describe(prober, error) };
+  }
+}
+
+/** Whether a server takes this password of the account too. */
+export async function takesPassword(target: Target, protocol: Protocol, password: string): Promise<boolean> {
+  return (await readAccount({ ...target, password }, protocol)).subscriptions !== null;
+}
+
+async function countSubscribed(prober: Prober, protocol: Protocol): Promise<number> {
+  if (protocol === "openpodcast") {
+    const items = await openPodcast(prober).changes(undefined, 500);
+    return items.filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined).length;
+  }
+  if (protocol === "openpodcast-draft") throw new NotApplicable("the draft has no checks in this version");
+  const client = syncClient(prober, scriptFor(protocol), "podkeep-conformance");
+  return (await client.readFeeds(0)).add.length;
+}
+
+/** What the last response says of a server that can't be used, in words for who typed the command. */
+function describe(prober: Prober, failure: Failure): string {
+  const { request, response } = prober.exchanges.at(-1) ?? {};
+  if (!request || !response) return failure.message;
+  const { status, headers } = response;
+  if (status === 401 || status === 403) return `${request.url} refuses the credentials (${status})`;
+  if (status >= 300 && status < 400) return `${request.url} redirects to ${headers["location"]}: use that URL`;
+  if (status === 404) return `${request.url} does not exist: the server does not speak this, or has it at another path`;
+  return `${request.url}: ${failure.message}`;
+}
+
+/** Parses the base URL of a server. @returns null if it is none */
+export function readBaseUrl(text: string): string | null {
+  const url = z.url({ protocol: /^https?$/ }).safeParse(text);
+  if (!url.success) return null;
+  const { origin, pathname, search, hash, username } = new URL(url.data);
+  return search || hash || username ? null : origin + pathname.replace(/\/+$/, "");
+}

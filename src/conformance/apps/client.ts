@@ -1,0 +1,146 @@
+// The gPodder API and Nextcloud's gPodder Sync, for one app on one device.
+import { z } from "zod";
+import { Failure, NotApplicable } from "../expect.ts";
+import type { Answer, Prober, Sent } from "../prober.ts";
+import type { SyncApp } from "./apps.ts";
+
+/** Qt reads timestamps that are no integers as 0, AntennaPod refuses them. */
+const seconds = z.number().int().min(0);
+const Changes = z.looseObject({ add: z.array(z.string()), remove: z.array(z.string()), timestamp: seconds });
+/** AntennaPod needs both. */
+const Uploaded = z.looseObject({ timestamp: seconds, update_urls: z.array(z.tuple([z.string(), z.string()])) });
+const Action = z.looseObject({
+  podcast: z.string(),
+  episode: z.string(),
+  action: z.string(),
+  timestamp: z.string(),
+  guid: z.string().nullish(),
+  device: z.string().nullish(),
+  started: z.number().nullish(),
+  position: z.number().nullish(),
+  total: z.number().nullish(),
+});
+const Actions = z.looseObject({ actions: z.array(Action), timestamp: seconds });
+
+/** What an app reports of an episode. Times are UTC, without a zone. */
+export type Action = z.infer<typeof Action>;
+
+const NEXTCLOUD = "/index.php/apps/gpoddersync";
+
+export type Identity = Pick<SyncApp, "protocol" | "user_agent" | "signs_in">;
+
+/** Scripts that know nothing but the protocol. */
+export const scriptFor = (protocol: Identity["protocol"]): Identity => ({
+  protocol,
+  user_agent: "podkeep-conformance/1",
+  signs_in: "basic",
+});
+
+export type SyncClient = ReturnType<typeof syncClient>;
+
+/**
+ * @param device used by the gPodder API only
+ * @param second whether it is a second app, with a password of its own if there is one
+ */
+export function syncClient(
+  prober: Prober,
+  { protocol, user_agent, signs_in }: Identity,
+  device: string,
+  second = false,
+) {
+  const { user, password: first, second_password } = prober.target;
+  const password = second ? (second_password ?? first) : first;
+  if (password === null) throw new NotApplicable("it needs a name and a password: add --user and --password-stdin");
+  const isNextcloud = protocol === "nextcloud";
+  const name = encodeURIComponent(user);
+  const feeds = `/api/2/subscriptions/${name}/${device}.json`;
+  const episodes = `/api/2/episodes/${name}.json`;
+  const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
+  let cookie = "";
+
+  const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
+    const answer = await prober.request(method, path, {
+      ...(body !== undefined && { body }),
+      headers: {
+        ...(user_agent !== null && { "User-Agent": user_agent }),
+        ...(cookie !== "" && { Cookie: cookie }),
+        ...headers,
+      },
+    });
+    cookie = answer.headers.getSetCookie()[0]?.split(";")[0] ?? cookie;
+    return answer;
+  };
+
+  async function signIn(): Promise<void> {
+    if (signs_in === "login" && !isNextcloud) requireOk(await login());
+  }
+  const login = () => send("POST", `/api/2/auth/${name}/login.json`, { headers: basic });
+
+  async function request(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
+    const sent = body === undefined ? {} : { body, headers };
+    if (signs_in === "basic" || isNextcloud) return send(method, path, { ...sent, headers: { ...basic, ...headers } });
+    if (signs_in === "login" || cookie !== "") return send(method, path, sent);
+    const refused = await send(method, path, sent);
+    if (refused.status !== 401) return refused;
+    return send(method, path, { ...sent, headers: basic });
+  }
+
+  const read = isNextcloud ? `${NEXTCLOUD}/subscriptions` : feeds;
+  const get = async <T>(path: string, schema: z.ZodType<T>) => {
+    const answer = await request("GET", path);
+    requireOk(answer);
+    return answer.json(schema);
+  };
+
+  return {
+    signIn,
+    login,
+    request,
+    /** Changes since a timestamp in seconds. */
+    readFeeds: (since: number) => get(`${read}?since=${since}`, Changes),
+    /** @returns the timestamp of the response in seconds; null if the app of this protocol reads none */
+    async sendFeeds(add: string[], remove: string[], headers = {}): Promise<number | null> {
+      const upload = isNextcloud ? `${NEXTCLOUD}/subscription_change/create` : feeds;
+      if (add.length > 0) prober.atEnd(async () => void (await request("POST", upload, { add: [], remove: add })));
+      return timestampOf(await request("POST", upload, { add, remove }, headers));
+    },
+    readActions: (since: number) =>
+      get(`${isNextcloud ? `${NEXTCLOUD}/episode_action` : episodes}?since=${since}`, Actions),
+    async sendActions(actions: Partial<Action>[]): Promise<number | null> {
+      const upload = isNextcloud ? `${NEXTCLOUD}/episode_action/create` : episodes;
+      return timestampOf(
+        await request(
+          "POST",
+          upload,
+          actions.map((one) => ({ ...(!isNextcloud && { device }), ...one })),
+        ),
+      );
+    },
+    paths: { read, feeds, list: `/subscriptions/${name}/${device}.json`, devices: `/api/2/devices/${name}.json` },
+    device,
+    protocol,
+  };
+
+  function timestampOf(answer: Answer): number | null {
+    requireOk(answer);
+    return isNextcloud
+      ? (z.looseObject({ timestamp: seconds }).safeParse(parse(answer.text)).data?.timestamp ?? null)
+      : answer.json(Uploaded).timestamp;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** AntennaPod takes nothing but 200. */
+export function requireOk({ status }: Answer): void {
+  if (status !== 200) throw new Failure(`Expected status 200, got ${status}`);
+}
+
+/** A time as apps write it: UTC in whole seconds, without a zone. @param milliseconds Unix time */
+export const writeTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19);

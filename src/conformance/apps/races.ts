@@ -1,0 +1,305 @@
+// Races of two devices: the cases in which servers lose changes, for each app in its own order of requests.
+import type { Check } from "../check.ts";
+import { expectEqual } from "../expect.ts";
+import type { Prober } from "../prober.ts";
+import { APPS, type SyncApp } from "./apps.ts";
+import { type SyncClient, scriptFor, syncClient } from "./client.ts";
+import { Phone } from "./phone.ts";
+
+/** The devices of one case. */
+interface Scene {
+  prober: Prober;
+  phone: Phone;
+  /** Another device of the account: a script that sends at once what it is told to. */
+  other: SyncClient;
+  /** One more device with the same app. */
+  another(): Phone;
+  feed(): string;
+}
+
+interface Race {
+  key: string;
+  says: string;
+  run(scene: Scene): Promise<void>;
+}
+
+/** Waits until the present second has just begun, so that what follows falls into it. */
+async function secondToBegin({ prober: { clock } }: Scene): Promise<void> {
+  await clock.sleep(1000 - (clock.now() % 1000) + 20);
+}
+const pause = ({ prober: { clock } }: Scene, seconds: number) => clock.sleep(seconds * 1000);
+
+/** The server's list, as a device reads it that was never here. */
+async function listOf({ prober, other }: Scene): Promise<string[]> {
+  const { add } = await syncClient(prober, scriptFor(other.protocol), `${other.device}-reader`).readFeeds(0);
+  return add.filter(prober.isOurs).sort();
+}
+
+/** Syncs twice, as a user who waits does, and compares the phone with the server and with what is right. */
+async function settle(scene: Scene, expected: string[], ...more: Phone[]): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    for (const phone of [scene.phone, ...more]) {
+      await pause(scene, 1.1);
+      await phone.syncFeeds();
+    }
+  }
+  const wanted = expected.toSorted();
+  expectEqual("the server's list", await listOf(scene), wanted);
+  for (const phone of [scene.phone, ...more]) expectEqual("the device's list", phone.list(), wanted);
+}
+
+const RACES: Race[] = [
+  {
+    key: "added-between-download-and-upload",
+    says: "hears of a feed that another device adds between its download and its upload",
+    async run(scene) {
+      const [mine, theirs] = [scene.feed(), scene.feed()];
+      await scene.phone.syncFeeds();
+      scene.phone.subscribe(mine);
+      await secondToBegin(scene);
+      await scene.phone.syncFeeds({ between: () => scene.other.sendFeeds([theirs], []) });
+      await settle(scene, [mine, theirs]);
+    },
+  },
+  {
+    key: "added-while-it-uploads-slowly",
+    says: "hears of a feed that another device adds seconds before its slow upload ends",
+    async run(scene) {
+      const [mine, theirs] = [scene.feed(), scene.feed()];
+      await scene.phone.syncFeeds();
+      scene.phone.subscribe(mine);
+      const between = async () => {
+        await pause(scene, 1.1);
+        await scene.other.sendFeeds([theirs], []);
+        await pause(scene, 2.1);
+      };
+      await scene.phone.syncFeeds({ between });
+      await settle(scene, [mine, theirs]);
+    },
+  },
+  {
+    key: "removed-between-download-and-upload",
+    says: "hears of a removal that another device makes between its download and its upload",
+    async run(scene) {
+      const [mine, gone] = [scene.feed(), scene.feed()];
+      await scene.other.sendFeeds([gone], []);
+      await pause(scene, 1.1);
+      await scene.phone.syncFeeds();
+      scene.phone.subscribe(mine);
+      const between = async () => {
+        await pause(scene, 1.1);
+        await scene.other.sendFeeds([], [gone]);
+        await pause(scene, 1.1);
+      };
+      await scene.phone.syncFeeds({ between });
+      await settle(scene, [mine]);
+    },
+  },
+  {
+    key: "added-in-the-second-of-a-download",
+    says: "hears of a feed that another device adds in the second of its download",
+    async run(scene) {
+      await scene.phone.syncFeeds();
+      const theirs = scene.feed();
+      await secondToBegin(scene);
+      await scene.phone.syncFeeds();
+      await scene.other.sendFeeds([theirs], []);
+      await settle(scene, [theirs]);
+    },
+  },
+  {
+    key: "added-in-the-second-of-an-upload",
+    says: "hears of a feed that another device adds in the second of its upload",
+    async run(scene) {
+      const [mine, theirs] = [scene.feed(), scene.feed()];
+      await scene.phone.syncFeeds();
+      scene.phone.subscribe(mine);
+      await secondToBegin(scene);
+      await scene.phone.syncFeeds();
+      await scene.other.sendFeeds([theirs], []);
+      await settle(scene, [mine, theirs]);
+    },
+  },
+  {
+    key: "idle-for-several-syncs",
+    says: "hears of a change after several syncs without news",
+    async run(scene) {
+      const theirs = scene.feed();
+      for (let sync = 0; sync < 3; sync++) {
+        await scene.phone.syncFeeds();
+        await pause(scene, 1.1);
+      }
+      await scene.other.sendFeeds([theirs], []);
+      await settle(scene, [theirs]);
+    },
+  },
+  {
+    key: "download-lost",
+    says: "hears again what was in a response that it did not receive",
+    async run(scene) {
+      const theirs = scene.feed();
+      await scene.phone.syncFeeds();
+      await pause(scene, 1.1);
+      await scene.other.sendFeeds([theirs], []);
+      await pause(scene, 1.1);
+      await scene.phone.syncFeeds({ lost: "download" });
+      await settle(scene, [theirs]);
+    },
+  },
+  {
+    key: "upload-lost",
+    says: "sends an upload again whose response it did not receive, and nothing is doubled or missed",
+    async run(scene) {
+      const [mine, theirs] = [scene.feed(), scene.feed()];
+      await scene.phone.syncFeeds();
+      scene.phone.subscribe(mine);
+      await scene.phone.syncFeeds({ lost: "upload" });
+      await pause(scene, 1.1);
+      await scene.other.sendFeeds([theirs], []);
+      await settle(scene, [mine, theirs]);
+    },
+  },
+  {
+    key: "added-and-removed-between-syncs",
+    says: "does not have what another device added and removed between its syncs",
+    async run(scene) {
+      const [stays, passes] = [scene.feed(), scene.feed()];
+      await scene.phone.syncFeeds();
+      await pause(scene, 1.1);
+      await scene.other.sendFeeds([stays, passes], []);
+      await pause(scene, 1.1);
+      await scene.other.sendFeeds([], [passes]);
+      await settle(scene, [stays]);
+    },
+  },
+  {
+    key: "removed-and-added-again-between-syncs",
+    says: "keeps what another device removed and added again between its syncs",
+    async run(scene) {
+      const feed = scene.feed();
+      await scene.other.sendFeeds([feed], []);
+      await pause(scene, 1.1);
+      await scene.phone.syncFeeds();
+      await pause(scene, 1.1);
+      await scene.other.sendFeeds([], [feed]);
+      await pause(scene, 1.1);
+      await scene.other.sendFeeds([feed], []);
+      await settle(scene, [feed]);
+    },
+  },
+  {
+    key: "its-removal-reaches-all",
+    says: "removes a feed for every device",
+    async run(scene) {
+      const [stays, gone] = [scene.feed(), scene.feed()];
+      const tablet = scene.another();
+      await scene.other.sendFeeds([stays, gone], []);
+      await pause(scene, 1.1);
+      await scene.phone.syncFeeds();
+      await tablet.syncFeeds();
+      scene.phone.unsubscribe(gone);
+      await pause(scene, 1.1);
+      await scene.phone.syncFeeds();
+      await settle(scene, [stays], tablet);
+    },
+  },
+  {
+    key: "first-syncs-of-two-devices",
+    says: "and another device bring their lists together when both sync for the first time",
+    async run(scene) {
+      const [mine, theirs] = [scene.feed(), scene.feed()];
+      const tablet = scene.another();
+      scene.phone.subscribe(mine);
+      tablet.subscribe(theirs);
+      await secondToBegin(scene);
+      await scene.phone.syncFeeds({ between: () => tablet.syncFeeds() });
+      await settle(scene, [mine, theirs], tablet);
+    },
+  },
+  {
+    key: "changes-at-the-same-moment",
+    says: "and another device hear of each other's changes that were sent at the same moment",
+    async run(scene) {
+      const [mine, theirs] = [scene.feed(), scene.feed()];
+      const tablet = scene.another();
+      await scene.phone.syncFeeds();
+      await tablet.syncFeeds();
+      await pause(scene, 1.1);
+      scene.phone.subscribe(mine);
+      tablet.subscribe(theirs);
+      await secondToBegin(scene);
+      await scene.phone.syncFeeds({ between: () => tablet.syncFeeds() });
+      await settle(scene, [mine, theirs], tablet);
+    },
+  },
+  {
+    key: "place-between-download-and-upload",
+    says: "hears of a place that another device sends between its download and its upload of plays",
+    async run(scene) {
+      const feed = scene.feed();
+      const [mine, theirs] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
+      const tablet = scene.another();
+      await scene.other.sendFeeds([feed], []);
+      for (const phone of [scene.phone, tablet]) await phone.sync();
+      await pause(scene, 1.1);
+      scene.phone.play(feed, mine, 100);
+      tablet.play(feed, theirs, 200);
+      await scene.phone.syncPlays(async () => {
+        await pause(scene, 1.1);
+        await tablet.syncPlays();
+        await pause(scene, 1.1);
+      });
+      await settlePlaces(scene, { [mine]: 100, [theirs]: 200 }, scene.phone, tablet);
+    },
+  },
+  {
+    key: "earlier-play-arrives-later",
+    says: "is not set back by a play that was made earlier and arrives later",
+    async run(scene) {
+      const feed = scene.feed();
+      const episode = `${feed}-1.mp3`;
+      const tablet = scene.another();
+      await scene.other.sendFeeds([feed], []);
+      for (const phone of [scene.phone, tablet]) await phone.sync();
+      // The tablet is offline after it.
+      tablet.play(feed, episode, 300, scene.prober.clock.now() - 60_000);
+      await pause(scene, 1.1);
+      scene.phone.play(feed, episode, 900);
+      await scene.phone.syncPlays();
+      await pause(scene, 1.1);
+      await tablet.syncPlays();
+      await settlePlaces(scene, { [episode]: 900 }, scene.phone, tablet);
+    },
+  },
+];
+
+async function settlePlaces(scene: Scene, expected: Record<string, number>, ...phones: Phone[]): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    for (const phone of phones) {
+      await pause(scene, 1.1);
+      await phone.syncPlays();
+    }
+  }
+  for (const phone of phones) {
+    const places = Object.fromEntries(Object.keys(expected).map((episode) => [episode, phone.positions.get(episode)]));
+    expectEqual("the device's places", places, expected);
+  }
+}
+
+const checkOf = (app: SyncApp, { key, says, run }: Race): Check => ({
+  id: `${app.protocol}/race-${app.key}/${key}`,
+  says: `${app.name} ${says}`,
+  source: app.source,
+  level: "MUST",
+  async run(prober) {
+    let devices = 0;
+    const name = () => `conformance-${prober.id}-${++devices}`;
+    const phone = new Phone(prober, app, name());
+    const other = syncClient(prober, scriptFor(app.protocol), name());
+    await run({ prober, phone, other, another: () => new Phone(prober, app, name(), true), feed: () => prober.feed() });
+  },
+});
+
+/** Every case for every app of a protocol. */
+export const racesOf = (protocol: SyncApp["protocol"]): Check[] =>
+  APPS.filter((app) => app.protocol === protocol).flatMap((app) => RACES.map((race) => checkOf(app, race)));

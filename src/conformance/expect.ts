@@ -1,0 +1,18 @@
+// What a check demands, and how it fails.
+
+/** The server does something else than the check demands. */
+export class Failure extends Error {}
+
+/** The server has not what the check is about, such as a second page: the report counts it as skipped. */
+export class NotApplicable extends Error {}
+
+/** @throws Failure with both values if they differ */
+export function expectEqual(what: string, actual: unknown, expected: unknown): void {
+  if (Bun.deepEquals(actual, expected, true)) return;
+  throw new Failure(`${what}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`);
+}
+
+/** @throws Failure if it is false */
+export function expect(what: string, holds: boolean): asserts holds {
+  if (!holds) throw new Failure(what);
+}

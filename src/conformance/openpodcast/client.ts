@@ -1,0 +1,151 @@
+// An app that speaks the published Open Podcast API, as strict as its text.
+import { z } from "zod";
+import { expectEqual, Failure, NotApplicable } from "../expect.ts";
+import type { Answer, Prober, Sent } from "../prober.ts";
+
+const time = z.iso.datetime({ offset: true });
+
+export const Subscription = z.looseObject({
+  feed_url: z.string(),
+  guid: z.guid(),
+  is_subscribed: z.boolean(),
+  subscription_changed: time.optional(),
+  new_guid: z.guid().optional(),
+  guid_changed: time.optional(),
+  deleted: time.optional(),
+});
+export type Subscription = z.infer<typeof Subscription>;
+
+const Page = z.looseObject({
+  total: z.number(),
+  page: z.number(),
+  per_page: z.number(),
+  next: z.string().optional(),
+  previous: z.string().optional(),
+  subscriptions: z.array(Subscription),
+});
+export type Page = z.infer<typeof Page>;
+
+const Added = z.looseObject({
+  success: z
+    .array(
+      z.looseObject({ feed_url: z.string(), guid: z.guid(), is_subscribed: z.boolean(), subscription_changed: time }),
+    )
+    .default([]),
+  failure: z.array(z.looseObject({ feed_url: z.string(), message: z.string() })).default([]),
+});
+export type Added = z.infer<typeof Added>;
+
+export const Patched = z.looseObject({
+  new_feed_url: z.string().optional(),
+  is_subscribed: z.boolean().optional(),
+  subscription_changed: time.optional(),
+  new_guid: z.guid().optional(),
+  guid_changed: time.optional(),
+});
+
+const Deleting = z.looseObject({ deletion_id: z.number().int(), message: z.string() });
+const Deletion = z.looseObject({
+  deletion_id: z.number().int(),
+  status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
+  message: z.string().optional(),
+});
+const ErrorBody = z.looseObject({ code: z.union([z.string(), z.number()]).transform(Number), message: z.string() });
+
+/** Seconds until a deletion has to be carried out. */
+const DELETION_TIME = 60;
+
+/** The API below the base URL, for one app. @param token default: the first one of the run */
+export function openPodcast(prober: Prober, token = prober.target.token) {
+  if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
+  const authorized = { Authorization: `Bearer ${token}` };
+  const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
+    prober.request(method, path, { ...(body !== undefined && { body }), headers: { ...authorized, ...headers } });
+
+  async function add(...items: ({ feed_url: string; guid?: string } | string)[]): Promise<Added> {
+    const subscriptions = items.map((item) => (typeof item === "string" ? { feed_url: item } : item));
+    const answer = await request("POST", "/subscriptions", { body: { subscriptions } });
+    requireSuccess(answer);
+    const added = answer.json(Added);
+    for (const { guid } of added.success) prober.atEnd(async () => void (await patch(guid, { is_subscribed: false })));
+    return added;
+  }
+
+  /** Adds one feed. @returns its subscription @throws Failure if it is refused */
+  async function addOne(feed_url: string, guid?: string) {
+    const { success, failure } = await add({ feed_url, ...(guid !== undefined && { guid }) });
+    const [one] = success;
+    if (!one) throw new Failure(`A feed was refused: ${failure[0]?.message ?? "it is in neither list"}`);
+    return one;
+  }
+
+  const patch = (guid: string, body: object) => request("PATCH", `/subscriptions/${guid}`, { body });
+
+  async function page(path: string): Promise<Page> {
+    const answer = await request("GET", path);
+    requireSuccess(answer);
+    return answer.json(Page);
+  }
+
+  /** All items changed after a timestamp, page by page. @param between what happens after each page */
+  async function changes(since?: string, per_page = 50, between?: (page: number) => Promise<void>) {
+    const items: Subscription[] = [];
+    let next: string | undefined =
+      `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
+    for (let pages = 0; next !== undefined; pages++) {
+      if (pages > 200) throw new Failure("The list does not end: more than 200 pages by `next`");
+      const read: Page = await page(next);
+      items.push(...read.subscriptions);
+      next = read.next === undefined ? undefined : new URL(read.next, `${prober.target.url}/`).href;
+      if (next !== undefined) await between?.(pages);
+    }
+    return items;
+  }
+
+  return {
+    request,
+    add,
+    addOne,
+    patch,
+    page,
+    changes,
+    read: (guid: string) => request("GET", `/subscriptions/${guid}`),
+    /** The changes of this check's feeds. */
+    ours: async (since?: string) => (await changes(since)).filter(({ feed_url }) => prober.isOurs(feed_url)),
+    async delete(guid: string): Promise<number> {
+      const answer = await request("DELETE", `/subscriptions/${guid}`);
+      requireSuccess(answer);
+      return answer.json(Deleting).deletion_id;
+    },
+    deletion: async (id: number) => (await request("GET", `/deletions/${id}`)).json(Deletion),
+    /** Waits for the end of a deletion. */
+    async deleted(id: number) {
+      for (let second = 0; second < DELETION_TIME; second++) {
+        const answer = await request("GET", `/deletions/${id}`);
+        requireSuccess(answer);
+        const { status } = answer.json(Deletion);
+        if (status !== "PENDING") return status;
+        await prober.clock.sleep(1000);
+      }
+      throw new Failure(`The deletion was PENDING for ${DELETION_TIME} s`);
+    },
+  };
+}
+
+export function requireSuccess({ status }: Answer): void {
+  if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);
+}
+
+/** Demands an error of section 7: its status, and its code as a number or a text. */
+export function expectError(answer: Answer, code: number): void {
+  expectEqual("status", answer.status, code);
+  expectEqual("code", answer.json(ErrorBody).code, code);
+}
+
+/** The latest timestamp of some items. */
+export const latestOf = (items: Subscription[]): string =>
+  items
+    .flatMap(({ subscription_changed, guid_changed, deleted }) => [subscription_changed, guid_changed, deleted])
+    .filter((one) => one !== undefined)
+    .sort((a, b) => Date.parse(a) - Date.parse(b))
+    .at(-1) ?? "1970-01-01T00:00:00Z";

@@ -1,0 +1,94 @@
+// Reports of a run: JUnit for CI, Markdown for an issue.
+
+import { sectionOf } from "./check.ts";
+import type { Exchange } from "./prober.ts";
+import type { Result, Run } from "./suite.ts";
+
+export interface Count {
+  section: string;
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** Counts by protocol and subject, in the order of the checks. */
+export const countBySection = (results: readonly Result[]): Count[] =>
+  [...Map.groupBy(results, ({ check }) => sectionOf(check))].map(([section, some]) => {
+    const count = (outcome: Result["outcome"]) => some.filter((one) => one.outcome === outcome).length;
+    return { section, passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
+  });
+
+/** A report to paste into an issue: counts, then each failure with its requests and responses. */
+export function writeMarkdown(url: string, { results, ended }: Run): string {
+  const rows = countBySection(results).map(
+    ({ section, passed, failed, skipped }) => `| ${section} | ${passed} | ${failed} | ${skipped} |`,
+  );
+  const failures = results.filter(({ outcome }) => outcome === "failed");
+  return [
+    `# Conformance of ${url}`,
+    ...(ended === null ? [] : [`The run ended early: ${ended}`]),
+    ["| checks | passed | failed | skipped |", "|---|---|---|---|", ...rows].join("\n"),
+    ...failures.map(describeFailure),
+    "",
+  ].join("\n\n");
+}
+
+function describeFailure({ check, reason, exchanges }: Result): string {
+  const { id, level, says, source } = check;
+  const facts = [`${level}: ${says}.`, `Source: ${source}.`, `**${escapeMarkdown(reason)}**`].join("\n\n");
+  return `## ${id}\n\n${facts}\n\n${fence(exchanges.map(writeExchange).join("\n\n"))}`;
+}
+
+const escapeMarkdown = (text: string) => text.replace(/[*_`<>[\]\\]/g, "\\$&");
+
+/** A code block that its text can't end. */
+function fence(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const ticks = "`".repeat(longest + 1);
+  return `${ticks}http\n${text}\n${ticks}`;
+}
+
+const writeHeaders = (headers: Record<string, string>) =>
+  Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+
+/** One request and its response, as text. */
+export function writeExchange({ request, response }: Exchange): string {
+  const { method, url, headers, body } = request;
+  const sent = [`${method} ${url}`, ...writeHeaders(headers), ...(body === null ? [] : ["", body])];
+  const received = response
+    ? [`${response.status}`, ...writeHeaders(response.headers), ...(response.body === "" ? [] : ["", response.body])]
+    : ["(no response)"];
+  return [...sent, "", ...received].join("\n");
+}
+
+/** A report that CI servers read (JUnit's XML). */
+export function writeJunit(url: string, { results, ended }: Run): string {
+  const suites = [...Map.groupBy(results, ({ check }) => sectionOf(check))].map(([section, some]) => {
+    const count = (outcome: Result["outcome"]) => some.filter((one) => one.outcome === outcome).length;
+    const counts = `tests="${some.length}" failures="${count("failed")}" skipped="${count("skipped")}"`;
+    return `  <testsuite name="${escapeXml(section)}" ${counts}>\n${some.map(writeCase).join("\n")}\n  </testsuite>`;
+  });
+  const error =
+    ended === null
+      ? []
+      : [
+          `  <testsuite name="run" tests="1" errors="1"><testcase name="run"><error message="${escapeXml(ended)}"/></testcase></testsuite>`,
+        ];
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="${escapeXml(url)}">\n${[...suites, ...error].join("\n")}\n</testsuites>\n`;
+}
+
+function writeCase({ check, outcome, reason, exchanges }: Result): string {
+  const start = `    <testcase classname="${escapeXml(sectionOf(check))}" name="${escapeXml(check.id)}"`;
+  if (outcome === "passed") return `${start}/>`;
+  if (outcome === "skipped") return `${start}><skipped message="${escapeXml(reason)}"/></testcase>`;
+  const details = escapeXml(exchanges.map(writeExchange).join("\n\n"));
+  return `${start}><failure type="${check.level}" message="${escapeXml(reason)}">${details}</failure></testcase>`;
+}
+
+/** Characters that XML 1.0 can't hold are left out. */
+const escapeXml = (text: string) =>
+  text
+    .toWellFormed()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML refuses
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")
+    .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,0 +1,101 @@
+// A sync server as one writes it first: changes are filtered by time, and the answer is the present second.
+import type { Target } from "../../src/conformance/prober.ts";
+
+interface Change {
+  feed: string;
+  on: boolean;
+  at: number;
+}
+interface Play {
+  [field: string]: unknown;
+  arrived: number;
+}
+
+const NEXTCLOUD = "/index.php/apps/gpoddersync";
+
+/** Both of today's protocols on one list of one account; does what it should but in races. */
+export function createNaiveServer(): Target {
+  let now = Date.parse("2026-01-01T00:00:00Z");
+  const second = () => Math.floor(now / 1000);
+  const changes = new Map<string, Change>();
+  const plays = new Map<string, Play>();
+  const devices = new Map<string, object>();
+  const [user, password] = ["test", "a password of the naive server"];
+  const basic = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  const json = (body: unknown, headers = {}) => Response.json(body, { headers });
+  const subscribed = () => [...changes.values()].filter(({ on }) => on).map(({ feed }) => feed);
+
+  function readFeeds(since: number): Response {
+    const later = [...changes.values()].filter(({ at }) => at > since);
+    const add = later.filter(({ on }) => on).map(({ feed }) => feed);
+    const remove = since === 0 ? [] : later.filter(({ on }) => !on).map(({ feed }) => feed);
+    return json({ add, remove, timestamp: second() });
+  }
+  function change(add: string[], remove: string[]): Response {
+    if (add.some((feed) => remove.includes(feed))) return new Response("", { status: 400 });
+    for (const feed of add) changes.set(feed, { feed, on: true, at: second() });
+    for (const feed of remove) if (changes.has(feed)) changes.set(feed, { feed, on: false, at: second() });
+    return json({ timestamp: second(), update_urls: [] });
+  }
+  function play(sent: Record<string, unknown>[]): Response {
+    for (const one of sent) {
+      const { podcast, episode, action, timestamp } = one;
+      if (!podcast || !episode || !timestamp || (action !== "play" && action !== "download")) continue;
+      const key = JSON.stringify([episode, action]);
+      const before = plays.get(key);
+      if (!before || String(before["timestamp"]) < String(timestamp)) plays.set(key, { ...one, arrived: second() });
+    }
+    return json({ timestamp: second(), update_urls: [] });
+  }
+  const readPlays = (since: number) => {
+    const actions = [...plays.values()].filter(({ arrived }) => arrived > since).map(({ arrived: _, ...one }) => one);
+    return json({ actions, timestamp: second() });
+  };
+
+  async function send(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const signedIn = request.headers.get("cookie") === "naive=yes" || request.headers.get("authorization") === basic;
+    if (!signedIn) return new Response("", { status: 401, headers: { "WWW-Authenticate": "Basic" } });
+    const since = Number(searchParams.get("since"));
+    const text = await request.text();
+    const body = text === "" ? null : JSON.parse(text);
+    const what = `${request.method} ${pathname}`;
+    if (pathname.endsWith("/login.json")) return json({}, { "Set-Cookie": "naive=yes; Path=/" });
+    if (what === `GET /api/2/devices/${user}.json`) return json([...devices.values()]);
+    if (what.startsWith(`POST /api/2/devices/${user}/`)) {
+      const id =
+        pathname
+          .split("/")
+          .at(-1)
+          ?.replace(/\.json$/, "") ?? "";
+      devices.set(id, { id, ...body, subscriptions: subscribed().length });
+      return new Response("");
+    }
+    if (what.startsWith(`GET /api/2/subscriptions/${user}/`) || what === `GET ${NEXTCLOUD}/subscriptions`) {
+      return readFeeds(since);
+    }
+    if (
+      what.startsWith(`POST /api/2/subscriptions/${user}/`) ||
+      what === `POST ${NEXTCLOUD}/subscription_change/create`
+    ) {
+      return change(body.add, body.remove);
+    }
+    if (what === `GET /subscriptions/${user}.opml`) return new Response(`<opml>${subscribed().join(" ")}</opml>`);
+    if (what.startsWith(`GET /subscriptions/${user}/`)) return json(subscribed());
+    if (what.startsWith(`PUT /subscriptions/${user}/`)) {
+      change(body, []);
+      return new Response("");
+    }
+    if (what === `GET /api/2/episodes/${user}.json` || what === `GET ${NEXTCLOUD}/episode_action`)
+      return readPlays(since);
+    if (what === `POST /api/2/episodes/${user}.json` || what === `POST ${NEXTCLOUD}/episode_action/create`)
+      return play(body);
+    return new Response("", { status: 404 });
+  }
+  const sleep = async (milliseconds: number) => {
+    now += Math.ceil(milliseconds);
+  };
+  const clock = { now: () => now, sleep };
+  const none = { token: null, second_token: null, second_password: null };
+  return { url: "http://naive.test", user, password, ...none, rate: 0, send, clock };
+}

@@ -1,0 +1,71 @@
+// The conformance suite: green against this server, red where a server breaks a rule.
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readAccount } from "../../src/conformance/account.ts";
+import { PROTOCOLS, protocolOf } from "../../src/conformance/check.ts";
+import { breaksMust, CHECKS, isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
+import { BROKEN } from "./broken-servers.ts";
+import { createNaiveServer } from "./naive-server.ts";
+import { openTarget } from "./target.ts";
+
+setDefaultTimeout(60_000);
+
+const failed = ({ results }: Run) => results.filter(({ outcome }) => outcome === "failed").map(({ check }) => check.id);
+const isRace = (id: string) => id.includes("/race-");
+
+let opened: Awaited<ReturnType<typeof openTarget>> | undefined;
+afterEach(async () => {
+  await opened?.close();
+  opened = undefined;
+});
+
+describe("podkeep conformance", () => {
+  for (const protocol of PROTOCOLS) {
+    test(`this server passes every check of ${protocol}`, async () => {
+      opened = await openTarget();
+      const run = await runChecks(opened.target, isOf([protocol]));
+      const reasons = run.results
+        .filter(({ outcome }) => outcome !== "passed")
+        .map((one) => [one.check.id, one.reason]);
+      expect(reasons).toEqual([]);
+      expect(run.ended).toBeNull();
+      expect(run.requests).toBeLessThan(3000);
+    });
+  }
+
+  test("a naive server fails races of each app, and nothing else", async () => {
+    const run = await runChecks(createNaiveServer(), isOf(["gpodder", "nextcloud"]));
+    expect(failed(run).filter((id) => !isRace(id))).toEqual([]);
+    const apps = new Set(
+      CHECKS.map(({ id }) => id)
+        .filter(isRace)
+        .map((id) => id.split("/").slice(0, 2).join("/")),
+    );
+    expect(new Set(failed(run).map((id) => id.split("/").slice(0, 2).join("/")))).toEqual(apps);
+    expect(breaksMust(run)).toBe(true);
+  });
+
+  test("the account is empty again after a run", async () => {
+    opened = await openTarget();
+    await runChecks(opened.target, isOf(["openpodcast", "gpodder"]));
+    for (const protocol of ["openpodcast", "gpodder"] as const) {
+      expect((await readAccount(opened.target, protocol)).subscriptions).toBe(0);
+    }
+  });
+
+  test("ids are unique, and each begins with its protocol", () => {
+    const ids = CHECKS.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(CHECKS.filter((check) => !check.id.startsWith(`${protocolOf(check)}/`))).toEqual([]);
+  });
+
+  describe("a server that breaks one rule", () => {
+    for (const { breaks, does, change } of BROKEN) {
+      test(`and ${does} fails ${breaks[0]}`, async () => {
+        opened = await openTarget(change);
+        const protocols = [...new Set(breaks.map((id) => protocolOf({ id })))];
+        const run = await runChecks(opened.target, (check) => isOf(protocols)(check) && !isRace(check.id));
+        expect(failed(run)).toEqual(breaks);
+      });
+    }
+  });
+});
