@@ -1,10 +1,13 @@
 // The sync rules of today's apps, on a server in memory with simulated apps.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
 import { openUnknown, openWindow } from "../../src/domain/sync-window.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
 import { play, type World, world } from "./device-world.ts";
+
+// Longer than bun allows by itself: it explores random histories.
+setDefaultTimeout(60_000);
 
 const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 500);
 

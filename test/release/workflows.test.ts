@@ -15,7 +15,12 @@ const Workflow = z.object({
   permissions: z.record(z.string(), z.string()),
   jobs: z.record(
     z.string(),
-    z.object({ uses: z.string().optional(), needs: z.string().optional(), steps: z.array(Step).default([]) }),
+    z.object({
+      uses: z.string().optional(),
+      needs: z.string().optional(),
+      permissions: z.record(z.string(), z.string()).optional(),
+      steps: z.array(Step).default([]),
+    }),
   ),
 });
 
@@ -33,17 +38,28 @@ test("every push runs the gate", () => {
 test("a tag is tested, then executables and the image of both architectures are published", () => {
   const workflow = read("release.yml");
   expect(workflow.on).toEqual({ push: { tags: ["v*"] } });
-  const { test: tested, executables, image } = workflow.jobs;
-  expect([tested?.uses, executables?.needs, image?.needs]).toEqual([
+  const { test: tested, executables, publish, image } = workflow.jobs;
+  expect([tested?.uses, executables?.needs, publish?.needs, image?.needs]).toEqual([
     "./.github/workflows/test.yml",
     "test",
     "executables",
+    "publish",
   ]);
   const commands = commandsOf(workflow).join("\n");
   expect(commands).toMatch(
-    /npm run release\n[\s\S]*install\.sh[\s\S]*npm run -s smoke[\s\S]*gh release create .* dist\/release\/\*/,
+    /npm run release\n[\s\S]*install\.sh[\s\S]*npm run -s smoke[\s\S]*gh release create .* release\/\*/,
   );
   expect(commands).toContain("--platform linux/amd64,linux/arm64");
+});
+
+test("what builds the executables can't write anything, and what publishes them runs nothing of the repository", () => {
+  const { permissions, jobs } = read("release.yml");
+  expect(permissions).toEqual({ contents: "read" });
+  expect(jobs["executables"]?.permissions).toBeUndefined();
+  expect(jobs["publish"]?.permissions).toMatchObject({ contents: "write" });
+  const { steps = [] } = jobs["publish"] ?? {};
+  expect(steps.map(({ uses }) => uses?.replace(/@.*/, "")).filter((uses) => uses === "actions/checkout")).toEqual([]);
+  expect(steps.map(({ run = "" }) => run).join("\n")).not.toMatch(/npm|node|\.\//);
 });
 
 test("the workflows run only scripts that exist, and use no secret but the job's token", () => {
