@@ -1,6 +1,6 @@
 // Devices in the load: apps of the gPodder API and of Nextcloud, which know what was acknowledged.
 import { expect } from "bun:test";
-import type { Answer, Server } from "../support/start-server.ts";
+import type { Answer, Target } from "../support/start-server.ts";
 import { type Client, isGone, type Seen, sendUntilTaken } from "./load.ts";
 import type { Chance } from "./rounds.ts";
 
@@ -8,7 +8,7 @@ type Kind = "AntennaPod" | "gPodder" | "Nextcloud";
 
 export interface Device extends Client {
   /** Syncs, and checks that feeds and play positions are the server's. */
-  expectSynced(server: Server, list: Map<string, Seen>): Promise<void>;
+  expectSynced(server: Target, list: Map<string, Seen>): Promise<void>;
 }
 
 interface Action {
@@ -54,7 +54,7 @@ export function createDevice(user: string, token: string, name: string, kind: Ki
   const positions = new Map<string, number>();
   const since = { feeds: 0, actions: 0 };
   let unknown: Unknown | null = null;
-  let current: Server;
+  let current: Target;
   let count = 0;
 
   const request = (method: string, path: string, body?: unknown, agent = `${kind}/3.1`): Promise<Answer> => {

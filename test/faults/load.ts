@@ -1,7 +1,7 @@
 // A client that knows what the server acknowledged, and both outcomes of a request without a response.
 import { expect } from "bun:test";
 import { walkPages } from "../support/pages.ts";
-import type { Answer, Server } from "../support/start-server.ts";
+import type { Answer, Target } from "../support/start-server.ts";
 import type { Chance } from "./rounds.ts";
 
 /** A subscription as the API shows it. */
@@ -31,16 +31,16 @@ export interface Client {
   /** 503 responses, after which the request was repeated. */
   refused: number;
   /** Sends requests until the server is gone. @throws any other error */
-  work(server: Server): Promise<void>;
+  work(server: Target): Promise<void>;
   /** Checks the whole list, repeats the request without a response, and waits for deletions. */
-  check(server: Server, list: Map<string, Seen>): Promise<void>;
+  check(server: Target, list: Map<string, Seen>): Promise<void>;
 }
 
 /** A client with its own podcasts; several may share a user. */
 export function createClient(token: string, name: string, random: Chance): Client {
   const entries: Entry[] = [];
   let unknown: Unknown | null = null;
-  let current: Server;
+  let current: Target;
   let feeds = 0;
 
   const newFeed = () => `https://${name}.test/${++feeds}`;
@@ -200,14 +200,14 @@ export function isGone(error: unknown): boolean {
 }
 
 /** Reads pages of the list, by path or link. */
-export const reader = (server: Server, token: string) => async (link: string) => {
+export const reader = (server: Target, token: string) => async (link: string) => {
   const { status, body } = await server.request(token, "GET", link.replace(server.url, ""));
   expect(status).toBe(200);
   return body;
 };
 
 /** Walks the whole list as a client does, by `next`. */
-export async function walk(server: Server, token: string): Promise<Map<string, Seen>> {
+export async function walk(server: Target, token: string): Promise<Map<string, Seen>> {
   const list = new Map<string, Seen>();
   for await (const { subscriptions } of walkPages("/subscriptions?per_page=500", reader(server, token))) {
     for (const { guid, new_guid, feed_url, is_subscribed, deleted } of subscriptions) {

@@ -1,7 +1,7 @@
 // An app's copy of the list, updated by `since` only; it must always become the server's (P1, P2).
 import { expect } from "bun:test";
 import { walkPages } from "../support/pages.ts";
-import type { Server } from "../support/start-server.ts";
+import type { Target } from "../support/start-server.ts";
 import { reader } from "./load.ts";
 
 type Known = { feed_url: string; is_subscribed: boolean; deleted: boolean };
@@ -13,7 +13,7 @@ export interface Replica {
   /** Podcasts by their current guid. */
   known: Map<string, Known>;
   /** Applies what changed since the last poll. */
-  poll(server: Server): Promise<void>;
+  poll(server: Target): Promise<void>;
 }
 
 export function createReplica(token: string): Replica {
@@ -43,7 +43,7 @@ export function createReplica(token: string): Replica {
 }
 
 /** Checks that a replica equals a new one. */
-export async function expectUpToDate(replica: Replica, server: Server, token: string): Promise<void> {
+export async function expectUpToDate(replica: Replica, server: Target, token: string): Promise<void> {
   await replica.poll(server);
   const fresh = createReplica(token);
   await fresh.poll(server);

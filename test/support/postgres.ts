@@ -1,5 +1,5 @@
 // A real PostgreSQL server in its own directory, from the binaries of an npm package.
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +22,16 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Stops as `pg_ctl stop -m immediate` does, as in a crash. */
   crash(): Promise<void>;
+  /** Starts a second server that has a copy and gets every change before the commit is acknowledged. */
+  startStandby(): Promise<Standby>;
+  /** Ends the server and removes its directory. */
+  remove(): Promise<void>;
+}
+
+export interface Standby {
+  port: number;
+  /** Makes it a server of its own, which takes writes. */
+  promote(): Promise<void>;
   /** Ends the server and removes its directory. */
   remove(): Promise<void>;
 }
@@ -71,6 +81,7 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
       kill("SIGQUIT");
       while (await isListening(port)) await Bun.sleep(5);
     },
+    startStandby: () => startStandby(server, join(directory, "data")),
     async remove() {
       await server.crash();
       rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -84,6 +95,71 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
   }
   process.prependListener("exit", () => kill("SIGQUIT"));
   return server;
+}
+
+/** @param data the primary's directory */
+async function startStandby(primary: PostgresServer, data: string): Promise<Standby> {
+  const directory = mkdtempSync(join(tmpdir(), "podkeep-standby-"));
+  chmodSync(directory, 0o711);
+  const copy = join(directory, "data");
+  const port = await freePort();
+  const admin = primary.connect();
+  await admin.unsafe("select pg_backup_start('standby', true)");
+  // Files change and disappear while they are copied; the write-ahead log repairs that.
+  Bun.spawnSync(["cp", "-a", data, copy], { stderr: "ignore" });
+  const [backup] = await admin.unsafe("select labelfile from pg_backup_stop()");
+  rmSync(join(copy, "postmaster.pid"), { force: true });
+  const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=''${PASSWORD}''`;
+  const { uid, gid } = statSync(data);
+  for (const [name, text] of [
+    ["backup_label", backup.labelfile],
+    ["standby.signal", ""],
+    ["postgresql.auto.conf", `primary_conninfo = '${connection}'\nwal_retrieve_retry_interval = '100ms'\n`],
+  ]) {
+    writeFileSync(join(copy, name), text);
+    chownSync(join(copy, name), uid, gid);
+  }
+  const log: string[] = [];
+  const embedded = new EmbeddedPostgres({
+    databaseDir: copy,
+    port,
+    persistent: true,
+    postgresFlags: ["-c", "max_connections=200"],
+    onLog: (line) => log.push(line),
+    onError: (error) => log.push(String(error)),
+  });
+  // Resolves when it is promoted.
+  const promoted = embedded.start();
+  promoted.catch(() => {});
+  await admin.unsafe("alter system set synchronous_standby_names = '*'");
+  await admin.unsafe("select pg_reload_conf()");
+  const isStreaming = async () =>
+    (await admin.unsafe("select 1 from pg_stat_replication where sync_state = 'sync'")).length > 0;
+  for (let tries = 0; !(await isStreaming()); tries++) {
+    if (tries === 600) throw new Error(`The standby gets no changes: ${log.join("")}`);
+    await Bun.sleep(50);
+  }
+  await admin.close();
+  const kill = () => {
+    const file = join(copy, "postmaster.pid");
+    if (existsSync(file)) process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGQUIT");
+  };
+  process.prependListener("exit", kill);
+  return {
+    port,
+    async promote() {
+      const connection = new SQL({ url: primary.url("postgres").replace(`:${primary.port}/`, `:${port}/`), max: 1 });
+      await connection.unsafe("select pg_promote()");
+      await connection.close();
+      await promoted;
+    },
+    async remove() {
+      process.removeListener("exit", kill);
+      kill();
+      while (await isListening(port)) await Bun.sleep(5);
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    },
+  };
 }
 
 /** A TCP port of loopback that is free now. */

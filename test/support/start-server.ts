@@ -34,17 +34,9 @@ export interface Answer {
   body: any;
 }
 
-export interface Server {
-  pid: number;
+/** What takes requests: a server, or several behind a load balancer. */
+export interface Target {
   url: string;
-  /** Milliseconds from the start of the process to its first response. */
-  started_in: number;
-  /** Everything that the server has logged. */
-  log(): string;
-  /** Resident memory in megabytes. */
-  memory(): number;
-  /** The descriptors under which the server has a file open. */
-  descriptors(file: string): string[];
   /** Sends a request; a body that is neither text nor bytes is sent as JSON. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** The same with a token. */
@@ -55,6 +47,18 @@ export interface Server {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer>;
+}
+
+export interface Server extends Target {
+  pid: number;
+  /** Milliseconds from the start of the process to its first response. */
+  started_in: number;
+  /** Everything that the server has logged. */
+  log(): string;
+  /** Resident memory in megabytes. */
+  memory(): number;
+  /** The descriptors under which the server has a file open. */
+  descriptors(file: string): string[];
   /** Ends the server. @returns its exit code */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number>;
 }
