@@ -11,7 +11,7 @@ import { chance, report, rounds, SEED } from "./rounds.ts";
 
 const ROUNDS = rounds(1, 6);
 /** Acknowledged requests between two events. */
-const STRIDE = rounds(60, 300);
+const STRIDE = rounds(40, 300);
 const PUBLIC_URL = "http://podkeep.test";
 const SERVERS = 3;
 
