@@ -37,9 +37,12 @@ export interface DeletionWorker {
   stop(): Promise<void>;
 }
 
+/** The share of the maximum by which pauses are shorter: servers' clocks may differ by it, a minute in an hour. */
+const CLOCK_MARGIN = 1 / 60;
+
 /** The pause in milliseconds after this many attempts: four times as long each time. */
 export function pauseAfter(attempts: number, { deletion_pause, deletion_pause_max }: Context["config"]): number {
-  return Math.min(deletion_pause * 4 ** (attempts - 1), deletion_pause_max);
+  return Math.floor(Math.min(deletion_pause * 4 ** (attempts - 1), deletion_pause_max * (1 - CLOCK_MARGIN)));
 }
 
 /** Creates the worker, which does nothing until it is started. Errors are logged, and the work is tried again. */
@@ -102,10 +105,9 @@ async function untilNext({ database, clock, config }: Context): Promise<number> 
   return Math.min(Math.max(pause, 10), config.deletion_poll);
 }
 
-// Twice the longest pause, because the clock of the server that set it may be ahead of this one.
 function findDue({ database, clock, config }: Context): Promise<Due[]> {
   const now = clock.now();
-  return database.read((tx) => listDue(tx, { now, horizon: now + 2 * config.deletion_pause_max, limit: BATCH }));
+  return database.read((tx) => listDue(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
 }
 
 // True if the deletion was taken, whatever its outcome. Counting the attempt also sets its next time: the first process to
