@@ -7,6 +7,8 @@ export interface Metrics {
   unauthorized(reason: string): void;
   /** An app removed most of a list. */
   massRemoval(): void;
+  /** A scheduled backup failed. */
+  backupFailed(): void;
   /** A feed was fetched. */
   lookedUp(result: "read" | "unchanged" | "failed", seconds: number): void;
   /** One commit made this many write transactions durable. */

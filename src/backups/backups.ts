@@ -85,6 +85,16 @@ export function latestBackup({ backup_dir }: Config, now: number): { file: strin
   return { file: resolve(backup_dir, name), created_at };
 }
 
+/** As latestBackup(), for metrics: in Unix milliseconds, 0 if there is none, null if it can't be known. */
+export function newestBackupTime(config: Config, clock: Clock): number | null {
+  if ("url" in config.location) return null;
+  try {
+    return latestBackup(config, clock.now())?.created_at ?? 0;
+  } catch {
+    return null;
+  }
+}
+
 /** Checks a whole backup. @throws DomainError as `checkCopy` does */
 export function verifyBackup(file: string): Backup {
   const path = existsSync(file) ? realpathSync(file) : file;

@@ -15,6 +15,7 @@ const Failed = z.object({ error: z.object({ message: z.string() }) });
  * Makes backups by the schedule, and one now if the last was missed while the server was off.
  * @param program the arguments that start this program
  * @param findLoss why the database's files are not those that the server uses; null if they are
+ * @param failed called after each failure
  * @returns the function that ends it
  */
 export function scheduleBackups(
@@ -22,13 +23,19 @@ export function scheduleBackups(
   program: string[],
   log: Logger,
   findLoss: () => string | null,
+  failed: () => void = () => {},
 ): () => void {
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
-  const run = () => {
-    const loss = findLoss();
-    if (loss === null) return makeBackup(config, program, log, ended.signal);
-    log.error({ reason: loss }, "backup failed");
+  const run = async () => {
+    try {
+      const loss = findLoss();
+      if (loss !== null) throw new Error(loss);
+      await makeBackup(config, program, log, ended.signal);
+    } catch (error) {
+      log.error({ reason: reasonOf(error) }, "backup failed");
+      failed();
+    }
   };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
   const last = lastScheduled(config, systemClock.now());
@@ -56,21 +63,17 @@ function isMissed(config: Config, last: number): boolean {
 }
 
 async function makeBackup(config: Config, program: string[], log: Logger, signal: AbortSignal): Promise<void> {
-  try {
-    const directories = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
-    const command = [...program, "backup", "create", "--json", ...directories];
-    const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
-    const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
-    if (signal.aborted) return;
-    if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
-    const { file, bytes, tables } = Made.parse(JSON.parse(output));
-    const removed = pruneBackups(config, systemClock, config.backup_keep);
-    const made = { file, bytes, removed: removed.length };
-    if (tables.users > 0) log.info(made, "backup made");
-    else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");
-  } catch (error) {
-    log.error({ reason: reasonOf(error) }, "backup failed");
-  }
+  const directories = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
+  const command = [...program, "backup", "create", "--json", ...directories];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
+  const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
+  if (signal.aborted) return;
+  if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
+  const { file, bytes, tables } = Made.parse(JSON.parse(output));
+  const removed = pruneBackups(config, systemClock, config.backup_keep);
+  const made = { file, bytes, removed: removed.length };
+  if (tables.users > 0) log.info(made, "backup made");
+  else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");
 }
 
 function parseJson(text: string): unknown {

@@ -1,10 +1,10 @@
 // The backups: the age of the newest one, and whether the schedule is kept.
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { latestBackup } from "../backups/backups.ts";
+import { latestBackup, verifyBackup } from "../backups/backups.ts";
 import { lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
-import { reasonOf } from "../errors.ts";
+import { messageOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "backups";
@@ -15,10 +15,12 @@ const DURATION = 60 * 60 * 1000;
 
 /** @param now wall time in Unix milliseconds */
 export function checkBackups(config: Config, now: number): Finding {
-  const reason = whyNotWritable(config.backup_dir);
-  if (reason) {
-    const advice = "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
-    return problem(ABOUT, `can't write to ${config.backup_dir}: ${reason}`, advice);
+  const refusal = findRefusal(config.backup_dir);
+  if (refusal) {
+    const isFull = isCode(refusal, "ENOSPC");
+    const rights = "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
+    const advice = isFull ? "Free some space: old backups, logs, packages" : rights;
+    return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, advice);
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
   const newest = latest === null ? "no backups" : `the newest is from ${new Date(latest).toISOString()}`;
@@ -32,14 +34,36 @@ export function checkBackups(config: Config, now: number): Finding {
   return warning(ABOUT, newest, 'Set PODKEEP_BACKUP_SCHEDULE="30 3 * * *", or run podkeep backup create');
 }
 
+/** Reads the newest backup from end to end. Nothing to report if there is none. */
+export function checkNewestBackup(config: Config, now: number): Finding[] {
+  let latest: ReturnType<typeof latestBackup>;
+  try {
+    latest = latestBackup(config, now);
+  } catch {
+    // checkBackups() reports it.
+    return [];
+  }
+  if (!latest) return [];
+  try {
+    const { tables } = verifyBackup(latest.file);
+    if (tables["users"]) return [ok("newest backup", "undamaged")];
+    return [warning("newest backup", `${latest.file} has no users`, "If there were any, restore an older backup")];
+  } catch (error) {
+    const advice = "Run podkeep backup create, then remove the damaged file; check the disk";
+    return [problem("newest backup", messageOf(error), advice)];
+  }
+}
+
 // By trying: access(2) asks for the real user id, which is root's while the doctor works as the owner of the data.
-function whyNotWritable(directory: string): string | null {
+function findRefusal(directory: string): Error | null {
   try {
     rmdirSync(mkdtempSync(join(directory, ".doctor-")));
     return null;
   } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     // The first backup creates it.
-    return missing ? whyNotWritable(dirname(directory)) : reasonOf(error);
+    if (isCode(error, "ENOENT")) return findRefusal(dirname(directory));
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
+
+const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;

@@ -6,6 +6,13 @@ import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "data directory";
+const WITH_RIGHTS = "Run this with sudo, or as the account of the server";
+/** What to do about an error code. */
+const ADVICE: Record<string, string> = {
+  EACCES: WITH_RIGHTS,
+  EPERM: WITH_RIGHTS,
+  EROFS: "The disk may be failing: copy podkeep.db* to another one, and run podkeep backup create --data-dir there",
+};
 
 /** What is wrong if this account must not use the data; no other check of files makes sense then. */
 export function findDenial(location: Location): Finding | null {
@@ -18,11 +25,8 @@ export function findDenial(location: Location): Finding | null {
     return null;
   } catch (error) {
     const detail = `${directory} can't be used by this account: ${reasonOf(error)}. Database and backups were not checked`;
-    const isRefused = error instanceof Error && "code" in error && ["EACCES", "EPERM"].includes(String(error.code));
-    const advice = isRefused
-      ? "Run this with sudo, or as the account of the server"
-      : "Name the right one with --data-dir";
-    return problem(ABOUT, detail, advice);
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return problem(ABOUT, detail, ADVICE[code] ?? "Name the right one with --data-dir");
   }
 }
 

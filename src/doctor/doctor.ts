@@ -7,7 +7,7 @@ import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
 import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/tokens.ts";
 import { latestTimestamp } from "../services/users.ts";
-import { checkBackups } from "./backups.ts";
+import { checkBackups, checkNewestBackup } from "./backups.ts";
 import { checkClock } from "./clock.ts";
 import { checkDataDirectory, findDenial } from "./data-directory.ts";
 import { checkDatabase } from "./database.ts";
@@ -83,7 +83,7 @@ async function checkFiles(config: Config): Promise<Finding[]> {
     return [
       ...rights,
       ...(await attempt("disk space", () => checkDiskSpace(directory, file))),
-      ...(await attempt("backups", () => checkBackups(config, Date.now()))),
+      ...(await attempt("backups", () => [checkBackups(config, Date.now()), ...checkNewestBackup(config, Date.now())])),
     ];
   } finally {
     becomeRoot();

@@ -4,7 +4,7 @@ import { localUrl } from "../config/local-url.ts";
 import type { Config } from "../config/settings.ts";
 import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
-import { ask, isOurs } from "./request.ts";
+import { ask, isOurs, TIMEOUT } from "./request.ts";
 
 /** @param token one that is in the database; null to leave out whether the server there uses that database */
 export async function checkPort({ host, port }: Pick<Config, "host" | "port">, token: string | null): Promise<Finding> {
@@ -13,13 +13,22 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">, t
   const other = "Stop the other program, or set PODKEEP_PORT";
   try {
     const response = await ask(url);
-    if (isOurs(response)) return await checkToken(url, token);
+    if (isOurs(response)) return (await findUnready(url)) ?? (await checkToken(url, token));
     return problem("port", `another program responds at ${url} (${response.status})`, other);
   } catch {
     const reason = await whyNotListen(host, port);
     if (reason) return problem("port", `nothing responds at ${url}, and podkeep can't listen there: ${reason}`, other);
     return warning("port", `nothing responds at ${url}`, "Start the server");
   }
+}
+
+/** Such as a server whose database file was moved or replaced. */
+async function findUnready(url: string): Promise<Finding | null> {
+  const { status } = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT) });
+  if (status === 200) return null;
+  const advice =
+    "Its log has the reason. If the database file was moved or replaced, put it back or restart the server";
+  return problem("port", `the podkeep at ${url} can't use its database (/readyz responds ${status})`, advice);
 }
 
 async function checkToken(url: string, token: string | null): Promise<Finding> {

@@ -1,7 +1,7 @@
 // The request that shows whether podkeep responds at a URL.
 
 /** Milliseconds. */
-const TIMEOUT = 10_000;
+export const TIMEOUT = 10_000;
 
 /** Requests a page of subscriptions. @throws if nothing responds over HTTP */
 export function ask(url: string, token?: string): Promise<Response> {

@@ -19,15 +19,16 @@ export interface MetricsEndpoint {
 }
 
 /** Creates the metrics: those of events count from now on, the others are read at each request. */
-export function createMetricsEndpoint(): MetricsEndpoint {
+export function createMetricsEndpoint(newestBackup: () => number | null = () => null): MetricsEndpoint {
   const counted = new Registry();
   const readProcess = createProcessGauges();
   const readDatabase = createDatabaseGauges();
+  const readBackups = createBackupGauge(newestBackup);
   return {
     metrics: createHooks(counted),
     async fetch(app, request) {
       if (new URL(request.url).pathname !== "/metrics") return new Response("See /metrics\n", { status: 404 });
-      const parts = await Promise.all([counted.metrics(), readProcess(), readDatabase(app)]);
+      const parts = await Promise.all([counted.metrics(), readProcess(), readDatabase(app), readBackups()]);
       return new Response(parts.join("\n"), { headers: { "Content-Type": Registry.PROMETHEUS_CONTENT_TYPE } });
     },
   };
@@ -59,6 +60,11 @@ function createHooks(registry: Registry): Metrics {
     help: "Times that an app removed more than half of a list of ten or more podcasts within an hour",
     registers,
   });
+  const backupFailures = new Counter({
+    name: "podkeep_backup_failures_total",
+    help: "Scheduled backups that failed",
+    registers,
+  });
   const lookups = new Histogram({
     name: "podkeep_feed_lookup_duration_seconds",
     help: "Fetches of feeds and how long they took, by result",
@@ -86,6 +92,7 @@ function createHooks(registry: Registry): Metrics {
     },
     unauthorized: (reason) => failures.inc({ reason }),
     massRemoval: () => massRemovals.inc(),
+    backupFailed: () => backupFailures.inc(),
     lookedUp: (result, seconds) => lookups.observe({ result }, seconds),
     committed(transactions, seconds) {
       commits.observe(seconds);
@@ -97,6 +104,19 @@ function createHooks(registry: Registry): Metrics {
 function gaugesOf(registry: Registry) {
   return (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
+}
+
+/** Absent while it can't be known: data on PostgreSQL, or a backup directory that can't be read. */
+function createBackupGauge(newestBackup: () => number | null): () => Promise<string> {
+  const registry = new Registry();
+  const name = "podkeep_backup_newest_timestamp_seconds";
+  const gauge = gaugesOf(registry)(name, "When the newest backup was made, in Unix seconds; 0 if there is none");
+  return async () => {
+    const time = newestBackup();
+    if (time === null) return "";
+    gauge.set(time / 1000);
+    return registry.metrics();
+  };
 }
 
 function createProcessGauges(): () => Promise<string> {

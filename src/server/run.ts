@@ -2,7 +2,9 @@
 import { constants } from "node:os";
 import type { Server } from "bun";
 import { type App, openApp } from "../app.ts";
+import { newestBackupTime } from "../backups/backups.ts";
 import { scheduleBackups } from "../backups/schedule.ts";
+import { systemClock } from "../clock.ts";
 import { describeLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import { parseListen } from "../config/values.ts";
@@ -45,7 +47,9 @@ export async function runServer(config: Config, options: RunOptions): Promise<vo
 }
 
 async function start(config: Config, options: RunOptions, { log, show }: Log) {
-  const metrics = config.metrics_listen ? (await import("../http/metrics.ts")).createMetricsEndpoint() : undefined;
+  const metrics = config.metrics_listen
+    ? (await import("../http/metrics.ts")).createMetricsEndpoint(() => newestBackupTime(config, systemClock))
+    : undefined;
   const opened = Promise.withResolvers<Opened>();
   const servers: Server<undefined>[] = [];
   try {
@@ -58,7 +62,8 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const signal = receiveSignal(log);
     opened.resolve({ app, http: createHttp(app) });
     app.worker.start();
-    const endBackups = scheduleBackups(config, options.program, log, () => app.database.findLoss());
+    const backupFailed = () => metrics?.metrics.backupFailed();
+    const endBackups = scheduleBackups(config, options.program, log, () => app.database.findLoss(), backupFailed);
     const lookups = await startLookups(app);
     const endPruning = startPruning(app);
     const endWatch = watchFiles(app);

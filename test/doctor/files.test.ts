@@ -1,10 +1,22 @@
 // The doctor's checks of files: the data directory and the backups.
+import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { readConfig } from "../../src/config/settings.ts";
-import { checkBackups } from "../../src/doctor/backups.ts";
+import { checkBackups, checkNewestBackup } from "../../src/doctor/backups.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
+import { checkPort } from "../../src/doctor/port.ts";
 import { install } from "../support/start-server.ts";
 
 /** Accounts that need not exist. */
@@ -112,4 +124,32 @@ test("without a schedule, no backups or old ones are a warning", () => {
   expect(checkBackups(config(), now)).toMatchObject({ state: "warning", advice });
   backUpAt(now - 24 * HOUR);
   expect(checkBackups(config(), now)).toMatchObject({ state: "ok" });
+});
+
+test("the newest backup is read: a damaged one is a problem, one without users a warning", async () => {
+  const podkeep = install(directory);
+  await podkeep.user("ann");
+  const { file } = JSON.parse((await podkeep.run(["backup", "create", "--json"])).stdout);
+  const check = () => checkNewestBackup(config(), Date.now())[0];
+  expect(check()).toMatchObject({ state: "ok" });
+  const bytes = readFileSync(file);
+  writeFileSync(file, Buffer.from(bytes).fill(0xa5, 8192));
+  expect(check()).toMatchObject({ state: "problem", detail: expect.stringContaining(file) });
+  writeFileSync(file, bytes);
+  const sqlite = new Sqlite(file);
+  for (const table of ["tokens", "users"]) sqlite.run(`delete from ${table}`);
+  sqlite.close();
+  expect(check()).toMatchObject({ state: "warning", detail: expect.stringContaining("has no users") });
+});
+
+test("a server whose database file was moved is a problem, although it responds", async () => {
+  const podkeep = install(directory);
+  const server = await podkeep.serve();
+  renameSync(podkeep.database, `${podkeep.database}.moved`);
+  const { hostname: host, port } = new URL(server.url);
+  expect(await checkPort({ host, port: Number(port) }, null)).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining("can't use its database"),
+  });
+  await server.end("SIGKILL");
 });

@@ -38,6 +38,7 @@ beforeEach(async () => {
     unauthorized: ignore,
     committed: ignore,
     lookedUp: ignore,
+    backupFailed: () => {},
     massRemoval: () => {
       massRemovals++;
     },

@@ -125,10 +125,11 @@ test("wrong settings are reported", async () => {
   expect(await ask("settings", "--trusted-proxies", "caddy")).toMatchObject({ code: 1, state: "problem" });
 });
 
-test("a clock before the day of the build, or far behind the latest change, is reported", () => {
+test("a clock before the day of the build, years after it, or far behind the latest change, is reported", () => {
   const built = Date.parse("2026-01-01");
   const day = 86_400_000;
   expect(checkClock(0, null, built).state).toBe("problem");
+  expect(checkClock(built + 10 * 365 * day, null, built).state).toBe("warning");
   expect(checkClock(built, built + 3 * day, built).state).toBe("warning");
   expect(checkClock(built, built + day, built).state).toBe("ok");
 });

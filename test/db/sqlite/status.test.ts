@@ -1,8 +1,9 @@
 // The embedded engine's figures and checks of its file.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, renameSync } from "node:fs";
+import { createBackup, newestBackupTime } from "../../../src/backups/backups.ts";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../../src/http/metrics.ts";
-import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
+import { guidOf, openTestApp, START, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 
 let metrics: MetricsEndpoint;
@@ -46,4 +47,16 @@ test("writes that wait together share a commit", async () => {
 test("the status has the size of the write-ahead log", async () => {
   await server.user();
   expect((await server.app.database.status()).wal_bytes).toBeGreaterThan(0);
+});
+
+test("the metrics have the time of the newest backup, and count backups that fail", async () => {
+  const { config } = server.app;
+  const endpoint = createMetricsEndpoint(() => newestBackupTime(config, server.clock));
+  const read = async () => (await endpoint.fetch(server.app, new Request("http://127.0.0.1:9042/metrics"))).text();
+  expect(await read()).toContain("podkeep_backup_newest_timestamp_seconds 0\n");
+  createBackup(config, server.clock);
+  endpoint.metrics.backupFailed();
+  const text = await read();
+  expect(text).toContain(`podkeep_backup_newest_timestamp_seconds ${START / 1000}\n`);
+  expect(text).toContain("podkeep_backup_failures_total 1\n");
 });
