@@ -3,7 +3,7 @@
 /** Milliseconds of work after which others get a turn. */
 export const LONGEST_TURN = 5;
 
-/** Waits for the other requests of this turn. To await a read of SQLite does not, because it ends at once. */
+/** Waits for the other requests of this turn. Awaiting a read of SQLite doesn't wait: it ends at once. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Makes a function to await between the parts of long work: it gives others a turn every LONGEST_TURN. */

@@ -8,7 +8,7 @@ import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/
 import { withApp } from "../with-app.ts";
 
 export function addFeedCommands(program: Command): void {
-  const feed = program.command("feed").description("Show what the feeds of a user say of themselves");
+  const feed = program.command("feed").description("Show what was read from a user's feeds");
   feed
     .command("list <user>")
     .description("List a user's feeds: when they were looked up, and what went wrong")

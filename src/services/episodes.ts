@@ -22,7 +22,7 @@ import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { transact } from "./transact.ts";
 
-/** Seconds that a client which nothing identifies is told again: of those before its `since`, and after an upload. */
+/** Overlap in seconds for clients that can't be identified: they get recent actions twice rather than never. */
 const UNKNOWN_MARGIN = { since: 2 * 60, upload: 60 * 60 };
 const PAGE = 500;
 /** PinePods sends all of its actions at once. */
