@@ -16,7 +16,9 @@ export const systemClock: Clock = { now: () => Date.now(), sleep: (milliseconds)
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 
+/** A character for the low 5 bits of each byte. */
+export const base32 = (bytes: Uint8Array) => Array.from(bytes, (byte) => ALPHABET.charAt(byte & 31)).join("");
+
 export const systemIds: Ids = {
-  random: (length) =>
-    Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => ALPHABET.charAt(byte & 31)).join(""),
+  random: (length) => base32(crypto.getRandomValues(new Uint8Array(length))),
 };

@@ -136,7 +136,7 @@ export interface KnownNetworkTable {
 }
 
 /** An app's session that its user ended before it expired. */
-interface EndedSessionTable {
+export interface EndedSessionTable {
   user_id: string;
   /** SHA-256 of the session's text, in hex. */
   session_hash: string;

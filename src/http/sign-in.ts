@@ -1,19 +1,17 @@
 // Signing in to protocols whose apps send user name and password: Basic (RFC 7617), tokens, session cookies.
 import type { Context, MiddlewareHandler } from "hono";
-import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import { type Actor, requireWrite } from "../services/actor.ts";
-import { type Audience, createSession, readSession, type Session } from "../services/sessions.ts";
+import { type Audience, createSession, endAppSession, readSession, type Session } from "../services/sessions.ts";
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
+import { deleteSessionCookie, readSessionCookies, writeSessionCookie } from "./cookies.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
 import { productOf } from "./user-agent.ts";
 
 /** For every 401: gPodder sends credentials only after it. */
 export const BASIC_CHALLENGE = 'Basic realm="podkeep"';
-
-export const COOKIES: Record<Audience, string> = { app: "podkeep_app", page: "podkeep_page" };
 
 export interface SignInOptions {
   /** Whether a token is taken by Bearer too. */
@@ -39,8 +37,10 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
     c.set("userName", name);
     await next();
     if (!options.sessions) return;
-    if (c.get("endsSession")) deleteCookie(c, COOKIES.app, cookieOptions(c, shared));
-    else if (!session || (device === null && c.get("actor").device !== null)) {
+    if (c.get("endsSession")) {
+      if (session) await endAppSession(app, session);
+      deleteSessionCookie(c, shared, "app");
+    } else if (!session || (device === null && c.get("actor").device !== null)) {
       await giveSession(c, app, shared, c.get("actor"), "app");
     }
   };
@@ -57,7 +57,7 @@ export function nameDevice(c: Context<HttpEnv>, device: string): void {
   c.set("actor", { ...c.get("actor"), device });
 }
 
-/** Has the response of a route behind requireSignIn() delete the cookie. */
+/** Has a route behind requireSignIn() end the request's session, if it has one. */
 export function endSession(c: Context<HttpEnv>): void {
   c.set("endsSession", true);
 }
@@ -73,29 +73,35 @@ export async function giveSession(
 ): Promise<void> {
   const { text, expires_at } = await createSession(app, actor, audience, browser);
   const maxAge = Math.floor((expires_at - app.clock.now()) / 1000);
-  setCookie(c, COOKIES[audience], text, { ...cookieOptions(c, shared), maxAge });
+  writeSessionCookie(c, shared, audience, { text, maxAge });
 }
 
-/** What cookies of both kinds have. */
-export const cookieOptions = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
-  path: forwarded.basePath || "/",
-  httpOnly: true,
-  sameSite: "Lax" as const,
-  secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),
-});
-
 /** The session in the request's cookie; null if there is none that is good. */
-export async function findSession(c: Context<HttpEnv>, app: App, audience: Audience): Promise<Session | null> {
-  return sessionOf(c, app, audience).catch((error) => {
+export async function findSession(
+  c: Context<HttpEnv>,
+  app: App,
+  shared: Shared,
+  audience: Audience,
+): Promise<Session | null> {
+  return sessionOf(c, app, shared, audience).catch((error) => {
     if (error instanceof DomainError && error.code === "unauthorized") return null;
     throw error;
   });
 }
 
-/** The session in the request's cookie. @throws DomainError "unauthorized" if it is not good */
-async function sessionOf(c: Context<HttpEnv>, app: App, audience: Audience): Promise<Session | null> {
-  const text = getCookie(c, COOKIES[audience]);
-  return text === undefined ? null : readSession(app, text, audience);
+/** The first good session in the request's cookies. @throws DomainError "unauthorized" if there are some, and none is good */
+async function sessionOf(c: Context<HttpEnv>, app: App, shared: Shared, audience: Audience): Promise<Session | null> {
+  let refusal: DomainError | null = null;
+  for (const text of readSessionCookies(c, shared, audience)) {
+    try {
+      return await readSession(app, text, audience);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
+      refusal ??= error;
+    }
+  }
+  if (refusal) throw refusal;
+  return null;
 }
 
 async function identify(
@@ -106,12 +112,12 @@ async function identify(
 ): Promise<SignedIn & { session: Session | null }> {
   const header = c.req.header("Authorization");
   if (header === undefined) {
-    const session = sessions ? await sessionOf(c, app, "app") : null;
+    const session = sessions ? await sessionOf(c, app, shared, "app") : null;
     if (!session) throw new DomainError("unauthorized", "No credentials");
     return { ...session, session };
   }
   const signedIn = await checkHeader(c, app, shared, header, bearer);
-  const session = sessions ? await findSession(c, app, "app") : null;
+  const session = sessions ? await findSession(c, app, shared, "app") : null;
   const { user_id, kind, id } = signedIn.actor;
   const same = session?.actor.user_id === user_id && session.actor.kind === kind && session.actor.id === id;
   return { ...signedIn, session: same ? session : null };

@@ -1,17 +1,20 @@
 // The login flow: an app opens a page in a browser, its user allows it there, and the app fetches a token.
+import { base32, type Ids } from "../clock.ts";
 import { networkOf } from "../domain/networks.ts";
 import { DomainError } from "../errors.ts";
 import {
   approveFlow,
+  claimFlow,
   countLoginFlows,
   deleteExpiredFlows,
-  deleteFlow,
+  deleteOldestFlows,
+  deleteOldestFlowsOf,
   denyFlow,
   findApprovedFlow,
   findOpenFlow,
   insertLoginFlow,
 } from "../store/login-flows.ts";
-import { insertToken } from "../store/tokens.ts";
+import { findTokenById, insertToken } from "../store/tokens.ts";
 import { findUserById } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -20,35 +23,44 @@ import { createToken } from "./tokens.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
 const LIFETIME = 20 * 60_000;
-/** Flows that may be open at a time. */
-const MOST_OF_ADDRESS = 20;
+/** Flows that are kept at a time: many, because behind a proxy that no setting names, all clients have one address. */
+const MOST_OF_ADDRESS = 1000;
 const MOST = 10_000;
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 52;
+const LONGEST_LABEL = 40;
 
 const hashOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
 
 const isSecret = (text: string) => /^[a-z2-7]{52}$/.test(text);
 
+/** What an app calls itself, as far as it looks like a name: the page shows it to a user who is to trust it. */
+const readLabel = (text: string) =>
+  text
+    .replace(/[^\p{L}\p{N} ._-]/gu, "")
+    .slice(0, LONGEST_LABEL)
+    .trim() || "App";
+
 /**
- * Starts a flow, and returns the secrets in the page's URL and for the app to poll with.
- * @param label what the app calls itself, printable and up to 100 characters
+ * Starts a flow, and returns the secrets in the page's URL and for the app to poll with. If an address (the /64 of an
+ * IPv6 address) has started too many, or all have, the oldest one that nobody has approved ends.
+ * @param label what the app calls itself
  * @param address the app's IP address
- * @throws DomainError "too_many" if too many flows are open, at all or of this address (the /64 of an IPv6 address)
  */
 export async function startLoginFlow(
   { database, clock, ids }: Context,
-  { label, address: client }: { label: string; address: string },
+  { label: named, address: client }: { label: string; address: string },
 ): Promise<{ page: string; poll: string }> {
   const address = networkOf(client);
+  const label = readLabel(named);
   const [page, poll] = [ids.random(SECRET_LENGTH), ids.random(SECRET_LENGTH)];
   const now = clock.now();
   await database.write(async (tx) => {
     await deleteExpiredFlows(tx, { now });
     const [open] = await countLoginFlows(tx, { address });
-    if (open && (Number(open.of_address) >= MOST_OF_ADDRESS || Number(open.all) >= MOST)) {
-      throw new DomainError("too_many", "Too many logins were started", { retry_after: LIFETIME / 1000 });
-    }
+    const excess = Number(open?.of_address ?? 0) - MOST_OF_ADDRESS + 1;
+    if (excess > 0) await deleteOldestFlowsOf(tx, { address, excess });
+    else if (Number(open?.all ?? 0) >= MOST) await deleteOldestFlows(tx, { excess: 1 });
     const hashes = { page_hash: hashOf(page), poll_hash: hashOf(poll) };
     await insertLoginFlow(tx, { ...hashes, label, address, expires_at: now + LIFETIME });
   });
@@ -99,7 +111,8 @@ export async function denyLoginFlow({ database, clock }: Context, actor: Actor, 
 }
 
 /**
- * Ends an approved flow: issues a token, and creates a device for it. Works once.
+ * Gives the app of an approved flow its token, and creates a device for it. A poll whose response was lost can be
+ * repeated until the token is used or the flow is over: it gives the same token.
  * @returns null if it is not approved yet, unknown or over
  */
 export async function claimLoginFlow(context: Context, poll: string): Promise<{ name: string; token: string } | null> {
@@ -110,14 +123,34 @@ export async function claimLoginFlow(context: Context, poll: string): Promise<{ 
   const [flow] = await database.read((tx) => findApprovedFlow(tx, { poll_hash, now: clock.now() }));
   const { user_id, label } = flow ?? {};
   if (!user_id || label === undefined) return null;
-  const { token, row } = createToken(context, user_id, { label, scope: "write", expires_at: null });
+  const { token, row } = createToken({ clock, ids: idsFrom(poll) }, user_id, {
+    label,
+    scope: "write",
+    expires_at: null,
+  });
   return database.write(async (tx) => {
-    if ((await deleteFlow(tx, { poll_hash })).length === 0) return null;
     const [user] = await findUserById(tx, { user_id });
     if (!user) return null;
-    await insertToken(tx, row);
-    const actor = { user_id, kind: "token", id: row.id, label, device: null, scope: "write" } as const;
-    await createDeviceOfToken(tx, actor, row.created_at);
-    return { name: user.name, token };
+    if ((await claimFlow(tx, { poll_hash, token_id: row.id })).length > 0) {
+      await insertToken(tx, row);
+      const actor = { user_id, kind: "token", id: row.id, label, device: null, scope: "write" } as const;
+      await createDeviceOfToken(tx, actor, row.created_at);
+      return { name: user.name, token };
+    }
+    const [again] = await findApprovedFlow(tx, { poll_hash, now: clock.now() });
+    const [given] = again?.token_id === row.id ? await findTokenById(tx, { id: row.id }) : [];
+    const isUnused = given?.last_used_at === null && given.revoked_at === null;
+    return isUnused ? { name: user.name, token } : null;
   }, user_id);
+}
+
+/** Ids that follow from a secret, so that nothing has to be kept to give a token again. */
+function idsFrom(secret: string): Ids {
+  let count = 0;
+  return {
+    random(length) {
+      const bytes = new Bun.CryptoHasher("sha256").update(`podkeep token ${count++} ${secret}`).digest();
+      return base32(bytes).slice(0, length);
+    },
+  };
 }

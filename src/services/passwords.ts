@@ -1,16 +1,16 @@
 // Passwords: setting one, and generating one.
 import { DomainError } from "../errors.ts";
-import { deletePageSessions } from "../store/page-sessions.ts";
 import { setPassword as setRow } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { LONGEST_PASSWORD } from "./password-checker.ts";
+import { deleteSignIns } from "./sessions.ts";
 import { isToken } from "./tokens.ts";
 
 const SHORTEST = 8;
 
 /**
- * Sets the user's password and ends all sessions.
+ * Sets the user's password and ends all sessions, with what they have prepared: tokens stay.
  * @param password null to remove it: tokens still sign the user in
  * @throws DomainError "invalid" if it is too short or too long, "forbidden" if the actor signed in with a token
  */
@@ -22,7 +22,7 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   const password_changed_at = context.clock.now();
   await context.database.write(async (tx) => {
     await setRow(tx, { user_id, password_hash, password_changed_at });
-    await deletePageSessions(tx, { user_id });
+    await deleteSignIns(tx, user_id);
   }, user_id);
 }
 

@@ -1,6 +1,16 @@
-// Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database, those of apps none.
+// Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database while they last,
+// those of apps one after they were ended.
 import { z } from "zod";
+import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
+import { deleteUserLinks } from "../store/connect-links.ts";
+import {
+  deleteEndedSessions,
+  deleteOldEndedSessions,
+  findEndedSession,
+  insertEndedSession,
+} from "../store/ended-sessions.ts";
+import { deleteUserFlows } from "../store/login-flows.ts";
 import {
   deleteExpiredPageSessions,
   deleteOldPageSessions,
@@ -31,6 +41,8 @@ const KEY_BYTES = 32;
 const ID_LENGTH = 16;
 /** Sessions of the page that a user can have; one more ends the one that was not seen for longest. */
 const MOST_ON_PAGE = 100;
+/** Ended sessions of apps that are kept: an app that signs in and out at every sync must not fill the disk. */
+const MOST_ENDED = 1000;
 /** Milliseconds between two records of a page session's use. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
 
@@ -47,6 +59,8 @@ const Payload = z.object({
 });
 
 export interface Session extends SignedIn {
+  /** SHA-256 of its text, in hex. */
+  hash: string;
   /** The page's id of it; null for apps. */
   id: string | null;
   /** Wall time in Unix milliseconds. */
@@ -97,8 +111,10 @@ export async function readSession(context: Context, text: string, audience: Audi
   const { token_id, app, device, expires_at, id = null } = payload;
   if (expires_at <= context.clock.now()) throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
+  const hash = Bun.SHA256.hash(text, "hex");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
-  const about = { name: user.name, id, expires_at };
+  else await refuseEnded(context, user_id, hash);
+  const about = { name: user.name, hash, id, expires_at };
   const actor: Actor =
     token_id === null
       ? { user_id, kind: "session", id: null, label: app, device, scope: "write" }
@@ -142,14 +158,42 @@ export async function endPageSession({ database }: Context, { user_id }: Actor, 
   await database.write((tx) => deletePageSession(tx, { user_id, id }), user_id);
 }
 
-/** Ends all sessions of the actor's user. @throws DomainError "forbidden" if the actor signed in with a token */
+/** Ends a session of an app. */
+export async function endAppSession({ database, clock }: Context, session: Session): Promise<void> {
+  const { actor, hash, expires_at } = session;
+  const { user_id } = actor;
+  await database.write(async (tx) => {
+    await insertEndedSession(tx, { user_id, session_hash: hash, expires_at });
+    await deleteOldEndedSessions(tx, { user_id, now: clock.now(), kept: MOST_ENDED });
+  }, user_id);
+}
+
+/** @throws DomainError "unauthorized" if the session was ended */
+async function refuseEnded({ database }: Context, user_id: string, session_hash: string): Promise<void> {
+  const [ended] = await database.read((tx) => findEndedSession(tx, { user_id, session_hash }));
+  if (ended) throw new DomainError("unauthorized", "The session was ended");
+}
+
+/**
+ * Ends all sessions of the actor's user, and what a session has prepared: apps that were allowed and have not fetched
+ * their token, and links that show one.
+ * @throws DomainError "forbidden" if the actor signed in with a token
+ */
 export async function signOutEverywhere({ database }: Context, actor: Actor): Promise<void> {
   requirePassword(actor);
   const { user_id } = actor;
   await database.write(async (tx) => {
     await deleteSessionKey(tx, { user_id });
-    await deletePageSessions(tx, { user_id });
+    await deleteSignIns(tx, user_id);
   }, user_id);
+}
+
+/** Deletes what belongs to sessions, whose key the same transaction deletes. */
+export async function deleteSignIns(tx: Tx, user_id: string): Promise<void> {
+  await deletePageSessions(tx, { user_id });
+  await deleteEndedSessions(tx, { user_id });
+  await deleteUserFlows(tx, { user_id });
+  await deleteUserLinks(tx, { user_id });
 }
 
 /** The user's session key; the first session makes one. */

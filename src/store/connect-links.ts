@@ -1,9 +1,13 @@
 // Statements on links that show the values of a new app.
-import type { ConnectLinkTable } from "../db/schema.ts";
+import type { ConnectLinkTable, Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
 export const deleteExpiredLinks = statement((db, p: { now: number }) =>
   db.deleteFrom("connect_links").where("expires_at", "<=", p.now),
+);
+
+export const deleteUserLinks = statement((db, p: Owner) =>
+  db.deleteFrom("connect_links").where("user_id", "=", p.user_id),
 );
 
 /** Inserts a link; returns nothing if it is there already. */

@@ -1,9 +1,14 @@
 // Statements on login flows.
-import type { LoginFlowTable } from "../db/schema.ts";
+import type { Kysely } from "kysely";
+import type { LoginFlowTable, Owner, Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
 export const deleteExpiredFlows = statement((db, p: { now: number }) =>
   db.deleteFrom("login_flows").where("expires_at", "<=", p.now),
+);
+
+export const deleteUserFlows = statement((db, p: Owner) =>
+  db.deleteFrom("login_flows").where("user_id", "=", p.user_id),
 );
 
 /** How many flows there are, and how many an address has started. */
@@ -28,6 +33,24 @@ export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id" 
   }),
 );
 
+/** Flows, those first that nobody has approved, the oldest first. */
+const oldestFlows = (db: Kysely<Schema>, limit: number) =>
+  db
+    .selectFrom("login_flows")
+    .select("page_hash")
+    .orderBy((row) => row.case().when("user_id", "is", null).then(row.lit(0)).else(row.lit(1)).end())
+    .orderBy("expires_at")
+    .orderBy("page_hash")
+    .limit(limit);
+
+export const deleteOldestFlows = statement((db, p: { excess: number }) =>
+  db.deleteFrom("login_flows").where("page_hash", "in", oldestFlows(db, p.excess)),
+);
+
+export const deleteOldestFlowsOf = statement((db, p: { address: string; excess: number }) =>
+  db.deleteFrom("login_flows").where("page_hash", "in", oldestFlows(db, p.excess).where("address", "=", p.address)),
+);
+
 /** A flow that is not over: nobody's, or the one that this user has approved. */
 export const findOpenFlow = statement((db, p: { page_hash: string; user_id: string; now: number }) =>
   db
@@ -35,6 +58,7 @@ export const findOpenFlow = statement((db, p: { page_hash: string; user_id: stri
     .select(["label", "address", "user_id"])
     .where("page_hash", "=", p.page_hash)
     .where((row) => row.or([row("user_id", "is", null), row("user_id", "=", p.user_id)]))
+    .where("token_id", "is", null)
     .where("expires_at", ">", p.now),
 );
 
@@ -60,12 +84,19 @@ export const denyFlow = statement((db, p: { page_hash: string; now: number }) =>
 export const findApprovedFlow = statement((db, p: { poll_hash: string; now: number }) =>
   db
     .selectFrom("login_flows")
-    .select(["user_id", "label"])
+    .select(["user_id", "label", "token_id"])
     .where("poll_hash", "=", p.poll_hash)
     .where("user_id", "is not", null)
     .where("expires_at", ">", p.now),
 );
 
-export const deleteFlow = statement((db, p: { poll_hash: string }) =>
-  db.deleteFrom("login_flows").where("poll_hash", "=", p.poll_hash).returning("user_id"),
+/** Gives an approved flow its token; returns nothing if it has one, or is gone. */
+export const claimFlow = statement((db, p: { poll_hash: string; token_id: string }) =>
+  db
+    .updateTable("login_flows")
+    .set({ token_id: p.token_id })
+    .where("poll_hash", "=", p.poll_hash)
+    .where("user_id", "is not", null)
+    .where("token_id", "is", null)
+    .returning("user_id"),
 );

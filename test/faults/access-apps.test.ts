@@ -78,14 +78,14 @@ async function refusedByApps({ server, ann, bob }: World, sessions: boolean): Pr
     "a mistyped token": auth(`Bearer ${mistyped}`),
     "a mistyped token as password": auth(basic("ann", mistyped)),
     "another user's token": auth(basic("ann", bob.token)),
-    "a revoked token's session": cookie("podkeep_app", good.replace(/\.[^.]*\./, ".e30.")),
-    "a forged session": cookie("podkeep_app", `${good.slice(0, -4)}aaaa`),
-    "a cut session": cookie("podkeep_app", good.slice(0, -1)),
-    "an expired session": cookie("podkeep_app", await sessionOf(app, ann, "app", "password", START - 366 * DAY)),
-    "another server's session": cookie("podkeep_app", foreign),
-    "the page's session": cookie("podkeep_app", await sessionOf(app, ann, "page", "password")),
+    "a revoked token's session": cookie("sessionid", good.replace(/\.[^.]*\./, ".e30.")),
+    "a forged session": cookie("sessionid", `${good.slice(0, -4)}aaaa`),
+    "a cut session": cookie("sessionid", good.slice(0, -1)),
+    "an expired session": cookie("sessionid", await sessionOf(app, ann, "app", "password", START - 366 * DAY)),
+    "another server's session": cookie("sessionid", foreign),
+    "the page's session": cookie("sessionid", await sessionOf(app, ann, "page", "password")),
     "the page's cookie": cookie("podkeep_page", await sessionOf(app, ann, "page", "password")),
-    ...(sessions ? {} : { "an app's session": cookie("podkeep_app", good) }),
+    ...(sessions ? {} : { "an app's session": cookie("sessionid", good) }),
   };
 }
 
@@ -99,7 +99,7 @@ async function refusedByPage({ server, ann }: World): Promise<Record<string, Hea
     Basic: auth(basic("ann", ann.token)),
     Bearer: auth(`Bearer ${ann.token}`),
     "an app's session": cookie("podkeep_page", await sessionOf(app, ann, "app", "password")),
-    "an app's cookie": cookie("podkeep_app", await sessionOf(app, ann, "app", "password")),
+    "an app's cookie": cookie("sessionid", await sessionOf(app, ann, "app", "password")),
     "a forged session": cookie("podkeep_page", `${good.slice(0, -4)}aaaa`),
     "a cut session": cookie("podkeep_page", good.slice(0, -1)),
     "an expired session": cookie("podkeep_page", await sessionOf(app, ann, "page", "password", START - 31 * DAY)),
@@ -163,9 +163,9 @@ describe.each(APPS)("%s", (name, example, sessions) => {
       auth(basic("Ann", world.ann.password)),
     ];
     if (sessions) {
-      readers.push(cookie("podkeep_app", await sessionOf(server.app, ann, "app", "reader")));
+      readers.push(cookie("sessionid", await sessionOf(server.app, ann, "app", "reader")));
       for (const by of ["password", "token"] as const) {
-        good.push(cookie("podkeep_app", await sessionOf(server.app, ann, "app", by)));
+        good.push(cookie("sessionid", await sessionOf(server.app, ann, "app", by)));
       }
     }
     const before = await rowsOf(world);

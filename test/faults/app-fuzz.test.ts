@@ -206,12 +206,11 @@ async function credentials(
     if (!sessions.has(page)) sessions.set(page, await sessionOf(app, who, "page", by));
     if (!sessions.has(own)) sessions.set(own, await sessionOf(app, who, "app", by));
     for (const one of [page, own]) secrets.add(sessions.get(one)?.slice(-30) ?? "");
-    return { Cookie: `podkeep_page=${sessions.get(page)}; podkeep_app=${sessions.get(own)}` };
+    return { Cookie: `podkeep_page=${sessions.get(page)}; sessionid=${sessions.get(own)}` };
   };
   if (way === "none") return {};
   if (way === "wrong") return { Authorization: basic(who.name, `hunter6 ${crypto.randomUUID()}`) };
-  if (way === "junk")
-    return { Authorization: "Basic hunter7", Cookie: "podkeep_page=hunter8; podkeep_app=a.b.hunter9" };
+  if (way === "junk") return { Authorization: "Basic hunter7", Cookie: "podkeep_page=hunter8; sessionid=a.b.hunter9" };
   if (way === "all") return { Authorization: basic(who.name, who.token), ...(await session("password")) };
   if (way === "password") return { Authorization: basic(who.name, who.password), ...(await session("password")) };
   const [token, by] = way === "reader" ? ([who.reader, "reader"] as const) : ([who.token, "token"] as const);

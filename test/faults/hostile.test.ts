@@ -201,7 +201,7 @@ const APPS: typeof TABLE = [
       [`${what}: two Hosts`, `${request}Host: other.test\r\n\r\n`, [405], "open"],
       [`${what}: 300 headers`, `${request}${"X-A: a\r\n".repeat(300)}\r\n`, [431], "closed"],
       [`${what}: a header of 1 MB`, `${request}X-A: ${megabyte}\r\n\r\n`, [431], "closed"],
-      [`${what}: a cookie of 1 MB`, `${request}Cookie: podkeep_app=${megabyte}\r\n\r\n`, [431], "closed"],
+      [`${what}: a cookie of 1 MB`, `${request}Cookie: sessionid=${megabyte}\r\n\r\n`, [431], "closed"],
       [`${what}: NUL in a header`, `${request}Cookie: a\0b\r\n\r\n`, [400], "closed"],
       [`${what}: two Authorizations`, `${request}Authorization: Basic BASIC\r\n\r\n`, [needsBasic ? 401 : 200], "open"],
       [`${what}: HEAD`, `${request.replace("GET", "HEAD")}\r\n`, [200], "open"],

@@ -270,7 +270,7 @@ describe("with a session", () => {
   test("credentials begin one, which signs in without them", async () => {
     const first = await get("/me", { ...basic("ann", PASSWORD), "User-Agent": "AntennaPod/3.5.0" });
     const [cookie] = first.headers.getSetCookie();
-    expect(cookie).toMatch(/^podkeep_app=[\w.-]+; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(cookie).toMatch(/^sessionid=[\w.-]+; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax$/);
     const second = await get("/me", cookieOf(first));
     expect(await second.json()).toEqual(await first.json());
     expect(second.headers.getSetCookie()).toEqual([]);
@@ -288,7 +288,7 @@ describe("with a session", () => {
     const { token } = await tokenOf("bob", "write");
     expect(await (await get("/me", { ...cookie, ...basic("bob", token) })).json()).toMatchObject({ user: "bob" });
     expect((await get("/me", { ...cookie, ...basic("ann", "wrong") })).status).toBe(401);
-    expect(await (await get("/me", { Cookie: "podkeep_app=old", ...basic("ann", PASSWORD) })).json()).toMatchObject({
+    expect(await (await get("/me", { Cookie: "sessionid=old", ...basic("ann", PASSWORD) })).json()).toMatchObject({
       user: "ann",
     });
   });
@@ -313,9 +313,39 @@ describe("with a session", () => {
     await secure.close();
   });
 
+  test("a logout ends the session for whoever has its cookie, and no other one", async () => {
+    const [ended, other] = [cookieOf(await login()), cookieOf(await login("ann", ann.token))];
+    expect((await get("/logout", ended)).status).toBe(204);
+    expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
+    expect((await get("/me", { ...ended, ...basic("ann", PASSWORD) })).status).toBe(200);
+    await server.reopen();
+    http = createProtocol(server);
+    expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
+  });
+
+  test("rows of ended sessions go when the session would have expired, and there are at most 1,000", async () => {
+    const row = (n: number) => `('${ann.id}', 'hash${n}', ${server.clock.now() + n})`;
+    const rows = Array.from({ length: 1100 }, (_, n) => row(n));
+    await server.sql(`insert into ended_sessions (user_id, session_hash, expires_at) values ${rows}`);
+    await get("/logout", cookieOf(await login()));
+    const count = async () => Number((await server.sql("select count(*) as count from ended_sessions"))[0]?.["count"]);
+    expect(await count()).toBe(1000);
+    server.clock.advance(2000);
+    await get("/logout", cookieOf(await login()));
+    expect(await count()).toBe(2);
+  });
+
+  test("a cookie from before its name was changed still signs in, and a logout ends it", async () => {
+    const old = { Cookie: cookieOf(await login()).Cookie.replace("sessionid", "podkeep_app") };
+    const response = await get("/me", old);
+    expect([response.status, response.headers.getSetCookie()]).toEqual([200, []]);
+    await get("/logout", old);
+    expect((await get("/me", old)).status).toBe(401);
+  });
+
   test("a logout deletes the cookie", async () => {
     const [cookie] = (await get("/logout", cookieOf(await login()))).headers.getSetCookie();
-    expect(cookie).toStartWith("podkeep_app=; Max-Age=0;");
+    expect(cookie).toStartWith("sessionid=; Max-Age=0;");
   });
 
   describe("is 401 with a challenge if it", () => {
@@ -343,9 +373,9 @@ describe("with a session", () => {
         `${head}.${body}.`,
         `${head}.${body}.${mac.replace(/^./, (first) => (first === "a" ? "b" : "a"))}`,
         `${cookie}a`,
-        "podkeep_app=",
-        `podkeep_app=${"a".repeat(100_000)}`,
-        "podkeep_app=%00.%ff.%",
+        "sessionid=",
+        `sessionid=${"a".repeat(100_000)}`,
+        "sessionid=%00.%ff.%",
       ]) {
         await expectRefused({ Cookie: text });
       }
@@ -384,7 +414,7 @@ describe("with a session", () => {
     test("is for the web page", async () => {
       const { Cookie: cookie } = cookieOf(await get("/page"));
       await expectRefused({ Cookie: cookie });
-      await expectRefused({ Cookie: cookie.replace("podkeep_page", "podkeep_app") });
+      await expectRefused({ Cookie: cookie.replace("podkeep_page", "sessionid") });
     });
 
     test("signed in with a token that was revoked since", async () => {

@@ -90,7 +90,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
     );
   }
   http.use(refuseCrossSite(shared, { links: true }));
-  for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app));
+  for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app, shared));
   limitBodies(http, app);
   serveSignIn(http, app, shared);
   serveDocs(http, document);

@@ -1,22 +1,22 @@
 // The page's session: a cookie that only the page takes.
 import type { Context, MiddlewareHandler } from "hono";
-import { getCookie, setCookie } from "hono/cookie";
 import type { App } from "../../app.ts";
 import type { Actor } from "../../services/actor.ts";
 import { endPageSession } from "../../services/sessions.ts";
+import { deleteSessionCookie, readSessionCookies } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
-import { COOKIES, cookieOptions, findSession, giveSession } from "../sign-in.ts";
+import { findSession, giveSession } from "../sign-in.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
 
 /** Sets the actor of a request by its session. A page goes to the sign-in page instead, and back after that. */
-export function requireSession(app: App): MiddlewareHandler<HttpEnv> {
+export function requireSession(app: App, shared: Shared): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const session = await findSession(c, app, "page");
+    const session = await findSession(c, app, shared, "page");
     if (!session) {
       const query = new URLSearchParams({ next: pageOf(c) });
-      if (getCookie(c, COOKIES.page)) query.set("ended", "1");
+      if (readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
     c.set("actor", session.actor);
@@ -43,11 +43,10 @@ function pageOf({ req }: Context<HttpEnv>): string {
 
 /** Begins a session in this browser, in place of the one it has. */
 export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared, actor: Actor): Promise<void> {
-  const old = await findSession(c, app, "page");
+  const old = await findSession(c, app, shared, "page");
   if (old?.id) await endPageSession(app, old.actor, old.id);
   await giveSession(c, app, shared, actor, "page", browserName(c.req.header("User-Agent")));
 }
 
 /** Ends the session in this browser. */
-export const clearSession = (c: Context<HttpEnv>, shared: Shared) =>
-  setCookie(c, COOKIES.page, "", { ...cookieOptions(c, shared), maxAge: 0 });
+export const clearSession = (c: Context<HttpEnv>, shared: Shared) => deleteSessionCookie(c, shared, "page");

@@ -22,7 +22,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
 
   http.get("/", async (c) => {
-    return (await findSession(c, app, "page"))
+    return (await findSession(c, app, shared, "page"))
       ? c.redirect("/podcasts", 303)
       : show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
   });
@@ -59,7 +59,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   });
 
   http.post("/sign-out", async (c) => {
-    const session = await findSession(c, app, "page");
+    const session = await findSession(c, app, shared, "page");
     if (session?.id) await endPageSession(app, session.actor, session.id);
     clearSession(c, shared);
     return c.redirect("/", 303);

@@ -1,9 +1,12 @@
 // Nextcloud's login flow: an app gets a token when its user has allowed it on the web page.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin } from "../../../src/services/actor.ts";
+import { connectApp, openConnectLink } from "../../../src/services/connect-links.ts";
 import { listDevices } from "../../../src/services/devices.ts";
+import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
-import { listTokens } from "../../../src/services/tokens.ts";
+import { signOutEverywhere } from "../../../src/services/sessions.ts";
+import { listTokens, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser } from "../../../src/services/users.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
@@ -48,10 +51,10 @@ test("an app gets a token and a device after its user has allowed it on the page
   expect(flow.login).toStartWith("http://podkeep.test/allow/");
   expect(await poll(flow)).toMatchObject({ status: 404, body: [] });
   const page = await browser.open(pathOf(flow));
-  expect([page.status, titleOf(page)]).toEqual([200, "AntennaPod wants to connect to podkeep as ann."]);
+  expect([page.status, titleOf(page)]).toEqual([200, "“AntennaPod” wants to connect to podkeep as ann."]);
   expect(page.body).toContain(`<code>${ADDRESS}</code>`);
   const allowed = await allow(flow);
-  expect([allowed.status, titleOf(allowed)]).toEqual([200, "Done. Go back to AntennaPod."]);
+  expect([allowed.status, titleOf(allowed)]).toEqual([200, "Done. Go back to “AntennaPod”."]);
   const { status, body } = await poll(flow);
   expect([status, body]).toEqual([
     200,
@@ -90,13 +93,54 @@ test("no response to the app has a cookie, because AntennaPod would send it with
   for (const { headers } of answers) expect(headers.getSetCookie()).toEqual([]);
 });
 
-test("the token is given once", async () => {
+test("a poll whose response was lost gives the same token again, until the app uses it", async () => {
   const flow = await start();
   await allow(flow);
-  const answers = await Promise.all([poll(flow), poll(flow), poll(flow)]);
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
+  const answers = [...(await Promise.all([poll(flow), poll(flow), poll(flow)])), await poll(flow)];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const [token, ...others] = new Set(answers.map(({ body }) => body.appPassword));
+  expect(others).toEqual([]);
   expect((await listTokens(server.app, "ann")).filter(({ label }) => label === "AntennaPod")).toHaveLength(1);
+  const headers = { Authorization: `Basic ${btoa(`ann:${token}`)}` };
+  expect((await server.send("GET", "/apps/gpoddersync/subscriptions", { headers })).status).toBe(200);
   expect((await poll(flow)).status).toBe(404);
+});
+
+test("a token that was revoked before the app used it is not given again", async () => {
+  const flow = await start();
+  await allow(flow);
+  const { body } = await poll(flow);
+  await revokeToken(server.app, body.appPassword.split("_")[1]);
+  expect((await poll(flow)).status).toBe(404);
+});
+
+test("a new password and a sign-out everywhere end what a session has allowed or prepared", async () => {
+  const admin = await actAsAdmin(server.app, "ann", "test");
+  for (const end of [
+    () => setPassword(server.app, admin, PASSWORD),
+    () => signOutEverywhere(server.app, admin),
+    () => setPassword(server.app, admin, null),
+  ]) {
+    const [flow, given] = [await start(), await start()];
+    const page = (one: Flow) => one.login.split("/").at(-1) ?? "";
+    for (const one of [flow, given]) await approveLoginFlow(server.app, { ...admin, kind: "session" }, page(one));
+    expect((await poll(given)).status).toBe(200);
+    const values = { label: "phone", kind: "gpodder", server: ORIGIN, user: "ann" };
+    const { secret } = await connectApp(server.app, { ...admin, kind: "session" }, "n".repeat(20), values);
+    await end();
+    expect([(await poll(flow)).status, (await poll(given)).status]).toEqual([404, 404]);
+    expect(await openConnectLink(server.app, secret)).toBeNull();
+  }
+});
+
+test("an app that one user has allowed can't be taken over by another who had opened the page before", async () => {
+  const flow = await start();
+  await server.user("bob");
+  const as = async (name: string) => ({ ...(await actAsAdmin(server.app, name, "test")), kind: "session" as const });
+  const page = flow.login.split("/").at(-1) ?? "";
+  await approveLoginFlow(server.app, await as("ann"), page);
+  await expect(approveLoginFlow(server.app, await as("bob"), page)).rejects.toMatchObject({ code: "not_found" });
+  expect((await poll(flow)).body).toMatchObject({ loginName: "ann" });
 });
 
 test("a form that is sent again allows the app once, and neither secret works in the other's place", async () => {
@@ -104,7 +148,7 @@ test("a form that is sent again allows the app once, and neither secret works in
   const page = flow.login.split("/").at(-1) ?? "";
   expect((await allow({ ...flow, login: flow.login.replace(page, flow.token) })).status).toBe(404);
   for (const one of [await allow(flow), await allow(flow), await browser.open(pathOf(flow))]) {
-    expect([one.status, titleOf(one)]).toEqual([200, "Done. Go back to AntennaPod."]);
+    expect([one.status, titleOf(one)]).toEqual([200, "Done. Go back to “AntennaPod”."]);
   }
   expect((await poll({ ...flow, token: page })).status).toBe(404);
   expect((await poll(flow)).status).toBe(200);
@@ -116,7 +160,7 @@ test("a form that is sent again allows the app once, and neither secret works in
 test("an app that was denied gets nothing", async () => {
   const flow = await start();
   const denied = await browser.submit(`${pathOf(flow)}/deny`);
-  expect([denied.status, titleOf(denied)]).toEqual([200, "Denied. AntennaPod gets no access."]);
+  expect([denied.status, titleOf(denied)]).toEqual([200, "Denied. “AntennaPod” gets no access."]);
   expect((await allow(flow)).status).toBe(404);
   expect((await poll(flow)).status).toBe(404);
 });
@@ -161,7 +205,7 @@ test("without a session the visitor signs in first, and comes back", async () =>
   expect((await poll(flow)).status).toBe(404);
   const next = /name="next" value="([^"]*)"/.exec(page.body)?.[1] ?? "";
   const back = await visitor.submit("/sign-in", { name: "ann", password: PASSWORD, next });
-  expect([back.path, titleOf(back)]).toEqual([pathOf(flow), "AntennaPod wants to connect to podkeep as ann."]);
+  expect([back.path, titleOf(back)]).toEqual([pathOf(flow), "“AntennaPod” wants to connect to podkeep as ann."]);
 });
 
 test("a session by token may not allow or deny an app, and the page says so", async () => {
@@ -176,19 +220,30 @@ test("a session by token may not allow or deny an app, and the page says so", as
   expect((await allow(flow)).status).toBe(200);
 });
 
-test("an address may have 20 open flows, others more", async () => {
-  for (let n = 0; n < 20; n++) await start();
-  const refused = await post("/index.php/login/v2", "");
-  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1200"]);
-  expect((await post("/index.php/login/v2", "", {}, "192.0.2.2")).status).toBe(200);
-  server.clock.advance(20 * 60_000);
-  await start();
+test("whoever starts thousands of flows ends the oldest of the same address only, and none that was allowed", async () => {
+  const [allowed, oldest, elsewhere] = [
+    await start(),
+    await start(),
+    (await post("/index.php/login/v2", "", {}, "192.0.2.2")).body,
+  ];
+  await allow(allowed);
+  const expires_at = server.clock.now() + 20 * 60_000;
+  const rows = Array.from({ length: 998 }, (_, n) => `('page${n}', 'poll${n}', 'x', '${ADDRESS}', ${expires_at})`);
+  await server.sql(`insert into login_flows (page_hash, poll_hash, label, address, expires_at) values ${rows}`);
+  const open = async (path: string) => (await browser.open(path.replace(ORIGIN, ""))).status;
+  expect(await open(oldest.login)).toBe(200);
+  await server.sql(`update login_flows set expires_at = expires_at + 1 where label = 'x'`);
+  const newest = await start();
+  expect([await open(oldest.login), await open(newest.login), await open(elsewhere.login)]).toEqual([404, 200, 200]);
+  expect((await poll(allowed)).status).toBe(200);
 });
 
-test("the addresses of an IPv6 network (/64) may have 20 open flows together", async () => {
-  const startFrom = async (address: string) => (await post("/index.php/login/v2", "", {}, address)).status;
-  for (let n = 0; n < 20; n++) expect(await startFrom(`2001:db8::${n}`)).toBe(200);
-  expect([await startFrom("2001:db8::20"), await startFrom("2001:db8:0:1::20")]).toEqual([429, 200]);
+test("the addresses of an IPv6 network (/64) are one", async () => {
+  for (const address of ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"]) {
+    await post("/index.php/login/v2", "", {}, address);
+  }
+  const rows = await server.sql("select distinct address from login_flows order by address");
+  expect(rows).toEqual([{ address: "2001:db8:0:0::/64" }, { address: "2001:db8:0:1::/64" }]);
 });
 
 test("a user who was deleted since gets no token", async () => {
@@ -223,11 +278,20 @@ test("an unknown path is 404 as JSON", async () => {
 });
 
 describe("the page", () => {
-  test("shows what an app calls itself as text", async () => {
-    const flow = await start({ "User-Agent": "<script>alert(1)</script>\"'&" });
-    const { body } = await browser.open(pathOf(flow));
-    expect(body).not.toContain("<script>");
-    expect(body).toContain("&lt;script&gt;alert(1)&lt;");
+  test("shows what an app calls itself in quotation marks, as far as it looks like a name", async () => {
+    for (const [named, shown] of [
+      ["<script>alert(1)</script>\"'&", "scriptalert1script"],
+      [
+        'podkeep itself, to keep your account. Click "Allow" to stay signed in',
+        "podkeep itself to keep your account. Cli",
+      ],
+      ["Музыка 2.0-beta_1", "Музыка 2.0-beta_1"],
+      ["()", "App"],
+    ] as const) {
+      const { page } = await startLoginFlow(server.app, { label: named, address: ADDRESS });
+      const opened = await browser.open(`/allow/${page}`);
+      expect(titleOf(opened)).toBe(`“${shown}” wants to connect to podkeep as ann.`);
+    }
   });
 
   test("can't be framed, stored or sent from another site, and may be reached by a link", async () => {

@@ -110,7 +110,7 @@ test("a session by token can't change the password or sign out everywhere", asyn
 test("an app's cookie is not good for the page, and the page's not for apps", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const text = browser.cookies.get("podkeep_page") ?? "";
-  const headers = { Cookie: `podkeep_app=${text}` };
+  const headers = { Cookie: `sessionid=${text}` };
   expect((await server.send("GET", "/podcasts", { headers })).status).toBe(303);
 });
 
@@ -238,4 +238,37 @@ test("a signed-in user keeps the menu on a page that does not exist; a visitor h
   const page = await browser.open("/podcasts/nothing");
   expect([page.status, page.body.includes("<nav")]).toEqual([404, true]);
   expect((await openBrowser(server).open("/sign-in")).body).not.toContain("<nav");
+});
+
+test("a cookie of the same name that a sibling domain has set signs nobody out", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  const good = `podkeep_page=${browser.cookies.get("podkeep_page")}`;
+  for (const Cookie of [`podkeep_page=evil; ${good}`, `${good}; podkeep_page=evil`, `podkeep_page=; ${good}`]) {
+    expect((await server.send("GET", "/podcasts", { headers: { Cookie } })).status).toBe(200);
+  }
+  const flood = Array(8).fill("podkeep_page=evil").join("; ");
+  expect((await server.send("GET", "/podcasts", { headers: { Cookie: `${flood}; ${good}` } })).status).toBe(303);
+});
+
+test("under https the cookie has a name that no other domain can set; under a path it can't have", async () => {
+  for (const [public_url, name] of [
+    ["https://podcasts.example", "__Host-podkeep_page"],
+    ["https://podcasts.example/podkeep", "podkeep_page"],
+    ["http://podcasts.example", "podkeep_page"],
+  ] as const) {
+    const secure = await openTestApp({ public_url });
+    const { token } = await secure.user("ann");
+    const base = new URL(public_url);
+    const send = (method: string, path: string, headers: Record<string, string>, body?: string) =>
+      secure.send(method, base.origin + path, { headers, ...(body === undefined ? {} : { body }) });
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const { headers } = await send("POST", "/sign-in", form, `name=ann&password=${token}`);
+    const [cookie = ""] = headers.getSetCookie();
+    expect(cookie).toStartWith(`${name}=`);
+    const value = /=([^;]*)/.exec(cookie)?.[1];
+    expect((await send("GET", "/podcasts", { Cookie: `${name}=${value}` })).status).toBe(200);
+    const tossed = { Cookie: `podkeep_page=${value}` };
+    expect((await send("GET", "/podcasts", tossed)).status).toBe(name === "podkeep_page" ? 200 : 303);
+    await secure.close();
+  }
 });
