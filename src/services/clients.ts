@@ -42,9 +42,11 @@ const UPLOADING_ALL = ["antennapod", "kasts"];
  * Identifies the client of a request.
  * @param product what the app calls itself, without its version; without one it may use the ids of other devices
  */
-export function identifyClient({ user_id, id: token_id, device: named }: Actor, product: string | null): Client {
-  const device = product === null ? null : named;
-  const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, product]), "base64url");
+export function identifyClient({ user_id, id: token_id, device: named, scope }: Actor, product: string | null): Client {
+  // A token that may only read is one client, whatever it names, and has no device: it must not displace others.
+  const isReader = scope === "read";
+  const device = product === null || isReader ? null : named;
+  const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, isReader ? null : product]), "base64url");
   const isOneOf = (products: string[]) => product !== null && products.includes(product.toLowerCase());
   const habits = {
     mistakesOwn: product === null || isOneOf(MISTAKING_OWN),

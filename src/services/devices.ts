@@ -6,6 +6,7 @@ import { DomainError } from "../errors.ts";
 import { deleteClientsOf } from "../store/clients.ts";
 import {
   deleteDevice,
+  deleteOldDevices,
   keepDevice,
   listAllDevices as listAllRows,
   listDevices as listRows,
@@ -19,6 +20,8 @@ export type DeviceType = DeviceTable["type"];
 
 const ID = /^(?!\.{1,2}$)[\w.-]{1,255}$/;
 const LONGEST_CAPTION = 200;
+/** Devices of a user; one more ends the one that was not seen for longest. */
+const MOST_DEVICES = 200;
 
 /** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). Browsers take . and .. for paths. */
 export const isDeviceId = (id: string) => ID.test(id);
@@ -41,14 +44,14 @@ export async function saveDevice(
 ): Promise<void> {
   const named = caption === undefined ? null : readCaption(caption) || null;
   await transact(context, actor, async ({ tx, user_id }) => {
-    await keepDevice(tx, newDevice(actor, id, context.clock.now()));
+    await keep(tx, newDevice(actor, id, context.clock.now()));
     await updateDevice(tx, { user_id, id, caption: named, type: type ?? null });
   });
 }
 
 /** Notes that a device synced now; an unknown one is created. @param now wall time in Unix milliseconds */
 export async function noteSync(tx: Tx, actor: Actor, id: string, now: number): Promise<void> {
-  await keepDevice(tx, { ...newDevice(actor, id, now), last_sync_at: now });
+  await keep(tx, { ...newDevice(actor, id, now), last_sync_at: now });
 }
 
 /** The device of an app that names none: its token stands for it. */
@@ -56,7 +59,13 @@ export const deviceOfToken = (token_id: string) => `nextcloud-${token_id}`;
 
 /** Creates the device of the actor's token. */
 export async function createDeviceOfToken(tx: Tx, actor: Actor & { id: string }, now: number): Promise<void> {
-  await keepDevice(tx, newDevice(actor, deviceOfToken(actor.id), now));
+  await keep(tx, newDevice(actor, deviceOfToken(actor.id), now));
+}
+
+async function keep(tx: Tx, device: DeviceTable): Promise<void> {
+  const [kept] = await keepDevice(tx, { ...device });
+  const isNew = kept?.created_at === device.created_at;
+  if (isNew) await deleteOldDevices(tx, { user_id: device.user_id, id: device.id, kept: MOST_DEVICES - 1 });
 }
 
 function newDevice({ user_id, kind, id: credential, label }: Actor, id: string, created_at: number): DeviceTable {

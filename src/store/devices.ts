@@ -1,4 +1,5 @@
 // Statements on devices.
+import { sql } from "kysely";
 import type { DeviceTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
 
@@ -37,6 +38,25 @@ export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
       conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
         last_sync_at: row.fn.coalesce("excluded.last_sync_at", "devices.last_sync_at"),
       })),
+    )
+    .returning("created_at"),
+);
+
+/** Deletes all devices but this one and the `kept` that synced, or were created, last. */
+export const deleteOldDevices = statement((db, p: Owner & { id: string; kept: number }) =>
+  db
+    .deleteFrom("devices")
+    .where("user_id", "=", p.user_id)
+    .where("id", "in", (rows) =>
+      rows
+        .selectFrom("devices")
+        .select("id")
+        .where("user_id", "=", p.user_id)
+        .where("id", "!=", p.id)
+        .orderBy((row) => row.fn.coalesce("last_sync_at", "created_at"), "desc")
+        .orderBy("id")
+        .limit(sql.lit(1_000_000))
+        .offset(p.kept),
     ),
 );
 

@@ -160,3 +160,49 @@ test("ids are those of the gPodder API", () => {
   for (const id of ["a", "my-phone_2.0", "ABC", "...", ".a"]) expect(isDeviceId(id)).toBe(true);
   for (const id of ["", ".", "..", "a b", "ü", "a/b", "a\n", "a".repeat(256)]) expect(isDeviceId(id)).toBe(false);
 });
+
+test("a token that may only read creates no device, and displaces no other client", async () => {
+  await uploadFeedChanges(
+    podkeep.app,
+    { ...actorOf(ann.id), device: "phone" },
+    identifyClient({ ...actorOf(ann.id), device: "phone" }, "AntennaPod"),
+    { add: ["https://a.example/"], remove: [] },
+  );
+  const { token } = await issueToken(podkeep.app, actorOf(ann.id), { label: "r", scope: "read", expires_at: null });
+  const before = await list();
+  for (let n = 0; n < 120; n++) {
+    const { status } = await podkeep.send("GET", `/api/2/subscriptions/ann/reader${n}.json?since=0`, {
+      headers: { Authorization: `Basic ${btoa(`ann:${token}`)}`, "User-Agent": `Reader${n}/1` },
+    });
+    expect(status).toBe(200);
+  }
+  expect(await list()).toEqual(before);
+  const clients = await podkeep.sql("select token_id, device from clients order by token_id");
+  expect(clients).toHaveLength(2);
+  expect(clients).toContainEqual({ token_id: null, device: "phone" });
+});
+
+test("a token that may only read misses no change, though its client has no device", async () => {
+  const { token } = await issueToken(podkeep.app, actorOf(ann.id), { label: "r", scope: "read", expires_at: null });
+  const read = async (since: number) => {
+    const headers = { Authorization: `Basic ${btoa(`ann:${token}`)}`, "User-Agent": "Reader/1" };
+    return (await podkeep.send("GET", `/api/2/subscriptions/ann/reader.json?since=${since}`, { headers })).body;
+  };
+  const first = await read(0);
+  for (const feed of ["https://a.example/", "https://b.example/"]) await ann.add(feed);
+  expect((await read(first.timestamp)).add).toEqual(["https://a.example/", "https://b.example/"]);
+});
+
+test("a user has 200 devices; another one ends the one that was not seen for longest", async () => {
+  for (let n = 0; n < 200; n++) {
+    podkeep.clock.advance(1000);
+    await save(`d${n}`);
+  }
+  await podkeep.app.database.write((tx) => noteSync(tx, actorOf(ann.id), "d0", podkeep.clock.now() + 500));
+  podkeep.clock.advance(1000);
+  await save("d200");
+  const ids = (await list()).map(({ id }) => id);
+  expect(ids).toHaveLength(200);
+  expect(ids).toContain("d0");
+  expect(ids).not.toContain("d1");
+});
