@@ -51,6 +51,14 @@ export function ipv4In(groups: number[], at: number): string {
 /** Whether an IPv6 address is an IPv4 one (RFC 4291 section 2.5.5.2). */
 export const isMapped = (groups: number[]) => groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
 
+/** An IP address as others write it too: without a zone, IPv4 in its own form (RFC 5952); null if it is none. */
+export function plainAddress(text: string): string | null {
+  if (!isIPv6(text)) return isIP(text) === 0 ? null : text;
+  const groups = groupsOf(text);
+  if (isMapped(groups)) return ipv4In(groups, 6);
+  return new URL(`http://[${text.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
+}
+
 /** Whether an address is this machine's. A socket without an address, and a test's request, are taken for it too. */
 export const isLoopback = (address: string) => address === "" || address === "::1" || address.startsWith("127.");
 

@@ -1,24 +1,47 @@
 // Requests that a browser sends for another site's page: refused, because it may add the user's credentials.
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
 
 /**
- * Refuses requests of other sites, by Sec-Fetch-Site, or by Origin if a browser sends only that. Apps send neither.
- * @param links true to let people follow links from other sites
+ * Refuses requests of other sites, and those of browsers for a host that is not the public URL's: its name can lead here
+ * although it is a stranger's (DNS rebinding).
+ *
+ * Browsers name themselves "Mozilla/", and the page's site by Sec-Fetch-Site or Origin. Apps that are built from web
+ * pages send an Origin too, such as tauri://localhost, but no browser's name.
+ * @param page true for the page: it is for browsers only, and people may follow links to it from other sites
  */
-export function refuseCrossSite({ forwarded }: Shared, { links }: { links: boolean }) {
+export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean }) {
   return createMiddleware<HttpEnv>(async (c, next) => {
+    const other = page || isBrowser(c) ? forwarded.otherUrlOf(c.req.raw, c.env) : null;
+    if (other) throw new DomainError("forbidden", `This host name is not podkeep's: open ${other}`);
     const site = c.req.header("Sec-Fetch-Site");
-    const origin = c.req.header("Origin");
+    const isOurs = site === undefined ? isOurOrigin(c, forwarded, page) : ["same-origin", "none"].includes(site);
     const follows = ["GET", "HEAD"].includes(c.req.method) && c.req.header("Sec-Fetch-Mode") === "navigate";
-    const ours = () => [c.req.raw.url, forwarded.baseUrlOf(c.req.raw, c.env)].map((url) => new URL(url).host);
-    const same =
-      site === undefined
-        ? origin === undefined || ours().includes(URL.parse(origin)?.host ?? "")
-        : site === "same-origin" || site === "none";
-    if (!same && !(links && follows)) throw new DomainError("forbidden", "Another site sent this request");
+    if (!isOurs && !(page && follows)) {
+      throw new DomainError("forbidden", "Another site sent this request. Nothing was changed.");
+    }
     await next();
   });
+}
+
+const isBrowser = ({ req }: Context<HttpEnv>) =>
+  /^Mozilla\//i.test(req.header("User-Agent") ?? "") || req.header("Sec-Fetch-Site") !== undefined;
+
+function isOurOrigin(c: Context<HttpEnv>, forwarded: Shared["forwarded"], page: boolean): boolean {
+  const origin = c.req.header("Origin");
+  if (origin === undefined) return true;
+  const sent = URL.parse(origin);
+  const base = new URL(forwarded.baseUrlOf(c.req.raw, c.env));
+  const own = new URL(c.req.raw.url);
+  // Behind a proxy with TLS the request's own URL has http.
+  const ours = base.host === own.host ? [base] : [base, own];
+  if (sent && ours.some(({ host, protocol }) => host === sent.host && ["https:", protocol].includes(sent.protocol))) {
+    return true;
+  }
+  if (page || isBrowser(c)) return false;
+  if (!sent) return origin === "null";
+  return !/^https?:$/.test(sent.protocol) || /^(.+\.)?localhost$/.test(sent.hostname);
 }

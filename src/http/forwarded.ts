@@ -1,47 +1,104 @@
-// Client addresses and base URLs, also behind trusted proxies.
-import { familyOf, isIP, networkList } from "../domain/networks.ts";
+// Client addresses and base URLs, also behind proxies.
+import { familyOf, isIP, isLoopback, networkList, plainAddress } from "../domain/networks.ts";
+import type { Logger } from "../log.ts";
+
+/** The address of clients that a trusted proxy names in no way that can be read: limits count them together. */
+const UNKNOWN = "unknown";
+/** Networks at home, and of containers. */
+const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10"];
+/** Names that no stranger can have in the DNS (RFC 6761, RFC 6762, RFC 8375), so no web page either. */
+const LOCAL_NAME = /^([^.]+|.+\.(localhost|local|internal|home\.arpa))$/;
+
+type Peer = { readonly address?: string | undefined };
 
 export interface Forwarded {
   /** The path of the public URL, without a slash at its end; empty if it has none. */
   basePath: string;
   /** The client's own address. */
   addressOf(request: Request, peer: string | undefined): string;
-  /** Scheme, host and port of links. Reads the peer's address only if proxies are trusted, because that is slow. */
-  baseUrlOf(request: Request, peer: { readonly address?: string | undefined }): string;
+  /** Scheme, host and port of links. Reads the peer's address only if a proxy sent the request, because that is slow. */
+  baseUrlOf(request: Request, peer: Peer): string;
+  /** The public URL if the request's host is neither the public one nor one of the local network; else null. */
+  otherUrlOf(request: Request, peer: Peer): string | null;
 }
 
-export function createForwarded({
-  trusted_proxies,
-  public_url,
-}: {
-  trusted_proxies: string[];
-  public_url?: string | undefined;
-}): Forwarded {
+/** @param log gets a warning at the first request of a proxy that the settings don't name */
+export function createForwarded(
+  { trusted_proxies, public_url }: { trusted_proxies: string[]; public_url?: string | undefined },
+  log?: Pick<Logger, "warn">,
+): Forwarded {
   const trusted = trusted_proxies.length > 0 ? networkList(trusted_proxies) : null;
   const isTrusted = (address: string) =>
     trusted !== null && isIP(address) > 0 && trusted.check(address, familyOf(address));
+
+  let warned = false;
+  /** Whether a peer is probably the user's proxy, though no setting names it. */
+  const isLikelyProxy = (address: string) => {
+    if (address === "" || !(isLoopback(address) || isPrivate(address))) return false;
+    if (!warned)
+      log?.warn({ peer: address }, `a proxy at ${address} forwards requests: set PODKEEP_TRUSTED_PROXIES=${address}`);
+    warned = true;
+    return true;
+  };
+
+  const hostOf = (request: Request, peer: Peer) => {
+    const url = new URL(request.url);
+    const host = request.headers.get("x-forwarded-host");
+    return host && isHost(host) && isTrusted(addressIn(peer.address)) ? host : url.host;
+  };
+
   return {
     basePath: public_url ? new URL(public_url).pathname.replace(/\/$/, "") : "",
     addressOf(request, peer) {
-      const hops = (request.headers.get("x-forwarded-for") ?? "").split(",").map((hop) => plainAddress(hop.trim()));
-      let address = plainAddress(peer ?? "");
-      while (isTrusted(address)) {
-        const next = hops.pop();
-        if (!next || isIP(next) === 0) break;
-        address = next;
+      const header = request.headers.get("x-forwarded-for");
+      let address = addressIn(peer);
+      if (header === null) return address;
+      if (!isTrusted(address)) {
+        isLikelyProxy(address);
+        return address;
+      }
+      for (const hop of header.split(",").toReversed()) {
+        if (!isTrusted(address)) break;
+        address = readHop(hop.trim()) ?? UNKNOWN;
       }
       return address;
     },
     baseUrlOf(request, peer) {
       if (public_url) return public_url;
       const url = new URL(request.url);
-      if (trusted_proxies.length === 0 || !isTrusted(plainAddress(peer.address ?? ""))) return url.origin;
       const proto = request.headers.get("x-forwarded-proto") ?? "";
-      const host = request.headers.get("x-forwarded-host") ?? "";
-      return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${/^[\w.:[\]-]+$/.test(host) ? host : url.host}`;
+      if (trusted === null && proto !== "https") return url.origin;
+      const address = addressIn(peer.address);
+      if (isTrusted(address)) {
+        return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${hostOf(request, peer)}`;
+      }
+      // Phones refuse links without TLS. The scheme alone can't lead anybody to another server.
+      return proto === "https" && isLikelyProxy(address) ? `https://${url.host}` : url.origin;
+    },
+    otherUrlOf(request, peer) {
+      if (!public_url) return null;
+      const { hostname } = new URL(`http://${hostOf(request, peer)}`);
+      const isOurs = hostname === new URL(public_url).hostname || isLocalHost(hostname);
+      return isOurs ? null : public_url;
     },
   };
 }
 
-// A dual-stack socket shows IPv4 peers as ::ffff:192.0.2.1.
-const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "");
+const isHost = (text: string) => /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`);
+
+/** Whether a host of a URL is an IP address or a name of the local network. */
+const isLocalHost = (hostname: string) => hostname.startsWith("[") || isIP(hostname) > 0 || LOCAL_NAME.test(hostname);
+
+let privateNetworks: ReturnType<typeof networkList> | undefined;
+function isPrivate(address: string): boolean {
+  privateNetworks ??= networkList(PRIVATE);
+  return isIP(address) > 0 && privateNetworks.check(address, familyOf(address));
+}
+
+const addressIn = (peer: string | undefined) => plainAddress(peer ?? "") ?? peer ?? "";
+
+/** The address in one hop of X-Forwarded-For, which may have brackets and a port; null if there is none. */
+function readHop(hop: string): string | null {
+  const [, bracketed, bare] = /^"?(?:\[([^\]]*)\](?::\d+)?|(.*?))"?$/.exec(hop) ?? [];
+  return plainAddress(bracketed ?? bare ?? "") ?? plainAddress((bare ?? "").replace(/:\d+$/, ""));
+}

@@ -14,7 +14,7 @@ import { createThrottle } from "./throttle.ts";
 export type Http = Hono<HttpEnv>;
 
 export function createHttp(app: App): Http {
-  const forwarded = createForwarded(app.config);
+  const forwarded = createForwarded(app.config, app.log);
   const throttle = createThrottle(app);
   const pathOf = createPathReader(forwarded.basePath, (path) => {
     const first = path.split("/", 2).join("/");

@@ -54,10 +54,80 @@ describe("the client's address", () => {
     ["is the peer's, also if it sends another", "192.0.2.1", "198.51.100.1", "192.0.2.1"],
     ["is the last one that a trusted proxy saw", "10.0.0.1", "203.0.113.9, 198.51.100.1", "198.51.100.1"],
     ["is found through several trusted proxies", "::1", "203.0.113.9, 198.51.100.1, 10.1.1.1", "198.51.100.1"],
-    ["is the proxy's if the header has no address", "10.0.0.1", "unknown", "10.0.0.1"],
+    ["is unknown, and not the proxy's, if the header has none that can be read", "10.0.0.1", "_hidden", "unknown"],
+    ["is unknown if the header ends in nothing", "::1", "198.51.100.1, ", "unknown"],
+    ["is found without the port", "10.0.0.1", "198.51.100.1:1234", "198.51.100.1"],
+    ["is found without brackets and port", "10.0.0.1", "[2001:DB8::1]:80", "2001:db8::1"],
+    ["is found in brackets and quotes", "10.0.0.1", '"[2001:db8:0::1]"', "2001:db8::1"],
+    ["is found through a proxy that has a port", "10.0.0.1", "198.51.100.1:7, 10.1.1.1:8", "198.51.100.1"],
+    ["is an IPv4 one in every spelling of it", "::ffff:a00:1", "::FFFF:c633:6401", "198.51.100.1"],
+    ["is not loopback if a hop is not an address", "::1", "127.0.0.1:x", "unknown"],
     ["is the proxy's if it sends none", "10.0.0.1", undefined, "10.0.0.1"],
   ];
   for (const [name, peer, forwarded, expected] of cases) {
     test(name, () => expect(seen(peer, forwarded)).toBe(expected));
   }
+});
+
+describe("a proxy that no setting names", () => {
+  const warnings: unknown[] = [];
+  const forwarded = (public_url?: string) => {
+    warnings.length = 0;
+    return createForwarded({ trusted_proxies: [], public_url }, { warn: (...args: unknown[]) => warnings.push(args) });
+  };
+  const proxied = new Request(ORIGIN, { headers: { ...FORWARDED, "X-Forwarded-For": "198.51.100.1" } });
+
+  test("is believed that clients use https, on this machine and in private networks, but no host or address", () => {
+    for (const address of ["127.0.0.1", "::1", "172.17.0.1", "192.168.1.2", "fd00::1", "::ffff:10.0.0.1"]) {
+      const { baseUrlOf, addressOf } = forwarded();
+      expect(baseUrlOf(proxied, { address })).toBe("https://podkeep.test");
+      expect(addressOf(proxied, address)).not.toBe("198.51.100.1");
+    }
+    for (const address of ["192.0.2.7", "2001:db8::1", "", undefined]) {
+      if (address) expect(forwarded().baseUrlOf(proxied, { address })).toBe(ORIGIN);
+    }
+  });
+
+  test("is in the log once, with the setting that names it; a stranger is not", () => {
+    const { baseUrlOf, addressOf } = forwarded();
+    addressOf(proxied, "203.0.113.5");
+    baseUrlOf(proxied, { address: "203.0.113.5" });
+    expect(warnings).toEqual([]);
+    addressOf(proxied, "172.17.0.1");
+    baseUrlOf(proxied, { address: "172.17.0.1" });
+    const text = "a proxy at 172.17.0.1 forwards requests: set PODKEEP_TRUSTED_PROXIES=172.17.0.1";
+    expect(warnings).toEqual([[{ peer: "172.17.0.1" }, text]]);
+  });
+});
+
+describe("another host than the public URL's", () => {
+  const { otherUrlOf } = createForwarded({ trusted_proxies: ["10.0.0.1"], public_url: "https://pods.example/podkeep" });
+  const other = (host: string, headers = {}, address = "192.0.2.1") =>
+    otherUrlOf(new Request(`http://${host}/`, { headers }), { address });
+
+  test("is a stranger's, unless it is an address or a name that only a local network has", () => {
+    for (const host of ["evil.example", "pods.example.evil.example", "evil.example:8042", "local.evil.example"]) {
+      expect([host, other(host)]).toEqual([host, "https://pods.example/podkeep"]);
+    }
+    for (const host of [
+      "pods.example",
+      "pods.example:8042",
+      "localhost:8042",
+      "127.0.0.1:8042",
+      "192.168.1.5",
+      "[::1]:8042",
+      "raspberrypi",
+      "pi.local",
+      "pods.home.arpa",
+      "podkeep.internal",
+    ]) {
+      expect([host, other(host)]).toEqual([host, null]);
+    }
+  });
+
+  test("is the one that a trusted proxy forwards", () => {
+    expect(other("10.0.0.2", { "X-Forwarded-Host": "evil.example" }, "10.0.0.1")).not.toBeNull();
+    expect(other("backend.example", { "X-Forwarded-Host": "pods.example" }, "10.0.0.1")).toBeNull();
+    expect(other("evil.example", { "X-Forwarded-Host": "pods.example" })).not.toBeNull();
+  });
 });

@@ -4,6 +4,7 @@ import type { App } from "../../app.ts";
 import { respondToErrors } from "../app-errors.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
+import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { endSession, requireScope, requireSignIn } from "../sign-in.ts";
 import { requireUserInPath } from "./client.ts";
@@ -13,7 +14,8 @@ import { serveLists } from "./lists.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
 export function serveGpodder(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  http.use(refuseCrossSite(shared, { links: false }));
+  http.use(noStore);
+  http.use(refuseCrossSite(shared, { page: false }));
   http.use(requireSignIn(app, shared, { bearer: true, sessions: true }));
   serveLogin(http);
   http.use(requireScope);

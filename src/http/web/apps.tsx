@@ -10,9 +10,9 @@ import { connectApp, isOpenLink, openConnectLink } from "../../services/connect-
 import { forgetDevice, renameDevice } from "../../services/devices.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
+import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
-import { noStore } from "./no-store.ts";
 import { AppsPage, ConnectedPage, ConnectPage, OpenLinkPage } from "./pages/apps.tsx";
 import { show } from "./render.tsx";
 import { canWrite, isByPassword } from "./session.ts";

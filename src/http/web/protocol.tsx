@@ -8,6 +8,7 @@ import { readBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { requireScope } from "../sign-in.ts";
 import { serveAccount } from "./account.tsx";
@@ -16,7 +17,6 @@ import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
 import { serveHistory } from "./history.tsx";
-import { noStore } from "./no-store.ts";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
@@ -89,7 +89,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
       c.body(text, 200, { "Content-Type": type, "Cache-Control": "public, max-age=31536000, immutable" }),
     );
   }
-  http.use(refuseCrossSite(shared, { links: true }));
+  http.use(refuseCrossSite(shared, { page: true }));
   for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app, shared));
   limitBodies(http, app);
   serveSignIn(http, app, shared);
@@ -122,7 +122,7 @@ function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>):
   if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
   const pages: Record<DomainError["code"], [400 | 401 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
     unauthorized: [403, errors.forbidden],
-    forbidden: [403, c.get("actor") ? message : errors.crossSite],
+    forbidden: [403, message],
     not_found: [404, errors.notFound],
     gone: [410, errors.notFound],
     invalid: [400, message],

@@ -239,7 +239,6 @@ export const texts = {
     forbidden: "This is not allowed.",
     failed: "podkeep can't show this page right now. Nothing was changed.",
     unavailable: "podkeep can't write right now. Nothing was changed.",
-    crossSite: "Another site sent this request. Nothing was changed.",
     home: "Go to the start",
   },
 } as const;

@@ -107,7 +107,14 @@ const OTHER_SITES: Record<string, string>[] = [
   { Origin: "null" },
   { Origin: `${ORIGIN}.evil.example` },
   { Origin: `${ORIGIN}:8080` },
+  { Origin: "http://localhost" },
+  { Origin: "http://localhost:1420" },
+  { Origin: "http://tauri.localhost" },
+  { Origin: "tauri://localhost" },
+  { Origin: "capacitor://localhost" },
+  { Origin: "file://" },
 ];
+const BROWSER = { "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
 
 describe("another site", () => {
   test("can send no form of the page", async () => {
@@ -116,7 +123,7 @@ describe("another site", () => {
     const before = await dump();
     for (const path of forms) {
       for (const headers of OTHER_SITES) {
-        const sent = { ...headers, Cookie: cookies(), "Content-Type": "application/x-www-form-urlencoded" };
+        const sent = { ...headers, ...BROWSER, Cookie: cookies(), "Content-Type": "application/x-www-form-urlencoded" };
         const { status, body } = await server.send("POST", path, {
           headers: sent,
           body: "name=ann&feed_url=x.example",
@@ -135,7 +142,8 @@ describe("another site", () => {
     const before = await dump();
     for (const { method, path } of forms) {
       for (const headers of OTHER_SITES) {
-        const sent = { ...headers, Cookie: cookie, Authorization: basic(PASSWORD), "Content-Type": "text/plain" };
+        const credentials = { Cookie: cookie, Authorization: basic(PASSWORD) };
+        const sent = { ...headers, ...BROWSER, ...credentials, "Content-Type": "text/plain" };
         const body = JSON.stringify({ add: ["https://evil.example/"], remove: [] });
         const { status } = await server.send(method, path, { headers: sent, body });
         expect([path, headers, status]).toEqual([path, headers, 403]);
@@ -390,4 +398,53 @@ test("guesses at the present password are counted like those at the sign-in", as
   const signIn = await openBrowser(server).submit("/sign-in", { name: "ann", password: "another guess" });
   expect(signIn.status).toBe(429);
   expect(signIn.headers.get("retry-after")).toMatch(/^\d+$/);
+});
+
+describe("a host name that a stranger has in the DNS", () => {
+  test("shows no page and signs nobody in, if the public URL has another one", async () => {
+    const home = await openTestApp({ public_url: "https://pods.example" });
+    const { token } = await home.user("ann");
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const signIn = (origin: string, headers: Record<string, string>) =>
+      home.send("POST", `${origin}/sign-in`, { headers: { ...form, ...headers }, body: `name=ann&password=${token}` });
+    const sync = (origin: string, headers: Record<string, string>) =>
+      home.send("GET", `${origin}/api/2/devices/ann.json`, {
+        headers: { Authorization: `Basic ${btoa(`ann:${token}`)}`, ...headers },
+      });
+    const rebound = "http://evil.example:8042";
+    for (const headers of [
+      { ...BROWSER, Origin: rebound },
+      { ...BROWSER, "Sec-Fetch-Site": "same-origin" },
+      { ...BROWSER, "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate" },
+      BROWSER,
+    ]) {
+      const refused = await signIn(rebound, headers);
+      expect([refused.status, refused.headers.getSetCookie()]).toEqual([403, []]);
+      expect(refused.body).toContain("This host name is not podkeep&#39;s: open https://pods.example");
+      expect((await home.send("GET", `${rebound}/`, { headers })).status).toBe(403);
+      expect((await sync(rebound, headers)).status).toBe(403);
+    }
+    for (const origin of ["https://pods.example", "http://127.0.0.1:8042", "http://pi.local:8042", "http://[::1]"]) {
+      expect((await signIn(origin, { ...BROWSER, "Sec-Fetch-Site": "same-origin" })).status).toBe(303);
+      expect((await home.send("GET", `${origin}/`, { headers: BROWSER })).status).toBe(200);
+    }
+    // Health checks, doctor, apps that were given another name of this machine.
+    for (const path of ["/livez", "/readyz"]) expect((await home.send("GET", rebound + path)).status).toBe(200);
+    expect((await home.send("GET", `${rebound}/v1/subscriptions`)).status).toBe(401);
+    expect((await sync("http://nas.lan:8042", { "User-Agent": "AntennaPod/3.5.0" })).status).toBe(200);
+    await home.close();
+  });
+
+  test("of the same name over http is another site, if podkeep has https", async () => {
+    const home = await openTestApp({ public_url: "https://pods.example" });
+    const { token } = await home.user("ann");
+    const send = (Origin: string) =>
+      home.send("POST", "http://pods.example/sign-in", {
+        headers: { ...BROWSER, Origin, "Content-Type": "application/x-www-form-urlencoded" },
+        body: `name=ann&password=${token}`,
+      });
+    expect((await send("http://pods.example")).status).toBe(403);
+    expect((await send("https://pods.example")).status).toBe(303);
+    await home.close();
+  });
 });
