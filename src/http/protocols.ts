@@ -24,7 +24,7 @@ const WEB_PATHS = [
   "/docs",
   "/assets/*",
 ];
-const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*", "/apps/gpoddersync/*"];
+const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*", "/apps/gpoddersync/*", "/ocs/v2.php/core/*"];
 const GPODDER_PATHS = ["/api/*"];
 /** /subscriptions/USER.json, /subscriptions/USER/DEVICE.json. Not patterns of Hono: with them its faster router gives up. */
 const GPODDER_LISTS = /^\/subscriptions(\/[^/]+){1,2}\.(json|opml|txt)$/;

@@ -11,7 +11,7 @@ import type { Shared } from "./shared.ts";
 import { productOf } from "./user-agent.ts";
 
 /** For every 401: gPodder sends credentials only after it. */
-export const BASIC_CHALLENGE = 'Basic realm="podkeep"';
+export const BASIC_CHALLENGE = 'Basic realm="podkeep", charset="UTF-8"';
 
 export interface SignInOptions {
   /** Whether a token is taken by Bearer too. */
@@ -142,14 +142,19 @@ async function checkHeader(
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** User name and password, which may have colons; null if they are not UTF-8 in Base64. */
+/** User name and password, which may have colons, in either alphabet of Base64; null if they are not readable. */
 function readBasic(value: string): { name: string; password: string } | null {
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return null;
+  if (!/^([A-Za-z0-9+/]+|[\w-]+)={0,2}$/.test(value)) return null;
+  const text = decode(Buffer.from(value, "base64"));
+  const colon = text.indexOf(":");
+  return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Text in UTF-8, or in Latin-1, which some apps send whatever the challenge says. */
+function decode(bytes: Buffer): string {
   try {
-    const text = utf8.decode(Buffer.from(value, "base64"));
-    const colon = text.indexOf(":");
-    return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+    return utf8.decode(bytes);
   } catch {
-    return null;
+    return bytes.toString("latin1");
   }
 }

@@ -14,12 +14,11 @@ import {
   findOpenFlow,
   insertLoginFlow,
 } from "../store/login-flows.ts";
-import { findTokenById, insertToken } from "../store/tokens.ts";
+import { findTokenById } from "../store/tokens.ts";
 import { findUserById } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { createDeviceOfToken } from "./devices.ts";
-import { createToken } from "./tokens.ts";
+import { createToken, insertAppToken, readAppName } from "./tokens.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
 const LIFETIME = 20 * 60_000;
@@ -28,18 +27,10 @@ const MOST_OF_ADDRESS = 1000;
 const MOST = 10_000;
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 52;
-const LONGEST_LABEL = 40;
 
 const hashOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
 
 const isSecret = (text: string) => /^[a-z2-7]{52}$/.test(text);
-
-/** What an app calls itself, as far as it looks like a name: the page shows it to a user who is to trust it. */
-const readLabel = (text: string) =>
-  text
-    .replace(/[^\p{L}\p{N} ._-]/gu, "")
-    .slice(0, LONGEST_LABEL)
-    .trim() || "App";
 
 /**
  * Starts a flow, and returns the secrets in the page's URL and for the app to poll with. If an address (the /64 of an
@@ -52,7 +43,7 @@ export async function startLoginFlow(
   { label: named, address: client }: { label: string; address: string },
 ): Promise<{ page: string; poll: string }> {
   const address = networkOf(client);
-  const label = readLabel(named);
+  const label = readAppName(named);
   const [page, poll] = [ids.random(SECRET_LENGTH), ids.random(SECRET_LENGTH)];
   const now = clock.now();
   await database.write(async (tx) => {
@@ -132,9 +123,7 @@ export async function claimLoginFlow(context: Context, poll: string): Promise<{ 
     const [user] = await findUserById(tx, { user_id });
     if (!user) return null;
     if ((await claimFlow(tx, { poll_hash, token_id: row.id })).length > 0) {
-      await insertToken(tx, row);
-      const actor = { user_id, kind: "token", id: row.id, label, device: null, scope: "write" } as const;
-      await createDeviceOfToken(tx, actor, row.created_at);
+      await insertAppToken(tx, row);
       return { name: user.name, token };
     }
     const [again] = await findApprovedFlow(tx, { poll_hash, now: clock.now() });

@@ -1,4 +1,6 @@
 // Signing in with a user name, and the password or a token.
+
+import { foldName } from "../domain/user-name.ts";
 import { addSubject, DomainError } from "../errors.ts";
 import { findUserById } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
@@ -40,7 +42,7 @@ async function signInAs(
 ): Promise<SignedIn> {
   if (isToken(password)) {
     const signedIn = await signInByToken(context, password, attempts);
-    if (user && signedIn.actor.user_id === user.id) return signedIn;
+    if (user?.id === signedIn.actor.user_id || foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;
     const subject = { token: signedIn.actor.id ?? "" };
     attempts.failToken(subject);
     throw new DomainError("unauthorized", "The token is another user's", { subject });
@@ -51,6 +53,9 @@ async function signInAs(
   const actor = { user_id: user.id, kind: "session", id: null, label: app, device: null, scope: "write" } as const;
   return { actor, name: user.name };
 }
+
+/** A name as apps send it that write Latin-1, with ? for what that lacks (AntennaPod). */
+const inLatin1 = (name: string) => name.replace(/[^\0-\xff]/gu, "?");
 
 /** @throws as signIn() does */
 export async function signInByToken(context: Context, token: string, attempts: Attempts): Promise<SignedIn> {

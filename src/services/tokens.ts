@@ -15,12 +15,14 @@ import {
 import { lockUser } from "../store/users.ts";
 import { type Actor, actAsAdmin, requirePassword, requireWrite, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { createDeviceOfToken } from "./devices.ts";
 import { listUsers, requireUser } from "./users.ts";
 
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
 const USE_INTERVAL = 60 * 60 * 1000;
 const LONGEST_LABEL = 100;
+const LONGEST_APP_NAME = 40;
 
 const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7, "0");
 const hashOf = (token: string) => Bun.SHA256.hash(token, "hex");
@@ -52,6 +54,37 @@ export async function issueToken(
   await context.database.write((tx) => insertToken(tx, row));
   return { id: row.id, token };
 }
+
+/**
+ * Issues a token to the app that has the password of the actor's user, and creates a device for it.
+ * @param name what the app calls itself
+ * @throws DomainError "forbidden" if the actor signed in with a token
+ */
+export async function issueAppToken(
+  context: Context,
+  actor: Actor,
+  name: string,
+): Promise<{ id: string; token: string }> {
+  requirePassword(actor);
+  const { user_id } = actor;
+  const { token, row } = createToken(context, user_id, { label: readAppName(name), scope: "write", expires_at: null });
+  await context.database.write((tx) => insertAppToken(tx, row), user_id);
+  return { id: row.id, token };
+}
+
+/** Inserts the token of an app, and the device that it stands for. */
+export async function insertAppToken(tx: Tx, row: ReturnType<typeof createToken>["row"]): Promise<void> {
+  await insertToken(tx, row);
+  const { id, user_id, label, scope, created_at } = row;
+  await createDeviceOfToken(tx, { user_id, kind: "token", id, label, device: null, scope }, created_at);
+}
+
+/** What an app calls itself, as far as it looks like a name: the page shows it to a user who is to trust it. */
+export const readAppName = (text: string): string =>
+  text
+    .replace(/[^\p{L}\p{N} ._-]/gu, "")
+    .slice(0, LONGEST_APP_NAME)
+    .trim() || "App";
 
 /** Makes a token whose row is to be inserted. @throws DomainError "invalid" for a bad label or expiry */
 export function createToken(

@@ -17,7 +17,7 @@ import {
 } from "./two-users.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
-const CHALLENGE = 'Basic realm="podkeep"';
+const CHALLENGE = 'Basic realm="podkeep", charset="UTF-8"';
 
 let world: World;
 let elsewhere: World;

@@ -29,6 +29,7 @@ function expectHeaders(status: number, response: Answer): void {
 test("every response must be revalidated and is for its user only", async () => {
   const { headers } = await user.request("GET", "/subscriptions");
   const known = { "If-None-Match": headers.get("etag") ?? "" };
+  const wrong = { address: "192.0.2.1", headers: { Authorization: "Bearer wrong" } };
   const responses: [number, () => Promise<Answer>][] = [
     [200, () => user.request("GET", "/subscriptions")],
     [304, () => user.request("GET", "/subscriptions", undefined, known)],
@@ -40,8 +41,8 @@ test("every response must be revalidated and is for its user only", async () => 
     [204, () => user.request("OPTIONS", "/subscriptions")],
     [200, () => user.request("POST", "/subscriptions", { subscriptions: [] })],
     [200, () => user.request("PATCH", ONE, {})],
-    [401, () => server.send("GET", ONE, { address: "192.0.2.1" })],
-    [429, () => server.send("GET", ONE, { address: "192.0.2.1" })],
+    [401, () => server.send("GET", ONE, wrong)],
+    [429, () => server.send("GET", ONE, wrong)],
     [404, () => user.request("GET", "/nowhere")],
     [404, () => user.request("GET", `/subscriptions/${guidOf(2)}`)],
     [405, () => user.request("PUT", ONE)],

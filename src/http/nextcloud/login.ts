@@ -19,7 +19,7 @@ const readText = async (c: Context<HttpEnv>) => new TextDecoder().decode(await r
 export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const { forwarded } = shared;
   const addressOf = (c: Context<HttpEnv>) => forwarded.addressOf(c.req.raw, c.env.address);
-  const noOtherSite = refuseCrossSite(shared, { links: false });
+  const noOtherSite = refuseCrossSite(shared, { page: false });
 
   // No cookies on these two: AntennaPod would send one back with every poll.
   for (const place of PLACES) {
@@ -33,8 +33,9 @@ export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void 
       });
     });
 
+    // Podium sends the token in the query.
     http.post(`${place}/poll`, noOtherSite, async (c) => {
-      const claimed = await claimLoginFlow(app, readPollToken(await readText(c)));
+      const claimed = await claimLoginFlow(app, c.req.query("token") ?? readPollToken(await readText(c)));
       if (!claimed) return c.json([], 404);
       // AntennaPod takes `server` as its base URL from here on.
       const server = forwarded.baseUrlOf(c.req.raw, c.env);
@@ -45,7 +46,7 @@ export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void 
 
 const PollBody = z.object({ token: z.string() });
 
-/** The token, as a form (Nextcloud's clients) or as JSON (PinePods); empty if there is none. */
+/** The token in a body, as a form (Nextcloud's clients) or as JSON (PinePods); empty if there is none. */
 function readPollToken(body: string): string {
   if (!body.trimStart().startsWith("{")) return new URLSearchParams(body).get("token") ?? "";
   try {

@@ -3,12 +3,16 @@ import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import { respondToErrors } from "../app-errors.ts";
 import type { HttpEnv } from "../env.ts";
+import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
+import { serveAppPassword } from "./app-password.ts";
 import { serveLogin } from "./login.ts";
 import { serveSync } from "./sync.ts";
 
 export function serveNextcloud(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  http.use(noStore);
   serveLogin(http, app, shared);
+  serveAppPassword(http, app, shared);
   serveSync(http, app, shared);
   respondToErrors(http, app);
 }

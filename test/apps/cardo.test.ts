@@ -1,0 +1,38 @@
+// Cardo 1.12 on Tauri 2, whose HTTP plugin adds an Origin to every request.
+import { afterEach, expect, test } from "bun:test";
+import { addElsewhere, basic, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+
+let server: Awaited<ReturnType<typeof openFor>>;
+afterEach(() => server.close());
+
+/** Linux and macOS, Windows, and plugins before 2.5.6. */
+const ORIGINS = ["tauri://localhost", "http://tauri.localhost", "null"];
+
+for (const Origin of ORIGINS) {
+  test(`with the gPodder API and Origin ${Origin} it signs in, syncs both ways and signs out`, async () => {
+    server = await openFor();
+    await addElsewhere(server);
+    const send = openAs(server, { Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
+    const login = await send("POST", "/api/2/auth/ann/login.json", basic("ann", PASSWORD));
+    expect(login.status).toBe(200);
+    const Cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    const list = await send("GET", "/api/2/subscriptions/ann/cardo.json?since=0", { Cookie });
+    expect([list.status, list.body.add]).toEqual([200, [FEED]]);
+    const actions = await send("GET", "/api/2/episodes/ann.json?since=0", { Cookie });
+    expect(actions.body.actions).toMatchObject([{ episode: EPISODE, position: 42 }]);
+    const add = JSON.stringify({ add: ["https://feeds.example/new"], remove: [] });
+    expect((await send("POST", "/api/2/subscriptions/ann/cardo.json", { Cookie }, add)).status).toBe(200);
+    const play = JSON.stringify([played(300)]);
+    expect((await send("POST", "/api/2/episodes/ann.json", { Cookie }, play)).status).toBe(200);
+    expect((await send("POST", "/api/2/auth/ann/logout.json", { Cookie })).status).toBe(200);
+    expect((await send("GET", "/api/2/episodes/ann.json?since=0", { Cookie })).status).toBe(401);
+  });
+
+  test(`with Nextcloud and Origin ${Origin} it starts the login flow, and takes a password in Latin-1`, async () => {
+    server = await openFor();
+    const send = openAs(server, { Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
+    expect((await send("POST", "/index.php/login/v2")).status).toBe(200);
+    const headers = basic("ann", PASSWORD, "latin1");
+    expect((await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", headers)).status).toBe(200);
+  });
+}

@@ -1,0 +1,64 @@
+// GNOME Podcasts, which signs in to Nextcloud with the password, and signs out.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { listDevices } from "../../src/services/devices.ts";
+import { listTokens } from "../../src/services/tokens.ts";
+import { actorOf } from "../support/feeds.ts";
+import { addElsewhere, basic, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+
+let server: Awaited<ReturnType<typeof openFor>>;
+let send: ReturnType<typeof openAs>;
+beforeEach(async () => {
+  server = await openFor();
+  send = openAs(server, { "User-Agent": "GNOME Podcasts/25.2" });
+});
+afterEach(() => server.close());
+
+const OCS = { "OCS-APIRequest": "true" };
+const GET_TOKEN = "/ocs/v2.php/core/getapppassword";
+const END_TOKEN = "/ocs/v2.php/core/apppassword";
+
+test("the password gets a token, which syncs both ways until signing out revokes it", async () => {
+  await addElsewhere(server);
+  const given = await send("GET", GET_TOKEN, { ...OCS, ...basic("ann", PASSWORD) });
+  expect([given.status, given.headers.get("content-type")]).toEqual([200, "application/xml; charset=utf-8"]);
+  const token = /<apppassword>([^<]+)<\/apppassword>/.exec(given.body)?.[1] ?? "";
+  const app = basic("ann", token);
+  const list = await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", app);
+  expect([list.status, list.body.add]).toEqual([200, [FEED]]);
+  const actions = await send("GET", "/index.php/apps/gpoddersync/episode_action?since=0", app);
+  expect(actions.body.actions).toMatchObject([{ position: 42 }]);
+  const create = "/index.php/apps/gpoddersync";
+  const add = JSON.stringify({ add: ["https://feeds.example/new"], remove: [] });
+  expect((await send("POST", `${create}/subscription_change/create`, app, add)).status).toBe(200);
+  expect((await send("POST", `${create}/episode_action/create`, app, JSON.stringify([played(300)]))).status).toBe(200);
+  const [known] = (await listTokens(server.app, "ann")).filter(({ label }) => label === "GNOME Podcasts");
+  const [user] = await server.sql("select id from users");
+  const devices = await listDevices(server.app, actorOf(String(user?.["id"])));
+  expect(devices.find(({ token_id }) => token_id === known?.id)).toMatchObject({ caption: "GNOME Podcasts" });
+  const ended = await send("DELETE", END_TOKEN, { ...OCS, ...app });
+  expect([ended.status, ended.body]).toEqual([200, expect.stringContaining("<statuscode>200</statuscode>")]);
+  expect((await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", app)).status).toBe(401);
+});
+
+test("a token that is typed as the password is kept: the server says that it is one", async () => {
+  expect((await send("GET", GET_TOKEN, { ...OCS, ...basic("ann", server.token) })).status).toBe(403);
+  expect((await listTokens(server.app, "ann")).length).toBe(1);
+});
+
+test("the token is JSON for apps that want that", async () => {
+  const headers = { ...OCS, ...basic("ann", PASSWORD) };
+  for (const [path, more] of [
+    [`${GET_TOKEN}?format=json`, {}],
+    [GET_TOKEN, { Accept: "application/json" }],
+  ] as const) {
+    const { status, body } = await send("GET", path, { ...headers, ...more });
+    expect([status, body.ocs.data.apppassword]).toEqual([200, expect.stringMatching(/^podkeep_/)]);
+  }
+});
+
+test("a wrong password gets none, signing out with the password revokes nothing, and a link can't do either", async () => {
+  expect((await send("GET", GET_TOKEN, { ...OCS, ...basic("ann", "wrong") })).status).toBe(401);
+  expect((await send("DELETE", END_TOKEN, { ...OCS, ...basic("ann", PASSWORD) })).status).toBe(403);
+  expect((await send("GET", GET_TOKEN, basic("ann", PASSWORD))).status).toBe(403);
+  expect((await listTokens(server.app, "ann")).length).toBe(1);
+});

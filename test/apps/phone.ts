@@ -1,0 +1,47 @@
+// What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
+import { setPassword } from "../../src/services/passwords.ts";
+import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+export const PASSWORD = "correct horse";
+
+/** Opens a server with a user. @param name of the user */
+export async function openFor(name = "ann"): Promise<TestApp & { token: string }> {
+  const server = await openTestApp();
+  const user = await server.user(name);
+  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  return Object.assign(server, { token: user.token });
+}
+
+export const basic = (name: string, password: string, encoding: BufferEncoding = "utf8") => ({
+  Authorization: `Basic ${Buffer.from(`${name}:${password}`, encoding).toString("base64")}`,
+});
+
+/** Sends requests with the headers that an app sends with each. */
+export const openAs =
+  (server: TestApp, own: Record<string, string>) =>
+  (method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> =>
+    server.send(method, path, { headers: { ...own, ...headers }, ...(body === undefined ? {} : { body }) });
+
+/** A feed, an episode of it, and a play of that. */
+export const FEED = "https://feeds.example/show";
+export const EPISODE = "https://feeds.example/1.mp3";
+export const played = (position: number) => ({
+  podcast: FEED,
+  episode: EPISODE,
+  guid: "one",
+  device: "app",
+  action: "play",
+  timestamp: "2026-01-01T00:00:00",
+  started: 0,
+  position,
+  total: 600,
+});
+
+/** Adds the feed and a play as another app of the user does. */
+export async function addElsewhere(server: TestApp & { token: string }, name = "ann"): Promise<void> {
+  const send = openAs(server, { ...basic(name, server.token), "User-Agent": "Elsewhere/1" });
+  const device = encodeURIComponent(name);
+  await send("POST", `/api/2/subscriptions/${device}/other.json`, {}, JSON.stringify({ add: [FEED], remove: [] }));
+  await send("POST", `/api/2/episodes/${device}.json`, {}, JSON.stringify([played(42)]));
+}
