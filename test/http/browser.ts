@@ -15,15 +15,18 @@ export interface Browser {
   submit(path: string, fields?: Record<string, string | File>, headers?: Record<string, string>): Promise<Page>;
 }
 
-/** @param userAgent what it calls itself */
-export function openBrowser(server: Pick<TestApp, "http">, userAgent = ""): Browser {
+/**
+ * @param userAgent what it calls itself
+ * @param origin of the server, as the browser has it
+ */
+export function openBrowser(server: Pick<TestApp, "http">, userAgent = "", origin = ORIGIN): Browser {
   const cookies = new Map<string, string>();
   async function request(method: string, path: string, init: RequestInit = {}, redirects = 0): Promise<Page> {
     const headers = new Headers(init.headers);
     headers.set("Cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
     if (userAgent) headers.set("User-Agent", userAgent);
     if (!headers.has("Sec-Fetch-Site")) headers.set("Sec-Fetch-Site", "same-origin");
-    const response = await server.http.fetch(new Request(ORIGIN + path, { ...init, method, headers }), {});
+    const response = await server.http.fetch(new Request(origin + path, { ...init, method, headers }), {});
     for (const cookie of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
       if (value === "") cookies.delete(name);

@@ -199,7 +199,7 @@ test("cookies are Secure if the public URL is https, and never read by scripts",
   ] as const) {
     const one = await openTestApp({ public_url });
     const ann = await one.user("ann");
-    const { headers } = await one.send("POST", "/sign-in", {
+    const { headers } = await one.send("POST", `${public_url}/sign-in`, {
       headers: { "Content-Type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams({ name: "ann", password: ann.token }).toString(),
     });
@@ -223,7 +223,7 @@ test("over http, where a cookie for https would be lost, the page says which URL
     [public_url, true],
     ["null", true],
   ] as const) {
-    const browser = openBrowser(one);
+    const browser = openBrowser(one, "", Origin === "null" ? public_url : Origin);
     const page = await browser.submit("/sign-in", { name: "ann", password, next: "/apps" }, { Origin });
     expect([Origin, page.path, browser.cookies.size]).toEqual([Origin, works ? "/apps" : "/sign-in", works ? 1 : 0]);
     if (works) continue;
