@@ -150,7 +150,7 @@ function readBasic(value: string): { name: string; password: string } | null {
   return colon < 0 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Text in UTF-8, or in Latin-1, which some apps send whatever the challenge says. */
+/** Text in UTF-8, or in Latin-1, which some apps send although the challenge says UTF-8. */
 function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);

@@ -210,6 +210,16 @@ describe("with a password", () => {
     expect(await verifications(twice)).toBe(2);
   });
 
+  test("a right one is remembered as long as it is used within ten minutes, a wrong one for ten minutes", async () => {
+    const use = async (password: string) => {
+      for (let n = 0; n < 6; n++) {
+        server.clock.advance(9 * 60_000);
+        await login("ann", password);
+      }
+    };
+    expect([await verifications(() => use(PASSWORD)), await verifications(() => use("wrong"))]).toEqual([1, 3]);
+  });
+
   test("a new one ends the old one at once, though another process has set it", async () => {
     expect((await login()).status).toBe(200);
     const other = await openApp(server.app.config);

