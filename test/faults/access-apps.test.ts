@@ -31,8 +31,8 @@ beforeEach(async () => {
 afterEach(() => world.server.close());
 
 test("the tables list every route", () => {
-  const { gpodder, nextcloud, page, open } = EXAMPLES;
-  const listed = [gpodder, nextcloud, page, open].flatMap((table) => Object.keys(table));
+  const { gpodder, nextcloud, app_passwords, page, open } = EXAMPLES;
+  const listed = [gpodder, nextcloud, app_passwords, page, open].flatMap((table) => Object.keys(table));
   const served = routesOf(world.server).filter(({ protocol }) => protocol !== "openpodcast");
   expect(listed.toSorted()).toEqual(served.map(({ name }) => name).toSorted());
 });
@@ -46,7 +46,7 @@ async function ask(name: string, example: Example, headers: Headers): Promise<An
   const { path, ...sent } = fill(example, world.ann, world.bob);
   const encoded = await encodeBody(sent);
   return world.server.send(name.split(" ")[0] ?? "", path, {
-    headers: { "User-Agent": "Test/1", ...encoded.headers, ...headers },
+    headers: { "User-Agent": "Test/1", "OCS-APIRequest": "true", ...encoded.headers, ...headers },
     ...(encoded.body !== undefined && { body: encoded.body }),
   });
 }
@@ -177,6 +177,23 @@ describe.each(APPS)("%s", (name, example, sessions) => {
   test("gives and changes nothing of another user", async () => {
     await askAsBob(name, example, auth(basic("bob", world.bob.token)));
     await askAsBob(name, example, auth(`Bearer ${world.bob.token}`));
+  });
+});
+
+describe.each(Object.entries(EXAMPLES.app_passwords))("%s", (name, example) => {
+  test("refuses bad credentials with a challenge, and changes nothing", async () => {
+    const kinds = await refusedByApps(world, false);
+    const before = await rowsOf(world);
+    await expectAll(name, example, kinds, () => ({ status: 401, challenge: CHALLENGE, location: null }));
+    expect(await rowsOf(world)).toEqual(before);
+  });
+
+  test("changes nothing of another user", async () => {
+    const before = await rowsOf(world, world.ann);
+    for (const headers of [auth(basic("bob", world.bob.password)), auth(basic("bob", world.bob.token))]) {
+      await ask(name, example, headers);
+    }
+    expect(await rowsOf(world, world.ann)).toEqual(before);
   });
 });
 

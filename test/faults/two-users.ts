@@ -236,6 +236,14 @@ const NEXTCLOUD: Record<string, Example> = Object.fromEntries(
   ]),
 );
 
+/** Nextcloud's app passwords: the password gets a token, and a token revokes itself. */
+const APP_PASSWORDS: Record<string, Example> = Object.fromEntries(
+  ["/index.php/ocs/v2.php/core", "/ocs/v2.php/core"].flatMap((place): [string, Example][] => [
+    [`GET ${place}/getapppassword`, same(`${place}/getapppassword`)],
+    [`DELETE ${place}/apppassword`, same(`${place}/apppassword`, 403)],
+  ]),
+);
+
 const PUBLIC: Record<string, Example> = {
   "GET /assets/*": same("/assets/nothing.css", 404),
   "GET /sign-in": same("/sign-in?next=/apps"),
@@ -295,7 +303,13 @@ const PAGE: Record<string, Example> = {
 };
 
 /** By the way that a request is signed in; `open` needs no credentials. */
-export const EXAMPLES = { gpodder: GPODDER, nextcloud: NEXTCLOUD, page: PAGE, open: { ...LOGIN, ...PUBLIC } };
+export const EXAMPLES = {
+  gpodder: GPODDER,
+  nextcloud: NEXTCLOUD,
+  app_passwords: APP_PASSWORDS,
+  page: PAGE,
+  open: { ...LOGIN, ...PUBLIC },
+};
 
 /** Puts a user's data in the place of `<own.guid>` and the like, in all texts of a value. */
 export function fill<T>(value: T, own: Person, other: Person): T {
