@@ -1,5 +1,7 @@
 // The baseline's gPodder API: the same reads and writes on the same tables, without the rules of sync.
+
 import type { Database } from "bun:sqlite";
+import { numberOf } from "../src/domain/episode-set.ts";
 
 interface Feed {
   feed_url: string;
@@ -35,10 +37,10 @@ interface ClientRow {
   episodes_given: number | null;
 }
 
-const ACTION_COLUMNS = 16;
+const EPISODE_COLUMNS = 8;
+const ACTION_COLUMNS = 11;
 const ACTIONS = 30;
 
-const hash = (parts: string[]) => Bun.SHA256.hash(JSON.stringify(parts), "base64url").slice(0, 22);
 const feedOf = (url: string) => Bun.SHA256.hash(url.slice(url.indexOf("//") + 2), "hex");
 
 /** Responds to requests for paths that end with .json. Uploads have new feeds, or 30 actions. */
@@ -69,18 +71,24 @@ export function createGpodder(
   const addClaim = db.query<null, [string, string, string, string, number]>(
     "insert into claims values (?, ?, ?, ?, null, 1, ?, 0)",
   );
-  const findActions = db.query<ActionRow, [string, number, string]>(
-    "select * from episode_actions where user_id = ? and arrived_at > ? and client != ? order by arrived_at",
+  const findActions = db.query<ActionRow, [string, number, number]>(
+    `select action.*, episodes.url as episode_url, episodes.guid, subscriptions.feed_url from episode_actions as action
+      join episodes on episodes.user_id = action.user_id and episodes.id = action.episode
+      join subscriptions on subscriptions.user_id = action.user_id and subscriptions.id = episodes.podcast
+      where action.user_id = ? and arrived_at > ? and client != ? order by arrived_at`,
   );
-  const takeStamps = db.query<{ clock: number }, [number, string]>(
-    `update users set clock = max(clock + ${ACTIONS}, ?) where id = ? returning clock`,
+  const takeStamps = db.query<{ clock: number; last_episode: number }, [number, string]>(
+    `update users set clock = max(clock + ${ACTIONS}, ?), last_episode = last_episode + ${ACTIONS}
+      where id = ? returning clock, last_episode`,
   );
   const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
-  const findStored = db.query(`select * from episode_actions where user_id = ? and episode in (${marks(ACTIONS)})`);
-  const saveActions = db.query(`insert into episode_actions values
-    ${Array.from({ length: ACTIONS }, () => `(${marks(ACTION_COLUMNS)})`).join(", ")}
-    on conflict do update set acted_at = excluded.acted_at, arrived_at = excluded.arrived_at,
-    position = excluded.position`);
+  const rows = (columns: number) => Array.from({ length: ACTIONS }, () => `(${marks(columns)})`).join(", ");
+  const findPodcasts = db.query<{ feed: string; subscription: number }, string[]>(
+    `select feed, subscription from feeds where user_id = ? and feed in (${marks(ACTIONS)})`,
+  );
+  const findStored = db.query(`select * from episodes where user_id = ? and url_key in (${marks(ACTIONS)})`);
+  const saveEpisodes = db.query(`insert into episodes values ${rows(EPISODE_COLUMNS)}`);
+  const saveActions = db.query(`insert into episode_actions values ${rows(ACTION_COLUMNS)}`);
 
   const spelled = (claims: { feed: string; feed_url: string }[], feeds: Feed[]) => {
     const spellings = new Map(claims.map(({ feed, feed_url }) => [feed, feed_url]));
@@ -113,7 +121,7 @@ export function createGpodder(
     const start = since === 0 ? 0 : since * 1000 + 999;
     const { clock = 0 } = findClock.get(user) ?? {};
     findClient.get(user, client);
-    const found = findActions.all(user, start, since === 0 ? "" : client).map((row) => ({
+    const found = findActions.all(user, start, since === 0 ? -1 : numberOf(client)).map((row) => ({
       podcast: row.feed_url,
       episode: row.episode_url,
       guid: row.guid ?? undefined,
@@ -139,17 +147,24 @@ export function createGpodder(
 
   function receiveActions(user: string, client: string, sent: Action[]): number {
     const { episodes_given } = findClient.get(user, client) ?? {};
-    const { clock = 0 } = takeStamps.get(Date.now() + ACTIONS, user) ?? {};
-    const rows = sent.map((one, index) => {
-      const feed = feedOf(one.podcast);
-      const episode = hash([feed, "guid", one.guid]);
-      const by_url = hash([feed, "url", one.episode]);
-      const time = Date.parse(`${one.timestamp}Z`);
-      const names = [user, episode, one.action, by_url, feed, one.podcast, one.episode, one.guid];
-      return [...names, time, time, clock - ACTIONS + index + 1, one.started, one.position, one.total, "phone", client];
+    const { clock = 0, last_episode = 0 } = takeStamps.get(Date.now() + ACTIONS, user) ?? {};
+    const feeds = sent.map(({ podcast }) => feedOf(podcast));
+    const podcasts = new Map(findPodcasts.all(user, ...feeds).map((row) => [row.feed, row.subscription]));
+    const urls = sent.map(({ episode }) => numberOf(episode.slice(episode.indexOf("//") + 2)));
+    findStored.all(user, ...urls);
+    const first = last_episode - ACTIONS + 1;
+    const episodes = sent.map(({ guid, episode }, index) => {
+      const podcast = podcasts.get(feeds[index] ?? "") ?? 0;
+      return [user, first + index, podcast, null, guid, episode, numberOf(guid), urls[index] ?? 0];
     });
-    findStored.all(user, ...rows.map(([, episode]) => episode ?? ""));
-    saveActions.run(...rows.flat());
+    const actions = sent.map((one, index) => {
+      const time = Date.parse(`${one.timestamp}Z`);
+      const at = [time, time, clock - ACTIONS + index + 1];
+      const where = [one.started, one.position, one.total];
+      return [user, first + index, one.action, ...at, ...where, "phone", numberOf(client)];
+    });
+    saveEpisodes.run(...episodes.flat());
+    saveActions.run(...actions.flat());
     return episodes_given ?? 0;
   }
 

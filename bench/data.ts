@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { openApp } from "../src/app.ts";
 import { readConfig } from "../src/config/settings.ts";
+import { guidKey, urlKey } from "../src/domain/episode-set.ts";
 import { readFeedUrl } from "../src/domain/feed-url.ts";
 import { actAsAdmin } from "../src/services/actor.ts";
 import { issueToken } from "../src/services/tokens.ts";
@@ -125,29 +126,19 @@ function insertDeletions(db: Database, user: string, count: number): void {
 export function insertActions({ file }: Pick<Data, "file">, count: number): void {
   const db = new Database(file, { readwrite: true });
   const user = db.query<{ id: string }, []>("select id from users where name = 'user0'").get()?.id ?? "";
-  const insert = db.query(`insert into episode_actions
-    (user_id, episode, kind, by_url, feed, feed_url, episode_url, guid, sent_at, acted_at, arrived_at,
-     started, position, total, device, client)
-    values (?, ?, 'play', ?, ?, ?, ?, ?, ?, ?, ?, 0, 600, 3600, 'tablet', 'another')`);
-  const feeds = makeRows(100);
+  const insertEpisode = db.query(`insert into episodes
+    (user_id, id, podcast, guid, url, guid_key, url_key) values (?, ?, ?, ?, ?, ?, ?)`);
+  const insertAction = db.query(`insert into episode_actions
+    (user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total, device, client)
+    values (?, ?, 'play', ?, ?, ?, 0, 600, 3600, 'tablet', 1)`);
   const insertAll = db.transaction(() => {
     for (let n = 0; n < count; n++) {
-      const { feed = "", feed_url = "" } = feeds[n % feeds.length] ?? {};
-      const url = `https://media.example.com/${n}/episode.mp3`;
+      const [guid, url] = [`guid-${n}`, `https://media.example.com/${n}/episode.mp3`];
       const second = NEWEST - (count - n) * 1000;
-      insert.run(
-        user,
-        `episode${n}`,
-        `url${n}`,
-        feed,
-        feed_url,
-        url,
-        `guid-${n}`,
-        second,
-        second,
-        NEWEST - count + n + 1,
-      );
+      insertEpisode.run(user, n + 1, (n % 100) + 1, guid, url, guidKey(guid), urlKey(url));
+      insertAction.run(user, n + 1, second, second, NEWEST - count + n + 1);
     }
+    db.run("update users set last_episode = ? where id = ?", [count, user]);
   });
   insertAll();
   db.close();

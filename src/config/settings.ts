@@ -61,6 +61,7 @@ export const Settings = z.object({
   backup_keep: whole(1, 10_000).prefault("7").describe("How many backups to keep in the backup directory"),
   backup_dir: text.optional().describe("Directory of backups (default: backups in the data directory)"),
   history_keep: age.prefault("400d").describe("How long to keep the history of subscriptions"),
+  plays_keep: age.optional().describe("How long to keep plays: what was listened to (default: for ever)"),
   feed_lookup: choice("on", "off")
     .default("off")
     .describe("Whether to read titles and guids from the feeds themselves"),

@@ -10,6 +10,8 @@ export interface UserTable {
   clock: number;
   last_subscription: number;
   last_deletion: number;
+  last_episode: number;
+  last_play: number;
   created_at: number;
   /** The name without case; unique. `=` and the name if an older user's name differs in case only. */
   name_key: string;
@@ -200,18 +202,29 @@ export interface HoldingTable {
   told_again: number;
 }
 
+/** An episode that an app named (src/domain/episode-set.ts). */
+export interface EpisodeTable {
+  user_id: string;
+  /** In the order of arrival. */
+  id: number;
+  /** The subscription, which stays the same if its feed moves; a negative number for a feed that is in no list. */
+  podcast: number;
+  /** URL of a feed that is in no list, as it was sent; null for a subscription's. */
+  feed_url: string | null;
+  guid: string | null;
+  /** URL of the episode's file, as it was sent last. */
+  url: string;
+  /** A number that stands for the guid in an index. */
+  guid_key: number | null;
+  /** The same for the URL; null if the URL means another episode. */
+  url_key: number | null;
+}
+
 /** The latest action of each kind on an episode (src/domain/episodes.ts). */
 export interface EpisodeActionTable {
   user_id: string;
-  /** Hash of the feed and of the guid; of the URL if there is no guid. */
-  episode: string;
-  kind: "play" | "download" | "delete" | "new";
-  /** Hash of the feed and of the URL. */
-  by_url: string;
-  feed: string;
-  feed_url: string;
-  episode_url: string;
-  guid: string | null;
+  episode: number;
+  kind: "play" | "played" | "download" | "delete" | "new";
   sent_at: number;
   acted_at: number;
   /** Its place among all that arrived, unique per user. */
@@ -220,7 +233,25 @@ export interface EpisodeActionTable {
   position: number | null;
   total: number | null;
   device: string | null;
-  client: string | null;
+  /** A number that stands for the client's id. */
+  client: number | null;
+}
+
+/** A stretch of listening (src/domain/plays.ts). */
+export interface PlayTable extends ActorColumns {
+  user_id: string;
+  /** In the order of arrival. */
+  id: number;
+  episode: number;
+  /** A number that stands for the client's id; 0 if nothing identifies it. */
+  client: number;
+  begun_at: number;
+  ended_at: number;
+  started: number | null;
+  position: number | null;
+  total: number | null;
+  /** The user's clock when it arrived. */
+  arrived_at: number;
 }
 
 /** A change of a subscription (P10). */
@@ -309,7 +340,9 @@ export interface Schema {
   connect_links: ConnectLinkTable;
   clients: ClientTable;
   claims: HoldingTable;
+  episodes: EpisodeTable;
   episode_actions: EpisodeActionTable;
+  plays: PlayTable;
   feed_lookups: FeedLookupTable;
   feed_followers: FeedFollowerTable;
   feed_walks: FeedWalkTable;

@@ -1,13 +1,12 @@
-// Episode actions: which episode they mean, and which of them counts.
+// Episode actions: which of them counts, and how apps write and read them.
 import { parseDateTime } from "./date-time.ts";
+import type { Millis } from "./sync-window.ts";
 
 export const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
 type EpisodeKind = (typeof EPISODE_KINDS)[number];
 
 /** What a user did with an episode, as an app says it. */
 export interface EpisodeAction {
-  /** Hash of the feed URL. */
-  feed: string;
   feed_url: string;
   /** URL of the episode's file. */
   episode_url: string;
@@ -25,85 +24,101 @@ export interface EpisodeAction {
 }
 
 /** The latest action of its kind on an episode. */
-export interface StoredAction extends EpisodeAction {
+export interface StoredAction extends Omit<EpisodeAction, "feed_url" | "episode_url" | "guid" | "kind"> {
+  /** `played` is a play without a position, so it leaves the position as it is: gPodder's mark for other players. */
+  kind: EpisodeKind | "played";
   /** When it happened: `sent_at` in whole seconds, or its arrival if that is earlier. Unix milliseconds. */
   acted_at: number;
   /** Its timestamp on the user's clock: apps that ask since an earlier time are told of it. */
   arrived_at: number;
-  /** The client that sent it; null if nothing identifies it. */
-  client: string | null;
+  /** The client that sent it, by its number; null if nothing identifies it. */
+  client: number | null;
 }
 
 /** An upload of episode actions. */
 export interface Arrival {
   /** Wall time, or the user's clock if that is later, in Unix milliseconds: no action happened after it. */
-  now: number;
+  now: Millis;
   /** The user's clock before the upload. */
-  after: number;
+  after: Millis;
   /** Draws a timestamp. */
   stamp(): number;
-  client: string | null;
+  client: number | null;
   /** The end of what the client was told, on the user's clock; null if that is unknown. */
-  told: number | null;
+  told: Millis | null;
+  /** The end of what the client has confirmed to know, because it went on from there. */
+  known: Millis;
+  /** The most that the clock of the client can be behind, by what it sends. */
+  behind: Millis;
+  /** Whether the client's last GET asked for everything: then it uploads each episode that it has as played, as of now. */
+  sendsAll: boolean;
 }
 
-/** Whether apps can read it. gPodder stops at a play without a place. */
-export const isPublished = ({ kind, position, total }: Pick<EpisodeAction, "kind" | "position" | "total">) =>
-  kind !== "play" || ((position ?? 0) > 0 && (total ?? 0) > 0);
+/** A mark as played, and no report of listening. */
+const isFinished = ({ started, position, total }: Pick<EpisodeAction, "started" | "position" | "total">) =>
+  position !== null && position > 0 && started === position && position === total;
 
-type Named = Pick<EpisodeAction, "guid" | "episode_url">;
-
-/** Whether two actions in one feed are on one episode: by guid, or by URL if one of them has no guid. */
-const sameEpisode = (a: Named, b: Named) =>
-  a.guid !== null && b.guid !== null ? a.guid === b.guid : a.episode_url === b.episode_url;
+/** The action as it is stored: a position has no start after it, and a play without one is only a mark. */
+export function readAction<Action extends EpisodeAction>(action: Action): Action & { kind: StoredAction["kind"] } {
+  const { kind, position, started, total } = action;
+  if (kind !== "play") return { ...action, started: null, position: null, total: null };
+  if (!position) return { ...action, kind: "played", started: null, position: null, total: null };
+  return { ...action, started: Math.min(started ?? 0, position), total: total || null };
+}
 
 const isLater = (a: StoredAction, b: StoredAction) =>
   a.acted_at === b.acted_at ? a.arrived_at > b.arrived_at : a.acted_at > b.acted_at;
 
-const latestOf = (rows: StoredAction[]) =>
-  rows.reduce<StoredAction | undefined>((best, row) => (best && !isLater(row, best) ? best : row), undefined);
+/** The latest of some actions. */
+export const latestOf = (actions: readonly StoredAction[]) =>
+  actions.reduce<StoredAction | undefined>((best, one) => (best && !isLater(one, best) ? best : one), undefined);
+
+/** When an action happened. Apps compare whole seconds; so does the server, or they would disagree with it. */
+export const actedAt = (sent_at: Millis, now: Millis): Millis => Math.floor(Math.min(sent_at, now) / 1000) * 1000;
+
+type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
 
 /**
- * Adds an action to those of its episode.
- * @param stored actions of its feed, at least all with its guid or its URL
- * @returns what is stored of them then
+ * Finds the action that counts: the later one, or the one that is stored.
+ * @param before what is stored of this kind on the episode
  */
-export function addAction(stored: readonly StoredAction[], action: EpisodeAction, arrival: Arrival): StoredAction[] {
-  const matches = stored.filter((row) => sameEpisode(row, action));
-  const guid = action.guid ?? latestOf(matches.filter((row) => row.guid !== null))?.guid ?? null;
-  // A URL that two episodes of the feed share means the later one.
-  const rows = matches.filter((row) => row.guid === null || row.guid === guid);
-  const others = stored.filter((row) => !rows.includes(row));
-  const joined = rows.map((row) => (row.guid === guid ? row : { ...row, guid }));
-  const kinds = Map.groupBy(joined, (row) => row.kind);
-  const latest = [...kinds.values()].flatMap((same) => latestOf(same) ?? []);
-  const before = latest.find((row) => row.kind === action.kind);
-  const counted = countAction(before, { ...action, guid }, arrival);
-  return [...others, ...latest.filter((row) => row !== before), counted];
-}
-
-/** The action that counts: the later one, or the one that is stored. */
-function countAction(before: StoredAction | undefined, action: EpisodeAction, arrival: Arrival): StoredAction {
-  const { now, after, stamp, client, told } = arrival;
-  // Apps compare whole seconds; so does the server, or they would disagree with it.
-  const acted_at = Math.floor(Math.min(action.sent_at, now) / 1000) * 1000;
-  const add = (at: number): StoredAction => ({ ...action, acted_at: at, arrived_at: stamp(), client });
+export function countAction(before: StoredAction | undefined, action: Counted, arrival: Arrival): StoredAction {
+  const { now, after, stamp, client, told, known, behind, sendsAll } = arrival;
+  const { kind, sent_at, started, position, device } = action;
+  const acted_at = actedAt(sent_at, now);
+  const total = action.total ?? before?.total ?? null;
+  const add = (at: number): StoredAction => ({
+    kind,
+    sent_at,
+    started,
+    position,
+    total,
+    device,
+    acted_at: at,
+    arrived_at: stamp(),
+    client,
+  });
   if (!before) return add(acted_at);
   const isOwn = client !== null && client === before.client;
-  const sentBefore = isOwn && action.sent_at === before.sent_at && before.arrived_at <= after;
+  const sentBefore = isOwn && sent_at === before.sent_at && before.arrived_at <= after;
   const isSecond = acted_at === before.acted_at;
-  if (sentBefore || (isSecond && action.position === before.position)) return before;
+  if (sentBefore || (isSecond && position === before.position)) return before;
+  const knew = told === null || before.arrived_at <= told;
+  if (sendsAll && isFinished({ started, position, total }) && position !== before.position) {
+    return knew ? { ...before, arrived_at: stamp() } : before;
+  }
   if (acted_at > before.acted_at) return add(acted_at);
   // What counts gets a later second than before: gPodder ignores what is no later than its own.
   const next = before.acted_at + 1000;
   // A client's own order counts, even if the server's clock went back in between.
-  if (isOwn && (isSecond || action.sent_at > before.sent_at)) return add(next);
-  if (action.position === before.position || (isOwn && before.arrived_at > after)) return before;
+  if (isOwn && (isSecond || sent_at > before.sent_at)) return add(next);
+  if (position === before.position || (isOwn && before.arrived_at > after)) return before;
+  // What a client knew when it played is older than its play, if its clock can be so far behind.
+  if (!isOwn && before.arrived_at <= known && sent_at + behind >= known) return add(next);
   // Of two clients in one second, the first stays.
   if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };
   // Who shows another place than the later one is told it again, its own too: its clock may be wrong.
   if (isOwn) return { ...before, client: null, arrived_at: stamp() };
-  const knew = told === null || before.arrived_at <= told;
   return knew ? { ...before, arrived_at: stamp() } : before;
 }
 
@@ -120,11 +135,28 @@ export function parseActionTime(text: string): number | null {
   return parseDateTime(`${date}T${minute}${second}.${fraction}${hours}:${minutes}`);
 }
 
-/** An episode action as gPodder's API has it, readable by every app. */
+/** An action with its episode, as apps are told it. */
+export interface ToldAction extends StoredAction {
+  feed_url: string;
+  episode_url: string;
+  guid: string | null;
+}
+
+/** How an app reads actions. */
+export interface ActionReader {
+  /** Whether it stops at other kinds than `play`, and at one without guid: those of Nextcloud are made so. */
+  nextcloud: boolean;
+  /** Whether it reads plays that lack position or total. */
+  readsBarePlays: boolean;
+  /** Whether it wants times with a zone. */
+  readsZones: boolean;
+}
+
+/** An episode action as gPodder's API has it. */
 export interface PublishedAction {
   podcast: string;
   episode: string;
-  guid?: string;
+  guid?: string | null;
   device?: string;
   action: EpisodeKind;
   timestamp: string;
@@ -133,16 +165,23 @@ export interface PublishedAction {
   total?: number;
 }
 
-/** Writes an action for apps: UTC in whole seconds without a zone, no nulls, a place for `play` only. */
-export function publishAction(action: StoredAction): PublishedAction {
+/** Whether an app can read it. AntennaPod sets a play without position to -1 s. */
+export function isReadable({ kind, total }: StoredAction, { nextcloud, readsBarePlays }: ActionReader): boolean {
+  if (kind === "played") return readsBarePlays && !nextcloud;
+  if (kind === "play") return total !== null || (readsBarePlays && !nextcloud);
+  return !nextcloud;
+}
+
+/** Writes an action for an app: UTC in whole seconds, and a position for `play` only. */
+export function publishAction(action: ToldAction, { nextcloud, readsZones }: ActionReader): PublishedAction {
   const { feed_url, episode_url, guid, device, kind, acted_at, started, position, total } = action;
   return {
     podcast: feed_url,
     episode: episode_url,
-    ...(guid !== null && { guid }),
+    ...((guid !== null || nextcloud) && { guid }),
     ...(device !== null && { device }),
-    action: kind,
-    timestamp: new Date(acted_at).toISOString().slice(0, 19),
-    ...(kind === "play" && { started: started ?? 0, position: position ?? 0, total: total ?? 0 }),
+    action: kind === "played" ? "play" : kind,
+    timestamp: new Date(acted_at).toISOString().slice(0, 19) + (readsZones ? "+00:00" : ""),
+    ...(kind === "play" && { started: started ?? 0, position: position ?? 0, ...(total !== null && { total }) }),
   };
 }

@@ -3,15 +3,24 @@ import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../app.ts";
 import { isWritable } from "../domain/date-time.ts";
-import { EPISODE_KINDS, parseActionTime, publishAction } from "../domain/episodes.ts";
+import {
+  type ActionReader,
+  EPISODE_KINDS,
+  type EpisodeAction,
+  isReadable,
+  parseActionTime,
+  publishAction,
+  type ToldAction,
+} from "../domain/episodes.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
 import { readFeedChanges, uploadFeedChanges } from "../services/device-list.ts";
-import { type NewAction, readActions, uploadActions } from "../services/episodes.ts";
+import { readActions, uploadActions } from "../services/episodes.ts";
 import { takeTurns } from "../turns.ts";
 import { readBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 import { listOf, MOST_DETAILS, mostActions, requireFew, requireFewValues } from "./limits.ts";
+import { productOf } from "./user-agent.ts";
 
 type Ctx = Context<HttpEnv>;
 
@@ -59,38 +68,64 @@ export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): 
 
 /** @returns the timestamp of the response */
 export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
-  const urls = listOf(z.string(), app.config).nullish();
+  // What is no text is left out, as a URL that can't be read is: it must not keep the others back.
+  const urls = listOf(z.unknown(), app.config)
+    .transform((list) => list.filter((one) => typeof one === "string"))
+    .nullish();
   const { add, remove } = await readJson(c, app, z.object({ add: urls, remove: urls }));
   const upload = { add: add ?? [], remove: remove ?? [] };
   requireFew(upload.add.length + upload.remove.length, app.config.max_items, "podcasts");
   return uploadFeedChanges(app, c.get("actor"), client, upload);
 }
 
-/** Episode actions since a timestamp, as both protocols write them; many are streamed. */
-export async function sendActions(c: Ctx, app: App, client: Client | null): Promise<Response> {
+/** Products, in lower case, that mark an episode as played when a play has no position (gPodder: my.py). */
+const READING_BARE_PLAYS = ["gpodder", "mygpoclient"];
+/** Products, in lower case, that take a time with a zone for 1970 (Qt::ISODate with a format of its own). */
+const READING_NO_ZONES = ["kasts"];
+
+/** How the app reads actions. @param nextcloud whether it asks by Nextcloud's protocol */
+export function readerOf(c: Ctx, nextcloud: boolean): ActionReader {
+  const product = productOf(c.req.raw)?.toLowerCase() ?? null;
+  return {
+    nextcloud,
+    readsBarePlays: product !== null && READING_BARE_PLAYS.includes(product),
+    // PinePods and hullcaster name no product, and expect a zone, as Nextcloud's app writes it.
+    readsZones: product === null || (nextcloud && !READING_NO_ZONES.includes(product)),
+  };
+}
+
+/** Episode actions since a timestamp; many are streamed. */
+export async function sendActions(c: Ctx, app: App, client: Client | null, reader: ActionReader): Promise<Response> {
   const { timestamp, pages } = await readActions(app, c.get("actor"), client, {
     since: sinceOf(c),
     feed_url: c.req.query("podcast") || null,
     aggregated: c.req.query("aggregated") === "true",
     peek: isHead(c),
   });
-  const iterator = pages[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  const second = first.done ? first : await iterator.next();
-  const text = (actions: Parameters<typeof publishAction>[0][]) =>
-    actions.map((action) => JSON.stringify(publishAction(action))).join(",");
-  if (second.done) return c.json({ timestamp, actions: first.done ? [] : first.value.map(publishAction) });
+  const texts = writePages(pages, reader);
+  const first = await texts.next();
+  const second = first.done ? first : await texts.next();
+  const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
+  const headers = { "Content-Type": "application/json" };
+  if (second.done) return c.body(`${start}]}`, 200, headers);
   const encoder = new TextEncoder();
-  const start = `{"timestamp":${timestamp},"actions":[${text(first.value)},${text(second.value)}`;
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(start)),
+    start: (controller) => controller.enqueue(encoder.encode(`${start},${second.value}`)),
     async pull(controller) {
-      const page = await iterator.next();
-      controller.enqueue(encoder.encode(page.done ? "]}" : `,${text(page.value)}`));
+      const page = await texts.next();
+      controller.enqueue(encoder.encode(page.done ? "]}" : `,${page.value}`));
       if (page.done) controller.close();
     },
   });
-  return c.body(body, 200, { "Content-Type": "application/json" });
+  return c.body(body, 200, headers);
+}
+
+/** The actions that the app can read, as JSON between commas, a page at a time. */
+async function* writePages(pages: AsyncIterable<ToldAction[]>, reader: ActionReader): AsyncGenerator<string> {
+  for await (const page of pages) {
+    const readable = page.filter((action) => isReadable(action, reader));
+    if (readable.length > 0) yield readable.map((action) => JSON.stringify(publishAction(action, reader))).join(",");
+  }
 }
 
 const text = z.string().refine(isText);
@@ -121,23 +156,30 @@ const Action = z.object({
   total: seconds,
 });
 
-/** @returns the timestamp of the response */
-export async function receiveActions(c: Ctx, app: App, client: Client | null): Promise<number> {
+/** @param clientOf the client of a device, if all actions name that one. @returns the timestamp of the response */
+export async function receiveActions(
+  c: Ctx,
+  app: App,
+  clientOf: (device: string | null) => Client | null,
+): Promise<number> {
   const now = app.clock.now();
-  const actions: NewAction[] = [];
+  const actions: EpisodeAction[] = [];
   const giveTurn = takeTurns();
   const sent = await readJson(c, app, z.array(z.unknown()));
   requireFew(sent.length, mostActions(app.config), "episode actions");
   for (const one of sent) {
     // One that can't be read must not keep the others back: apps send them together, again and again.
     const { data } = Action.safeParse(one);
-    if (data) actions.push(readAction(data, now));
+    if (data) actions.push(toAction(data, now));
     await giveTurn();
   }
+  // Kasts names its device in actions only, or has the cookie of another.
+  const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));
+  const client = clientOf(others.length === 0 ? device : null);
   return uploadActions(app, c.get("actor"), client, actions);
 }
 
-function readAction(action: z.infer<typeof Action>, now: number): NewAction {
+function toAction(action: z.infer<typeof Action>, now: number): EpisodeAction {
   const { podcast, episode, guid, device, action: kind, timestamp, started, position, total } = action;
   const isPlay = kind === "play";
   return {

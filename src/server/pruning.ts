@@ -1,8 +1,9 @@
-// Deletes history that is older than PODKEEP_HISTORY_KEEP and the clients of tokens that ended, while the server runs.
+// Deletes history older than PODKEEP_HISTORY_KEEP, plays older than PODKEEP_PLAYS_KEEP and the clients of tokens that ended, while the server runs.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import { pruneClients } from "../services/clients.ts";
 import { pruneHistory } from "../services/history.ts";
+import { prunePlays } from "../services/plays.ts";
 
 /** Not at the start, which should be fast. */
 const FIRST_PAUSE = 60_000;
@@ -25,6 +26,8 @@ export function startPruning(app: App): () => Promise<void> {
   async function pruneAll(): Promise<void> {
     const pruned = await pruneHistory(app, ended);
     if (pruned > 0) app.log.info({ pruned }, "old history deleted");
+    const plays = await prunePlays(app, ended);
+    if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
     await pruneClients(app, ended);
   }
 

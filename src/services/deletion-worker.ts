@@ -5,9 +5,9 @@ import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure, type Requester } from "../store/deletions.ts";
-import { deleteActionsOf } from "../store/episodes.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { deletePodcast } from "./episode-rows.ts";
 import { transact } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -177,7 +177,7 @@ function finish(
     if (subscription) change(set, subscription);
     const actor = outcome.status === "SUCCESS" ? requesterOf(claimed, user.actor) : user.actor;
     await saveWorkingSet({ ...user, actor }, set, context);
-    if (outcome.status === "SUCCESS") await deleteActionsOf(user.tx, { user_id, subscription: claimed.subscription });
+    if (outcome.status === "SUCCESS") await deletePodcast(user, claimed.subscription);
     return true;
   });
 }

@@ -18,6 +18,8 @@ export interface UserTx {
   moveClock(timestamp: number): void;
   nextSubscription(): number;
   nextDeletion(): number;
+  nextEpisode(): number;
+  nextPlay(): number;
   /** Runs `act` once the transaction is durable. It must not throw. */
   afterCommit(act: () => void): void;
 }
@@ -91,5 +93,7 @@ function counting(row: Counters, wall: Context["clock"]) {
     },
     nextSubscription: () => ++counters.last_subscription,
     nextDeletion: () => ++counters.last_deletion,
+    nextEpisode: () => ++counters.last_episode,
+    nextPlay: () => ++counters.last_play,
   };
 }

@@ -14,6 +14,7 @@ import {
 } from "../store/subscriptions.ts";
 import { type Actor, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { followPodcasts } from "./episode-rows.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
 /** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs. */
@@ -127,9 +128,11 @@ export async function saveWorkingSet(
     })),
   );
   await saveGuids(tx, { user_id }, set.changedGuids());
-  await saveFeeds(tx, { user_id }, set.changedFeeds());
+  const feeds = set.changedFeeds();
+  await saveFeeds(tx, { user_id }, feeds);
   await keepSpellings(tx, { user_id }, set.respelled());
   await deleteSubscriptions(tx, { user_id }, merged);
+  await followPodcasts(user, set.changes(), feeds);
   await cancelDeletions(
     tx,
     { user_id, finished_at: now },

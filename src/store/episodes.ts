@@ -1,81 +1,182 @@
-// Statements on episode actions.
-import { type Kysely, sql } from "kysely";
-import type { EpisodeActionTable, Owner, Schema } from "../db/schema.ts";
+// Statements on episodes and the actions on them.
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { EpisodeActionTable, EpisodeTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { columnsOf } from "../db/tables.ts";
 
-export const findByEpisode = bulkStatement((db, p: Owner, rows: { episode: string }[]) =>
+/** An episode with one action on it; with none if `kind` is null. */
+type EpisodeRow = Omit<EpisodeTable, "user_id" | "guid_key"> &
+  (
+    | Omit<EpisodeActionTable, "user_id" | "episode">
+    | Record<keyof Omit<EpisodeActionTable, "user_id" | "episode">, null>
+  );
+
+const WITH_ACTIONS = sql`episodes.id, episodes.podcast, episodes.feed_url, episodes.guid, episodes.url, episodes.url_key,
+  action.kind, action.sent_at, action.acted_at, action.arrived_at, action.started, action.position, action.total,
+  action.device, action.client`;
+
+/** The episodes of these podcasts whose `column` has these numbers, each in the row of `wanted`. */
+function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilder<unknown>[]) {
+  return sql<EpisodeRow>`select ${WITH_ACTIONS} from (values ${sql.join(wanted)}) as wanted
+    cross join episodes
+    left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
+    where episodes.user_id = ${p.user_id} and ${condition}`;
+}
+
+const number = (value: number) => sql`cast(${value} as bigint)`;
+
+export const findByGuid = bulkStatement((_, p: Owner, rows: { podcast: number; guid_key: number }[]) =>
+  withActions(
+    p,
+    sql`episodes.podcast = wanted.column1 and episodes.guid_key = wanted.column2`,
+    rows.map((row) => sql`(${number(row.podcast)}, ${number(row.guid_key)})`),
+  ),
+);
+
+export const findByUrl = bulkStatement((_, p: Owner, rows: { podcast: number; url_key: number }[]) =>
+  withActions(
+    p,
+    sql`episodes.podcast = wanted.column1 and episodes.url_key = wanted.column2`,
+    rows.map((row) => sql`(${number(row.podcast)}, ${number(row.url_key)})`),
+  ),
+);
+
+/** One episode by its id. */
+export const findEpisode = statement(
+  (_, p: Owner & { id: number }) =>
+    sql<EpisodeRow>`select ${WITH_ACTIONS} from episodes
+      left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
+      where episodes.user_id = ${p.user_id} and episodes.id = ${p.id}`,
+);
+
+/** All episodes of these podcasts. */
+export const listOfPodcasts = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>
+  withActions(
+    p,
+    sql`episodes.podcast = wanted.column1`,
+    rows.map((row) => sql`(${number(row.podcast)})`),
+  ),
+);
+
+/** In which subscriptions the user has episodes with these URLs. Reads an index of all that the user has. */
+export const findSubscriptionsOf = bulkStatement((db, p: Owner, rows: { url_key: number }[]) =>
   db
-    .selectFrom("episode_actions")
-    .select(columnsOf("episode_actions"))
+    .selectFrom("episodes")
+    .select(["podcast", "url"])
     .where("user_id", "=", p.user_id)
+    .where("podcast", ">", sql.lit(0))
     .where(
-      "episode",
+      "url_key",
       "in",
-      rows.map((row) => row.episode),
+      rows.map((row) => row.url_key),
     ),
 );
 
-export const findByUrl = bulkStatement((db, p: Owner, rows: { by_url: string }[]) =>
-  db
-    .selectFrom("episode_actions")
-    .select(columnsOf("episode_actions"))
-    .where("user_id", "=", p.user_id)
-    .where(
-      "by_url",
-      "in",
-      rows.map((row) => row.by_url),
-    ),
-);
+/** `client`: whose own actions are left out; -1 for none. */
+type Span = Owner & { start: number; end: number; client: number };
 
-/** `client`: whose own actions are left out; "" for none. */
-type Span = Owner & { start: number; end: number; client: string };
+const ARRIVED = sql<number>`action.arrived_at`;
 
-const inSpan = (db: Kysely<Schema>, p: Span) =>
+/** @param arrived the column that SQLite may search by */
+const inSpan = (db: Kysely<Schema>, p: Span, arrived = ARRIVED) =>
   db
     .selectFrom("episode_actions as action")
     .where("action.user_id", "in", [p.user_id])
-    .where("action.arrived_at", ">", p.start)
-    .where("action.arrived_at", "<=", p.end)
+    .where(arrived, ">", p.start)
+    .where(arrived, "<=", p.end)
     .where((row) => row.or([row("action.client", "is", null), row("action.client", "!=", p.client)]));
 
 /** Whether anything arrived. */
 export const anyArrived = statement((db, p: Span) => inSpan(db, p).select("action.arrived_at").limit(sql.lit(1)));
 
+/** What apps are told of an action; the feed URL is the one that the subscription has now. */
+const told = (db: Kysely<Schema>, p: Span & { limit: number }, arrived = ARRIVED) =>
+  inSpan(db, p, arrived)
+    .innerJoin("episodes", (join) =>
+      join.onRef("episodes.user_id", "=", "action.user_id").onRef("episodes.id", "=", "action.episode"),
+    )
+    .leftJoin("subscriptions", (join) =>
+      join.onRef("subscriptions.user_id", "=", "episodes.user_id").onRef("subscriptions.id", "=", "episodes.podcast"),
+    )
+    .select([
+      "episodes.podcast",
+      "episodes.guid",
+      "episodes.url as episode_url",
+      "action.kind",
+      "action.sent_at",
+      "action.acted_at",
+      "action.arrived_at",
+      "action.started",
+      "action.position",
+      "action.total",
+      "action.device",
+      "action.client",
+    ])
+    .select((row) => row.fn.coalesce("subscriptions.feed_url", "episodes.feed_url").$notNull().as("feed_url"))
+    .orderBy("action.arrived_at")
+    .limit(limitTo(p.limit));
+
 /** What arrived after `start` up to `end`, in that order. */
-export const listArrived = statement((db, p: Span & { limit: number }) =>
-  inSpan(db, p).select(columnsOf("episode_actions")).orderBy("action.arrived_at").limit(limitTo(p.limit)),
+export const listArrived = statement((db, p: Span & { limit: number }) => told(db, p));
+
+/** The same of one podcast. */
+export const listArrivedOf = statement((db, p: Span & { limit: number; podcast: number }) =>
+  // With a sign, it is no column that SQLite could search by: it would walk all that arrived.
+  told(db, p, sql<number>`+action.arrived_at`).where("episodes.podcast", "=", p.podcast),
 );
 
 /** The same with one action for each episode: its play, or else its latest. */
 export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =>
-  inSpan(db, p)
-    .select(columnsOf("episode_actions"))
-    .where((row) =>
-      row.not(
-        row.exists(
-          row
-            .selectFrom("episode_actions as other")
-            .select("other.kind")
-            .where("other.user_id", "in", [p.user_id])
-            .whereRef("other.episode", "=", "action.episode")
-            .whereRef("other.kind", "!=", "action.kind")
-            .where("action.kind", "!=", sql.lit("play" as const))
-            .where((of) =>
-              of.or([
-                of("other.kind", "=", sql.lit("play" as const)),
-                of("other.acted_at", ">", of.ref("action.acted_at")),
-                of.and([
-                  of("other.acted_at", "=", of.ref("action.acted_at")),
-                  of("other.arrived_at", ">", of.ref("action.arrived_at")),
-                ]),
+  told(db, p).where((row) =>
+    row.not(
+      row.exists(
+        row
+          .selectFrom("episode_actions as other")
+          .select("other.kind")
+          .where("other.user_id", "in", [p.user_id])
+          .whereRef("other.episode", "=", "action.episode")
+          .whereRef("other.kind", "!=", "action.kind")
+          .where("action.kind", "!=", sql.lit("play" as const))
+          .where((of) =>
+            of.or([
+              of("other.kind", "=", sql.lit("play" as const)),
+              of("other.acted_at", ">", of.ref("action.acted_at")),
+              of.and([
+                of("other.acted_at", "=", of.ref("action.acted_at")),
+                of("other.arrived_at", ">", of.ref("action.arrived_at")),
               ]),
-            ),
-        ),
+            ]),
+          ),
       ),
+    ),
+  ),
+);
+
+/** Inserts episodes, or replaces what is known of them. */
+export const saveEpisodes = bulkStatement((db, p: Owner, rows: Omit<EpisodeTable, "user_id">[]) =>
+  db
+    .insertInto("episodes")
+    .values(
+      rows.map((row) => ({
+        user_id: p.user_id,
+        id: row.id,
+        podcast: row.podcast,
+        feed_url: row.feed_url,
+        guid: row.guid,
+        url: row.url,
+        guid_key: row.guid_key,
+        url_key: row.url_key,
+      })),
     )
-    .orderBy("action.arrived_at")
-    .limit(limitTo(p.limit)),
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
+        podcast: row.ref("excluded.podcast"),
+        feed_url: row.ref("excluded.feed_url"),
+        guid: row.ref("excluded.guid"),
+        url: row.ref("excluded.url"),
+        guid_key: row.ref("excluded.guid_key"),
+        url_key: row.ref("excluded.url_key"),
+      })),
+    ),
 );
 
 /** Inserts actions, or replaces those of the same kind on the same episode. */
@@ -87,11 +188,6 @@ export const saveActions = bulkStatement((db, p: Owner, rows: Omit<EpisodeAction
         user_id: p.user_id,
         episode: row.episode,
         kind: row.kind,
-        by_url: row.by_url,
-        feed: row.feed,
-        feed_url: row.feed_url,
-        episode_url: row.episode_url,
-        guid: row.guid,
         sent_at: row.sent_at,
         acted_at: row.acted_at,
         arrived_at: row.arrived_at,
@@ -104,11 +200,6 @@ export const saveActions = bulkStatement((db, p: Owner, rows: Omit<EpisodeAction
     )
     .onConflict((conflict) =>
       conflict.columns(["user_id", "episode", "kind"]).doUpdateSet((row) => ({
-        by_url: row.ref("excluded.by_url"),
-        feed: row.ref("excluded.feed"),
-        feed_url: row.ref("excluded.feed_url"),
-        episode_url: row.ref("excluded.episode_url"),
-        guid: row.ref("excluded.guid"),
         sent_at: row.ref("excluded.sent_at"),
         acted_at: row.ref("excluded.acted_at"),
         arrived_at: row.ref("excluded.arrived_at"),
@@ -121,30 +212,68 @@ export const saveActions = bulkStatement((db, p: Owner, rows: Omit<EpisodeAction
     ),
 );
 
-/** Deletes the actions of one kind on these episodes. */
-export const deleteActions = bulkStatement(
-  (db, p: Owner & { kind: EpisodeActionTable["kind"] }, rows: { episode: string }[]) =>
-    db
-      .deleteFrom("episode_actions")
-      .where("user_id", "=", p.user_id)
-      .where("kind", "=", p.kind)
-      .where(
-        "episode",
-        "in",
-        rows.map((row) => row.episode),
-      ),
-);
-
-/** Deletes all actions in a subscription's feeds, former ones too. */
-export const deleteActionsOf = statement((db, p: Owner & { subscription: number }) =>
+/** Deletes all actions on these episodes. */
+export const deleteActions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .deleteFrom("episode_actions")
     .where("user_id", "=", p.user_id)
-    .where("feed", "in", (row) =>
-      row
-        .selectFrom("feeds")
-        .select("feeds.feed")
-        .where("feeds.user_id", "=", p.user_id)
-        .where("feeds.subscription", "=", p.subscription),
+    .where(
+      "episode",
+      "in",
+      rows.map((row) => row.id),
     ),
+);
+
+export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .deleteFrom("episodes")
+    .where("user_id", "=", p.user_id)
+    .where(
+      "id",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
+  db
+    .selectFrom("episodes")
+    .select("episodes.id")
+    .where("episodes.user_id", "=", p.user_id)
+    .where("episodes.podcast", "=", p.podcast);
+
+export const deleteActionsOf = statement((db, p: Owner & { podcast: number }) =>
+  db
+    .deleteFrom("episode_actions")
+    .where("user_id", "=", p.user_id)
+    .where("episode", "in", () => episodesOf(db, p)),
+);
+
+export const deleteEpisodesOf = statement((db, p: Owner & { podcast: number }) =>
+  db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("podcast", "=", p.podcast),
+);
+
+/** Gives the actions on all episodes of these podcasts timestamps after `after`, in their order. */
+export const renewActions = bulkStatement(
+  (_, p: Owner & { after: number }, rows: { podcast: number }[]) =>
+    sql<never>`update episode_actions set arrived_at = renewed.arrived_at
+      from (
+        select action.episode, action.kind,
+          ${number(p.after)} + row_number() over (order by action.arrived_at) as arrived_at
+        from episodes
+        join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
+        where episodes.user_id = ${p.user_id} and episodes.podcast in (${sql.join(rows.map((row) => row.podcast))})
+      ) as renewed
+      where episode_actions.user_id = ${p.user_id}
+        and episode_actions.episode = renewed.episode and episode_actions.kind = renewed.kind`,
+);
+
+/** The latest timestamp among the actions. */
+export const lastArrived = statement((db, p: Owner) =>
+  db
+    .selectFrom("episode_actions")
+    .select("arrived_at")
+    .where("user_id", "in", [p.user_id])
+    .orderBy("arrived_at", "desc")
+    .limit(sql.lit(1)),
 );

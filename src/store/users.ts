@@ -1,6 +1,6 @@
 // Statements on users.
 import type { Kysely } from "kysely";
-import type { Schema } from "../db/schema.ts";
+import type { Schema, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
 /** The user's clock as a column of a statement on the user's rows, which saves a statement. */
@@ -73,6 +73,8 @@ export const insertUser = statement((db, p: { user_id: string; name: string; nam
     clock: 0,
     last_subscription: 0,
     last_deletion: 0,
+    last_episode: 0,
+    last_play: 0,
     created_at: p.created_at,
     name_key: p.name_key,
     password_hash: null,
@@ -86,25 +88,33 @@ export const renameUser = statement((db, p: { user_id: string; name: string; nam
   db.updateTable("users").set({ name: p.name, name_key: p.name_key }).where("id", "=", p.user_id),
 );
 
+const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode", "last_play"] as const;
+type Counters = Pick<UserTable, (typeof COUNTERS)[number]>;
+
 /** Locks the user's row for the rest of the transaction and reads its counters. */
 export const lockUser = statement((db, p: { user_id: string }) =>
   db
     .updateTable("users")
     .set((row) => ({ clock: row.ref("clock") }))
     .where("id", "=", p.user_id)
-    .returning(["clock", "last_subscription", "last_deletion"]),
+    .returning(COUNTERS),
 );
 
 export const readCounters = statement((db, p: { user_id: string }) =>
-  db.selectFrom("users").select(["clock", "last_subscription", "last_deletion"]).where("id", "=", p.user_id),
+  db.selectFrom("users").select(COUNTERS).where("id", "=", p.user_id),
 );
 
-export const saveCounters = statement(
-  (db, p: { user_id: string; clock: number; last_subscription: number; last_deletion: number }) =>
-    db
-      .updateTable("users")
-      .set({ clock: p.clock, last_subscription: p.last_subscription, last_deletion: p.last_deletion })
-      .where("id", "=", p.user_id),
+export const saveCounters = statement((db, p: Counters & { user_id: string }) =>
+  db
+    .updateTable("users")
+    .set({
+      clock: p.clock,
+      last_subscription: p.last_subscription,
+      last_deletion: p.last_deletion,
+      last_episode: p.last_episode,
+      last_play: p.last_play,
+    })
+    .where("id", "=", p.user_id),
 );
 
 /** Sets or removes the password, and ends all sessions. */

@@ -23,6 +23,8 @@ const user = {
   clock: 0,
   last_subscription: 0,
   last_deletion: 0,
+  last_episode: 0,
+  last_play: 0,
   history_since: 0,
   created_at: 0,
 };

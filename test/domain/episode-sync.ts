@@ -1,17 +1,18 @@
 // Episode actions on a server in memory, made of the rules under test, and apps as they sync with it.
 import fc from "fast-check";
+import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import {
-  addAction,
+  type ActionReader,
+  type Arrival,
   type EpisodeAction,
   type PublishedAction,
   publishAction,
-  type StoredAction,
+  type ToldAction,
 } from "../../src/domain/episodes.ts";
 import { endOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { KINDS, type Kind } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
-  feed: "feed",
   feed_url: "https://feed.example/rss",
   episode_url: "https://feed.example/1.mp3",
   guid: null,
@@ -23,6 +24,18 @@ export const play = (position: number, more: Partial<EpisodeAction> = {}): Episo
   device: null,
   ...more,
 });
+
+/** An app of the gPodder API. */
+export const GPODDER_API: ActionReader = { nextcloud: false, readsBarePlays: false, readsZones: false };
+
+/** What apps are told of each episode. */
+export const toldOf = (episodes: readonly Episode[]): ToldAction[] =>
+  episodes.flatMap(({ actions, url, guid, feed_url }) =>
+    actions.map((one) => ({ ...one, episode_url: url, guid, feed_url: feed_url ?? "https://feed.example/rss" })),
+  );
+
+const addAction = (set: EpisodeSet, action: EpisodeAction, arrival: Arrival) =>
+  set.add({ podcast: 1, feed_url: null }, action, arrival);
 
 /** The rules, so that each can be broken. */
 export const RULES = { addAction, openWindow, closesPresent: true };
@@ -48,38 +61,55 @@ export interface EpisodeServer extends ActionServer {
 export class Server implements EpisodeServer {
   wall = 1_000_000_000;
   clock = 0;
-  stored: StoredAction[] = [];
+  episodes: Episode[] = [];
+  #ids = 0;
   readonly positions = new Map<string, SyncPosition>();
   constructor(readonly rules: Rules) {}
 
   places(): Map<string, number | null> {
-    return new Map(this.stored.map((row) => [row.episode_url, row.position]));
+    return new Map(toldOf(this.episodes).map((row) => [row.episode_url, row.position]));
   }
 
   get(client: string, since: number) {
     const last = this.positions.get(client) ?? null;
     const { start, own } = this.rules.openWindow(last, since, this.clock || this.wall);
-    const told = (row: StoredAction) => own || row.client !== client;
-    const actions = this.stored.filter((row) => row.arrived_at > start && told(row));
-    const present = actions.length > 0 && this.rules.closesPresent;
+    const isTold = (row: ToldAction) => own || row.client !== this.#numberOf(client);
+    const told = toldOf(this.episodes)
+      .filter((row) => row.arrived_at > start && isTold(row))
+      .sort((a, b) => a.arrived_at - b.arrived_at);
+    const present = told.length > 0 && this.rules.closesPresent;
     const clock = present ? Math.max(this.clock, this.wall) : this.clock || this.wall;
-    const opened = this.rules.openWindow(last, since, clock);
+    const { clock: to, ...opened } = this.rules.openWindow(last, since, clock);
     this.positions.set(client, opened);
-    this.clock = opened.clock;
-    return { actions: actions.map(publishAction), timestamp: opened.given };
+    this.clock = to;
+    return { actions: told.map((one) => publishAction(one, GPODDER_API)), timestamp: opened.given };
+  }
+
+  readonly #clients: string[] = [];
+  #numberOf(client: string): number {
+    if (!this.#clients.includes(client)) this.#clients.push(client);
+    return this.#clients.indexOf(client);
   }
 
   post(client: string, actions: EpisodeAction[]): number {
     const last = this.positions.get(client);
     const after = this.clock;
-    const stamp = () => {
-      this.clock = Math.max(this.wall, this.clock + 1);
-      return this.clock;
+    const arrival: Arrival = {
+      now: this.wall,
+      after,
+      stamp: () => {
+        this.clock = Math.max(this.wall, this.clock + 1);
+        return this.clock;
+      },
+      client: this.#numberOf(client),
+      told: last ? endOf(last.given) : -1,
+      known: last?.start ?? -1,
+      behind: Math.min(...actions.map(({ sent_at }) => Math.max(0, this.wall - sent_at))),
+      sendsAll: last?.since === 0,
     };
-    const told = last ? endOf(last.given) : -1;
-    for (const one of actions) {
-      this.stored = this.rules.addAction(this.stored, one, { now: this.wall, after, stamp, client, told });
-    }
+    const set = new EpisodeSet(this.episodes, () => ++this.#ids);
+    for (const one of actions) this.rules.addAction(set, one, arrival);
+    this.episodes = set.all();
     return last?.given ?? 0;
   }
 }

@@ -1,24 +1,46 @@
 // Episode actions: identity, order, times, and simulated apps that agree on play positions.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import {
-  addAction,
+  type Arrival,
   type EpisodeAction,
-  isPublished,
+  isReadable,
   parseActionTime,
   publishAction,
-  type StoredAction,
+  type ToldAction,
 } from "../../src/domain/episodes.ts";
 import { openWindow } from "../../src/domain/sync-window.ts";
-import { play, RULES, type Rules, Server, simulate, type World, world } from "./episode-sync.ts";
+import { GPODDER_API, play, RULES, type Rules, Server, simulate, toldOf, type World, world } from "./episode-sync.ts";
 
-const arrival = (arrived_at: number, client: string | null = null) => ({
+const arrival = (arrived_at: number, client: number | null = null): Arrival => ({
   now: 1e12,
   after: arrived_at - 1,
   stamp: () => arrived_at,
   client,
   told: null,
+  known: -1,
+  behind: 0,
+  sendsAll: false,
 });
+
+let ids = 0;
+
+/** Adds an action. @returns the episodes afterwards */
+function addTo(episodes: Episode[], action: EpisodeAction, given: Arrival): Episode[] {
+  const set = new EpisodeSet(episodes, () => ++ids);
+  set.add({ podcast: 1, feed_url: null }, action, given);
+  return set.all();
+}
+
+/** Adds actions in turn, each with the next timestamp. @returns what is stored of all */
+function store(...actions: [action: EpisodeAction, more?: Partial<Arrival>][]): ToldAction[] {
+  let episodes: Episode[] = [];
+  for (const [index, [action, more]] of actions.entries()) {
+    episodes = addTo(episodes, action, { ...arrival(index + 1), ...more });
+  }
+  return toldOf(episodes);
+}
 
 test("times are read with and without zone, fraction and seconds, in any of the forms that apps send", () => {
   const expected = Date.UTC(2026, 10, 21, 9, 30, 5);
@@ -42,9 +64,12 @@ test("times are read with and without zone, fraction and seconds, in any of the 
   }
 });
 
+const NEXTCLOUD = { nextcloud: true, readsBarePlays: false, readsZones: true };
+const GPODDER = { ...GPODDER_API, readsBarePlays: true };
+
 test("apps are given whole seconds without a zone, no nulls, and a place for plays only", () => {
-  const [stored] = addAction([], play(42, { sent_at: 1_763_717_405_900, guid: "g" }), { ...arrival(1), now: 2e12 });
-  expect(publishAction(stored!)).toEqual({
+  const [stored] = store([play(42, { sent_at: 1_763_717_405_900, guid: "g" }), { now: 2e12 }]);
+  expect(publishAction(stored!, GPODDER_API)).toEqual({
     podcast: "https://feed.example/rss",
     episode: "https://feed.example/1.mp3",
     guid: "g",
@@ -54,24 +79,56 @@ test("apps are given whole seconds without a zone, no nulls, and a place for pla
     position: 42,
     total: 3600,
   });
-  const download = { ...stored!, kind: "download" as const, guid: null, started: null, position: null, total: null };
-  expect(Object.keys(publishAction(download))).toEqual(["podcast", "episode", "action", "timestamp"]);
+  const [download] = store([play(0, { kind: "download" })]);
+  expect(Object.keys(publishAction(download!, GPODDER_API))).toEqual(["podcast", "episode", "action", "timestamp"]);
+});
+
+test("apps of Nextcloud are given plays only, each with a guid, if only null, and a time with a zone", () => {
+  const [stored] = store([play(42, { sent_at: 1_763_717_405_900 }), { now: 2e12 }]);
+  expect(publishAction(stored!, NEXTCLOUD)).toMatchObject({ guid: null, timestamp: "2025-11-21T09:30:05+00:00" });
+  for (const kind of ["download", "delete", "new"] as const) {
+    const [other] = store([play(0, { kind })]);
+    expect({ kind, readable: isReadable(other!, NEXTCLOUD) }).toEqual({ kind, readable: false });
+    expect(isReadable(other!, GPODDER_API)).toBe(true);
+  }
 });
 
 test("an action with a guid joins one that came by URL alone, and the other way round", () => {
-  const byUrl = addAction([], play(1, { sent_at: 1000 }), arrival(1));
-  const joined = addAction(byUrl, play(2, { sent_at: 2000, guid: "g" }), arrival(2));
-  expect(joined).toMatchObject([{ guid: "g", position: 2 }]);
-  expect(addAction(joined, play(3, { sent_at: 3000 }), arrival(3))).toMatchObject([{ guid: "g", position: 3 }]);
+  const byUrl = [play(1, { sent_at: 1000 })] as const;
+  const joined = [play(2, { sent_at: 2000, guid: "g" })] as const;
+  expect(store([...byUrl], [...joined])).toMatchObject([{ guid: "g", position: 2 }]);
+  expect(store([...byUrl], [...joined], [play(3, { sent_at: 3000 })])).toMatchObject([{ guid: "g", position: 3 }]);
   const moved = play(4, { sent_at: 4000, guid: "g", episode_url: "https://cdn.example/1.mp3" });
-  expect(addAction(joined, moved, arrival(4))).toMatchObject([{ guid: "g", position: 4 }]);
+  expect(store([...joined], [moved])).toMatchObject([{ guid: "g", position: 4, episode_url: moved.episode_url }]);
   const other = play(5, { sent_at: 5000, guid: "h" });
-  expect(addAction(joined, other, arrival(5)).map((row) => row.position)).toEqual([2, 5]);
+  expect(store([...joined], [other]).map((row) => row.position)).toEqual([2, 5]);
+});
+
+test("two episodes of one URL stay two, and an app without guids means the later", () => {
+  const two = store(
+    [play(2, { sent_at: 2000, guid: "g" })],
+    [play(5, { sent_at: 5000, guid: "h" })],
+    [play(6, { sent_at: 6000 })],
+  );
+  expect(two.map(({ guid, position }) => [guid, position])).toEqual([
+    ["g", 2],
+    ["h", 6],
+  ]);
+});
+
+test("an episode that one app knows by http and another by https is one", () => {
+  const rows = store(
+    [play(1, { sent_at: 1000 })],
+    [play(2, { sent_at: 2000, episode_url: "http://feed.example/1.mp3" })],
+  );
+  expect(rows).toMatchObject([{ position: 2, episode_url: "http://feed.example/1.mp3" }]);
 });
 
 test("the kinds of an episode are kept apart, and a guid that one of them brings is known of all", () => {
-  const download = addAction([], play(0, { kind: "download", position: null, sent_at: 9000 }), arrival(1));
-  const both = addAction(download, play(2, { sent_at: 1000, guid: "g" }), arrival(2));
+  const both = store(
+    [play(0, { kind: "download", position: null, sent_at: 9000 })],
+    [play(2, { sent_at: 1000, guid: "g" })],
+  );
   expect(both.map(({ kind, guid }) => [kind, guid])).toEqual([
     ["download", "g"],
     ["play", "g"],
@@ -79,44 +136,106 @@ test("the kinds of an episode are kept apart, and a guid that one of them brings
 });
 
 test("a time in the future counts as the present, so that a wrong clock can't hold a place for ever", () => {
-  const future = addAction([], play(1, { sent_at: 5e12 }), { ...arrival(1), now: 10_000 });
-  const later = addAction(future, play(2, { sent_at: 12_000 }), { ...arrival(2), now: 12_000 });
+  const later = store([play(1, { sent_at: 5e12 }), { now: 10_000 }], [play(2, { sent_at: 12_000 }), { now: 12_000 }]);
   expect(later).toMatchObject([{ position: 2 }]);
 });
 
-test("a play without a place is not for apps", () => {
-  expect([play(1), play(0), play(1, { total: null }), play(0, { kind: "new" })].map(isPublished)).toEqual([
-    true,
-    false,
-    false,
-    true,
+test("a play without a position is a mark: it keeps the position, and only gPodder's apps read it", () => {
+  const rows = store([play(42, { sent_at: 1000 })], [play(0, { sent_at: 2000, total: null })]);
+  expect(rows.map(({ kind, position }) => [kind, position])).toEqual([
+    ["play", 42],
+    ["played", null],
   ]);
+  const mark = rows[1]!;
+  expect([GPODDER, GPODDER_API, NEXTCLOUD].map((reader) => isReadable(mark, reader))).toEqual([true, false, false]);
+  expect(publishAction(mark, GPODDER)).toEqual({
+    podcast: "https://feed.example/rss",
+    episode: "https://feed.example/1.mp3",
+    action: "play",
+    timestamp: "1970-01-01T00:00:02",
+  });
+});
+
+test("a play without a total gets that of an earlier one; without any, only gPodder's apps read it", () => {
+  const [known] = store([play(1, { sent_at: 1000 })], [play(2, { sent_at: 2000, total: 0 })]);
+  expect(known).toMatchObject({ position: 2, total: 3600 });
+  const [unknown] = store([play(2, { sent_at: 2000, total: null })]);
+  expect([GPODDER, GPODDER_API, NEXTCLOUD].map((reader) => isReadable(unknown!, reader))).toEqual([true, false, false]);
+  expect(publishAction(unknown!, GPODDER)).toMatchObject({ started: 0, position: 2 });
+  expect(publishAction(unknown!, GPODDER)).not.toHaveProperty("total");
+});
+
+test("a start after the position is the position", () => {
+  expect(store([play(60, { started: 1_795_321_846 })])).toMatchObject([{ started: 60, position: 60 }]);
 });
 
 test("what a client sends again is no change", () => {
-  const first = addAction([], play(1, { sent_at: 5e12 }), { ...arrival(1, "a"), now: 10_000 });
-  expect(addAction(first, play(1, { sent_at: 5e12 }), { ...arrival(9, "a"), now: 90_000 })).toEqual(first);
+  const first = addTo([], play(1, { sent_at: 5e12 }), { ...arrival(1, 1), now: 10_000 });
+  const set = new EpisodeSet(first, () => 0);
+  const { isKnown } = set.add({ podcast: 1, feed_url: null }, play(1, { sent_at: 5e12 }), {
+    ...arrival(9, 1),
+    now: 90_000,
+  });
+  expect({ isKnown, rows: set.changed(), actions: set.changedActions() }).toEqual({
+    isKnown: true,
+    rows: [],
+    actions: [],
+  });
 });
 
 test("what a client plays later counts, even if the server's clock went back in between", () => {
-  const first = addAction([], play(1, { sent_at: 500_000 }), { ...arrival(1, "a"), now: 500_000 });
-  const later = addAction(first, play(2, { sent_at: 510_000 }), { ...arrival(2, "a"), now: 10_000 });
-  expect(later).toMatchObject([{ position: 2, acted_at: 501_000 }]);
-  const late = addAction(later, play(1, { sent_at: 505_000 }), { ...arrival(3, "a"), now: 10_000 });
+  const plays: [EpisodeAction, Partial<Arrival>][] = [
+    [play(1, { sent_at: 500_000 }), { client: 1, now: 500_000 }],
+    [play(2, { sent_at: 510_000 }), { client: 1, now: 10_000 }],
+  ];
+  expect(store(...plays)).toMatchObject([{ position: 2, acted_at: 501_000 }]);
+  const late = store(...plays, [play(1, { sent_at: 505_000 }), { client: 1, now: 10_000 }]);
   expect(late).toMatchObject([{ position: 2 }]);
 });
 
 test("a client whose clock went back is told the place that it sent before", () => {
-  const first = addAction([], play(1, { sent_at: 500_000 }), { ...arrival(1, "a"), now: 500_000 });
-  const later = addAction(first, play(2, { sent_at: 10_000 }), { ...arrival(2, "a"), now: 10_000 });
+  const later = store(
+    [play(1, { sent_at: 500_000 }), { client: 1, now: 500_000 }],
+    [play(2, { sent_at: 10_000 }), { client: 1, now: 10_000 }],
+  );
   expect(later).toMatchObject([{ position: 1, arrived_at: 2, client: null }]);
 });
 
 test("of two clients in one second the first counts, and is told as later than the other", () => {
-  const first = addAction([], play(1, { sent_at: 5000 }), arrival(1, "a"));
-  const both = addAction(first, play(2, { sent_at: 5900 }), arrival(2, "b"));
-  expect(both).toMatchObject([{ position: 1, client: "a", acted_at: 6000, arrived_at: 2 }]);
-  expect(addAction(both, play(2, { sent_at: 5900 }), arrival(3, "b"))).toMatchObject([{ position: 1, acted_at: 6000 }]);
+  const both: [EpisodeAction, Partial<Arrival>][] = [
+    [play(1, { sent_at: 5000 }), { client: 1 }],
+    [play(2, { sent_at: 5900 }), { client: 2 }],
+  ];
+  expect(store(...both)).toMatchObject([{ position: 1, client: 1, acted_at: 6000, arrived_at: 2 }]);
+  const again = store(...both, [play(2, { sent_at: 5900 }), { client: 2 }]);
+  expect(again).toMatchObject([{ position: 1, acted_at: 6000 }]);
+});
+
+test("a play made after its client knew another's place counts, though its clock is ten minutes behind", () => {
+  const known = { client: 2, known: 1_000_500, told: 1_000_500, now: 1_060_000, behind: 600_000 };
+  const others: [EpisodeAction, Partial<Arrival>] = [
+    play(100, { sent_at: 1_000_000 }),
+    { client: 1, stamp: () => 1_000_000 },
+  ];
+  const played = store(others, [play(200, { sent_at: 460_000 }), known]);
+  expect(played).toMatchObject([{ position: 200, acted_at: 1_001_000 }]);
+  // It was told, but may not have got it before it played.
+  const unsure = store(others, [play(200, { sent_at: 460_000 }), { ...known, known: 999_000 }]);
+  expect(unsure).toMatchObject([{ position: 100 }]);
+  // Its clock is right, because it sent a play of just now: this one waited for a connection.
+  const waited = store(others, [play(200, { sent_at: 460_000 }), { ...known, behind: 1000 }]);
+  expect(waited).toMatchObject([{ position: 100 }]);
+});
+
+test("a full sync that says of each played episode that it was finished now leaves stored places alone", () => {
+  const now = { now: 9_000_000, client: 2, told: 1 };
+  const place: [EpisodeAction, Partial<Arrival>] = [play(1200, { sent_at: 1_000_000 }), { client: 1 }];
+  const finished = play(3600, { sent_at: 9_000_000, started: 3600 });
+  expect(store(place, [finished, { ...now, sendsAll: true }])).toMatchObject([{ position: 1200, arrived_at: 2 }]);
+  expect(store([finished, { ...now, sendsAll: true }])).toMatchObject([{ position: 3600 }]);
+  expect(store(place, [finished, now])).toMatchObject([{ position: 3600 }]);
+  const listened = play(3600, { sent_at: 9_000_000, started: 1200 });
+  expect(store(place, [listened, { ...now, sendsAll: true }])).toMatchObject([{ position: 3600 }]);
 });
 
 const action = fc.record({
@@ -140,12 +259,11 @@ test("the order in which actions arrive changes nothing, whether they name the g
         .map((one) => ({ one, key: order.next().value as number }))
         .sort((a, b) => a.key - b.key)
         .map(({ one }) => one);
-      const store = (list: EpisodeAction[]) =>
-        list
-          .reduce<StoredAction[]>((stored, one, index) => addAction(stored, one, arrival(index + 1)), [])
+      const stored = (list: EpisodeAction[]) =>
+        store(...list.map((one): [EpisodeAction] => [one]))
           .map(({ episode_url, guid, kind, position }) => JSON.stringify([episode_url, guid, kind, position]))
           .sort();
-      expect(store(shuffled)).toEqual(store(all));
+      expect(stored(shuffled)).toEqual(stored(all));
     }),
   );
 });
@@ -168,22 +286,29 @@ const broken: Record<string, Partial<Rules>> = {
   },
   "a GET that returns something answers an old second": { closesPresent: false },
   "actions are told by the time they were made": {
-    addAction: (stored, one, at) => addAction(stored, one, { ...at, stamp: () => Math.min(at.stamp(), one.sent_at) }),
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, stamp: () => Math.min(at.stamp(), one.sent_at) }),
   },
   "the action that arrives last counts": {
-    addAction: (stored, one, at) => addAction(stored, { ...one, sent_at: at.now }, at),
+    addAction: (set, one, at) => RULES.addAction(set, { ...one, sent_at: at.now }, at),
   },
   "fractions of seconds are compared": {
-    addAction: (stored, one, at) => {
-      const precise = (row: StoredAction) => ({ ...row, acted_at: Math.min(row.sent_at, at.now) });
-      return addAction(stored.map(precise), one, at).map(precise);
+    addAction: (set, one, at) => {
+      const precise = () => {
+        for (const episode of set.all()) {
+          episode.actions = episode.actions.map((row) => ({ ...row, acted_at: Math.min(row.sent_at, at.now) }));
+        }
+      };
+      precise();
+      const added = RULES.addAction(set, one, at);
+      precise();
+      return added;
     },
   },
   "who shows another place is not told again": {
-    addAction: (stored, one, at) => addAction(stored, one, { ...at, told: -1 }),
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, told: -1 }),
   },
   "an action without a guid is another episode": {
-    addAction: (stored, one, at) => addAction(stored, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),
+    addAction: (set, one, at) => RULES.addAction(set, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),
   },
   "a client that starts again is not told of its own": {
     openWindow: (...given) => ({ ...openWindow(...given), own: false }),

@@ -140,7 +140,7 @@ export class DeviceServer implements SyncServer, Others {
 
   async write(feed_url: string, on: boolean): Promise<void> {
     this.processes.next();
-    if (on) return this.world.run({ type: "post", items: [{ feed_url }] });
+    if (on) return this.#run({ type: "post", items: [{ feed_url }] });
     await this.#patch(feed_url, { is_subscribed: false });
   }
 
@@ -148,7 +148,13 @@ export class DeviceServer implements SyncServer, Others {
     this.processes.next();
     const entry = this.world.oracle.find(feed_url);
     if (!entry || entry.deleted !== undefined) return;
-    await this.world.run({ type: "patch", guid: entry.guid, changes });
+    await this.#run({ type: "patch", guid: entry.guid, changes });
+  }
+
+  /** Positions are told again with their feed, which moves the user's clock on. */
+  async #run(command: Parameters<World["run"]>[0]): Promise<void> {
+    await this.world.run(command);
+    this.world.told(await this.#clock());
   }
 
   move(from: string, feed_url: string): Promise<void> {

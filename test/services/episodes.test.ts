@@ -1,14 +1,14 @@
 // Episode actions on a real database: simulated apps, moved and merged feeds, deletions, and many actions.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { type EpisodeAction, publishAction, type StoredAction } from "../../src/domain/episodes.ts";
+import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episodes.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { uploadFeedChanges } from "../../src/services/device-list.ts";
 import { type ActionQuery, readActions, uploadActions } from "../../src/services/episodes.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
-import { type EpisodeServer, play, simulate, world } from "../domain/episode-sync.ts";
+import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
 
@@ -31,7 +31,7 @@ const EVERYTHING: ActionQuery = { since: 0, feed_url: null, aggregated: false, p
 
 async function read(client: Client | null, query: Partial<ActionQuery> = {}, actor = ann) {
   const { timestamp, pages } = await readActions(podkeep.app, actor, client, { ...EVERYTHING, ...query });
-  const actions: StoredAction[] = [];
+  const actions: ToldAction[] = [];
   for await (const page of pages) actions.push(...page);
   return { timestamp, actions };
 }
@@ -63,7 +63,7 @@ class Services implements EpisodeServer {
   async get(name: string, since: number) {
     const client = clientOf(name, "App", this.actor);
     const { timestamp, actions } = await read(client, { since }, this.actor);
-    return { timestamp, actions: actions.map(publishAction) };
+    return { timestamp, actions: actions.map((one) => publishAction(one, GPODDER_API)) };
   }
 
   post = (name: string, actions: EpisodeAction[]) =>
@@ -112,12 +112,110 @@ test("actions in feeds without a subscription are kept, and belong to it when it
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ feed_url: A, position: 1 }]);
 });
 
+test("after a merge, an episode that both podcasts had has one place: the later one", async () => {
+  const guid = await subscribe(A);
+  await subscribe(B);
+  const later = play(900, { feed_url: B, guid: "g", sent_at: 9000 });
+  const other = play(7, { feed_url: A, guid: "h", episode_url: "https://feed.example/2.mp3", sent_at: 1000 });
+  await upload(clientOf("phone"), later, play(3, { feed_url: B, kind: "download", guid: "g", sent_at: 1000 }));
+  await upload(clientOf("desktop"), play(500, { feed_url: A, sent_at: 5000 }), other);
+  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
+  const { actions } = await read(null);
+  expect(actions.map(({ feed_url, guid, kind, position }) => [feed_url, guid, kind, position]).sort()).toEqual([
+    [B, "g", "download", null],
+    [B, "g", "play", 900],
+    [B, "h", "play", 7],
+  ]);
+  await upload(clientOf("tablet"), play(901, { feed_url: A, sent_at: 10_000 }));
+  expect((await read(null, { feed_url: A })).actions.filter(({ kind }) => kind === "play")).toHaveLength(2);
+});
+
+test("devices get the places of a feed again when it moves, is merged or is subscribed again", async () => {
+  const guid = await subscribe(A);
+  const away = await subscribe(B);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 2000 }));
+  const tablet = clientOf("tablet");
+  let { timestamp } = await read(tablet);
+  const news = async () => {
+    podkeep.clock.advance(60_000);
+    const { timestamp: next, actions } = await read(tablet, { since: timestamp });
+    timestamp = next;
+    return actions.map(({ feed_url, position }) => [feed_url, position]);
+  };
+  expect(await news()).toEqual([]);
+  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf("https://moved.example/rss") });
+  expect(await news()).toEqual([["https://moved.example/rss", 1]]);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
+  expect(await news()).toEqual([]);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
+  expect(await news()).toEqual([["https://moved.example/rss", 1]]);
+  await patchSubscription(podkeep.app, ann, away, { new_guid: guid });
+  expect(await news()).toEqual([["https://moved.example/rss", 2]]);
+  expect(await news()).toEqual([]);
+});
+
+test("an episode under its own URL as podcast is the one that a single subscription has", async () => {
+  await subscribe(A);
+  const episode_url = "https://cdn.example/1.mp3";
+  await upload(clientOf("phone"), play(1, { feed_url: A, guid: "g", episode_url, sent_at: 1000 }));
+  const named = { feed_url: episode_url, episode_url: episode_url.replace("https", "http"), sent_at: 2000 };
+  await upload(clientOf("pinepods"), play(2, named));
+  expect((await read(null)).actions).toMatchObject([{ feed_url: A, guid: "g", position: 2 }]);
+  await subscribe(B);
+  await upload(clientOf("phone"), play(3, { feed_url: B, episode_url, sent_at: 3000 }));
+  await upload(clientOf("pinepods"), play(4, { ...named, sent_at: 4000 }));
+  expect((await read(null)).actions.map(({ feed_url, position }) => [feed_url, position])).toEqual([
+    [A, 2],
+    [B, 3],
+    [episode_url, 4],
+  ]);
+});
+
+test("an upload that is cut off has stored a part, and the rest when it is repeated", async () => {
+  const phone = clientOf("phone");
+  const actions = Array.from({ length: 300 }, (_, n) => play(n + 1, { guid: `guid${n}`, sent_at: n * 1000 }));
+  const { app } = podkeep;
+  let writes = 0;
+  const database: typeof app.database = {
+    ...app.database,
+    write: async (work, queue) => {
+      if (++writes === 3) throw new Error("cut off");
+      return app.database.write(work, queue);
+    },
+  };
+  await expect(uploadActions({ ...app, database }, ann, phone, actions)).rejects.toThrow("cut off");
+  expect((await read(null)).actions).toHaveLength(256);
+  await upload(phone, ...actions);
+  const { actions: told } = await read(null);
+  expect(new Set(told.map(({ guid }) => guid)).size).toBe(300);
+  const [before] = await podkeep.sql(`select clock from users where id = '${ann.user_id}'`);
+  await upload(phone, ...actions);
+  expect(await podkeep.sql(`select clock from users where id = '${ann.user_id}'`)).toEqual([before!]);
+});
+
+test("another user's change waits for no more than a part of an upload of 26,000 plays", async () => {
+  const actions = Array.from({ length: 26_000 }, (_, n) =>
+    // All have one URL: the hardest to tell apart.
+    play(5, { guid: `guid${n}`, sent_at: 1000, feed_url: `https://feed${n % 50}.example/rss` }),
+  );
+  const bob = actorOf((await podkeep.user()).id);
+  const ended: string[] = [];
+  const uploaded = upload(clientOf("phone"), ...actions).then(() => ended.push("upload"));
+  await Bun.sleep(0);
+  const added = addSubscriptions(podkeep.app, bob, [{ feed: feedOf(B), guid: null }]).then(() => ended.push("change"));
+  await Promise.all([uploaded, added]);
+  expect(ended).toEqual(["change", "upload"]);
+  expect((await read(null)).actions).toHaveLength(26_000);
+});
+
 test("a deletion removes the actions of all its subscription's feeds, and only those", async () => {
   const guid = await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
   await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
   await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 1000, episode_url: "https://b.example/2.mp3" }));
-  await upload(clientOf("phone"), play(3, { feed_url: "https://c.example/rss", sent_at: 1000 }));
+  const c = { feed_url: "https://c.example/rss", episode_url: "https://c.example/3.mp3" };
+  await upload(clientOf("phone"), play(3, { ...c, sent_at: 1000 }));
   await requestDeletion(podkeep.app, ann, guid);
   expect((await read(null)).actions).toHaveLength(3);
   await podkeep.drain();

@@ -93,9 +93,9 @@ describe.each(recorded)("a database of %s", (version) => {
     await placeRecorded(version);
     const before = await readTables();
     await podkeep.open();
-    const after = await readTables();
+    const after = withEpisodes(await readTables());
     expect(Object.keys(before).length).toBeGreaterThan(5);
-    for (const [table, rows] of Object.entries(before)) {
+    for (const [table, rows] of Object.entries(withEpisodes(before))) {
       const kept = (after[table] ?? []).map((row) => pick(row, Object.keys(rows[0] ?? {})));
       for (const row of rows) expect(kept).toContainEqual(row);
     }
@@ -115,8 +115,82 @@ async function readTables(): Promise<Record<string, Rows>> {
   return tables;
 }
 
+const ACTION = ["kind", "sent_at", "acted_at", "arrived_at", "started", "position", "total", "device"];
+
+/** Each action with its episode, which had no rows before 0011_episodes; only a number is left of the client. */
+function withEpisodes({ episode_actions = [], episodes, ...tables }: Record<string, Rows>): Record<string, Rows> {
+  const actions = episode_actions.map((action) => {
+    const of = (episode: Rows[number]) =>
+      episode["user_id"] === action["user_id"] && episode["id"] === action["episode"];
+    const { guid, url } = episodes?.find(of) ?? { ...action, url: action["episode_url"] };
+    return { user_id: action["user_id"], guid, url, ...pick(action, ACTION) };
+  });
+  return { ...tables, ...(episodes && { episodes }), actions };
+}
+
 const pick = (row: Rows[number], columns: string[]) =>
   Object.fromEntries(columns.map((column) => [column, row[column]]));
+
+describe("0011_episodes", () => {
+  afterEach(remove);
+
+  const KEPT = "https://kept.example/rss?key=s3cret";
+  const WAITING = "https://waiting.example/rss";
+
+  /** Inserts an action as they were before, `n` ms after the others. */
+  async function insertOld(n: number, feed_url: string, episode_url: string, guid: string | null, position: number) {
+    const named = `'${feed_url}', '${episode_url}', ${guid === null ? "null" : `'${guid}'`}`;
+    await podkeep.sql(`insert into episode_actions (user_id, episode, kind, by_url, feed, feed_url, episode_url, guid,
+      sent_at, acted_at, arrived_at, started, position, total, client)
+      select id, 'e${n}', 'play', 'u${n}', '${hashFeedUrl(feed_url)}', ${named}, ${n}000, ${n}000,
+      clock + ${n}, 0, ${position}, 100, 'app' from users where name = 'ann'`);
+  }
+
+  test("makes one episode of what was stored of it by URL, by http and https, and in merged feeds", async () => {
+    await placeRecorded("0008_page");
+    await insertOld(1, KEPT, "https://kept.example/1.mp3", "one", 11);
+    await insertOld(2, KEPT, "http://kept.example/1.mp3", null, 12);
+    await insertOld(3, "https://merged.example/rss?key=s3cret", "https://m.example/2.mp3", "two", 13);
+    await insertOld(4, "https://into.example/rss?key=s3cret", "https://m.example/2.mp3", "two", 14);
+    await insertOld(5, WAITING, "https://waiting.example/3.mp3", null, 15);
+    await insertOld(6, KEPT, "https://kept.example/same.mp3", "three", 16);
+    await insertOld(7, KEPT, "https://kept.example/same.mp3", "four", 17);
+    await podkeep.sql("update users set clock = clock + 1000 where name = 'ann'");
+    await podkeep.open();
+    const { token } = await readRecorded("0008_page");
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const get = () => podkeep.send("GET", "/api/2/episodes/ann.json?since=0", { headers });
+    const { body } = await get();
+    const told = body.actions.map(({ podcast, guid, position }: Record<string, unknown>) => [podcast, guid, position]);
+    expect(told.filter(([, guid]: unknown[]) => guid !== "episode").sort()).toEqual([
+      ["https://into.example/rss?key=s3cret", "two", 14],
+      [KEPT, "four", 17],
+      [KEPT, "one", 12],
+      [KEPT, "three", 16],
+      [WAITING, undefined, 15],
+    ]);
+    const play = (feed_url: string, episode: string, position: number) => ({
+      ...{ podcast: feed_url, episode, action: "play", position, total: 100 },
+      timestamp: new Date(podkeep.clock.now()).toISOString(),
+    });
+    podkeep.clock.advance(60_000);
+    const sent = [
+      play(KEPT, "https://kept.example/1.mp3", 21),
+      play(KEPT, "https://kept.example/same.mp3", 22),
+      play(WAITING, "https://waiting.example/3.mp3", 23),
+    ];
+    await podkeep.send("POST", "/api/2/episodes/ann.json", { headers, body: JSON.stringify(sent) });
+    const again = (await get()).body.actions;
+    expect(again).toHaveLength(body.actions.length);
+    const places = again.map(({ guid, position }: Record<string, unknown>) => [guid, position]);
+    for (const place of [
+      ["one", 21],
+      ["four", 22],
+      [undefined, 23],
+    ])
+      expect(places).toContainEqual(place);
+  });
+});
 
 describe("what apps have synced", () => {
   afterEach(remove);

@@ -12,7 +12,6 @@ alter table page_sessions drop constraint page_sessions_user_id_fkey;
 alter table connect_links drop constraint connect_links_user_id_fkey;
 alter table clients drop constraint clients_user_id_fkey;
 alter table claims drop constraint claims_client;
-alter table episode_actions drop constraint episode_actions_user_id_fkey;
 
 -- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
 alter table users drop constraint users_name_key;
@@ -33,6 +32,8 @@ select create_distributed_table('devices', 'user_id', colocate_with => 'users');
 select create_distributed_table('page_sessions', 'user_id', colocate_with => 'users');
 select create_distributed_table('clients', 'user_id', colocate_with => 'users');
 select create_distributed_table('claims', 'user_id', colocate_with => 'users');
+select create_distributed_table('episodes', 'user_id', colocate_with => 'users');
+select create_distributed_table('plays', 'user_id', colocate_with => 'users');
 select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
 
 -- A token is looked up by its hash, before its user is known.
@@ -51,4 +52,3 @@ alter table page_sessions add foreign key (user_id) references users (id) on del
 alter table clients add foreign key (user_id) references users (id) on delete cascade;
 alter table claims add constraint claims_client
   foreign key (user_id, client) references clients (user_id, id) on delete cascade;
-alter table episode_actions add foreign key (user_id) references users (id) on delete cascade;

@@ -12,6 +12,8 @@ import { addFeedLookups } from "./0007_feed_lookups.ts";
 import { addPage } from "./0008_page.ts";
 import { keyLookupsBySpelling } from "./0009_lookups_by_spelling.ts";
 import { addSignIns } from "./0010_sign_ins.ts";
+import { addEpisodes } from "./0011_episodes.ts";
+import { addPlays } from "./0012_plays.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -26,11 +28,13 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0008_page": addPage(dialect),
     "0009_lookups_by_spelling": keyLookupsBySpelling,
     "0010_sign_ins": addSignIns(dialect),
+    "0011_episodes": addEpisodes(dialect),
+    "0012_plays": addPlays(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0010_sign_ins";
+export const SCHEMA_VERSION = "0012_plays";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -15,10 +15,14 @@ const STATISTICS: [table: string, index: string, rows: string][] = [
   ["guids", "guids_by_retirement", "10000 100 1"],
   ["deletions", "deletions", "1000000 10000 1"],
   ["deletions", "deletions_pending", "10000 100 1"],
+  ["episodes", "episodes", "1000000 10000 1"],
+  ["episodes", "episodes_by_url", "1000000 10000 1 1"],
+  ["episodes", "episodes_by_podcast", "1000000 10000 100 1"],
+  ["plays", "plays", "1000000 10000 1"],
+  ["plays", "plays_by_episode", "1000000 10000 5 3 1"],
+  ["plays", "plays_by_time", "1000000 10000 1"],
   ["episode_actions", "episode_actions", "1000000 10000 2 1"],
-  ["episode_actions", "sqlite_autoindex_episode_actions_2", "1000000 10000 1"],
-  ["episode_actions", "episode_actions_by_url", "1000000 10000 2"],
-  ["episode_actions", "episode_actions_by_feed", "1000000 10000 100"],
+  ["episode_actions", "episode_actions_by_arrival", "1000000 10000 1"],
 ];
 
 /**

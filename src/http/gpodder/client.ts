@@ -31,9 +31,12 @@ export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
 
 export const clientOf = (c: Context<HttpEnv>): Client => identifyClient(c.get("actor"), productOf(c.req.raw));
 
-/** The client of a request whose path has no device; null if the password signs in and nothing names a device. */
-export function clientIfNamed(c: Context<HttpEnv>): Client | null {
-  const named = c.req.query("device");
+/**
+ * The client of a request whose path has no device; null if the password signs in and nothing names a device.
+ * @param inBody the device that the body names; it counts before others
+ */
+export function clientIfNamed(c: Context<HttpEnv>, inBody: string | null = null): Client | null {
+  const named = inBody ?? c.req.query("device");
   if (named !== undefined && isDeviceId(named)) nameDevice(c, named);
   const { kind, device } = c.get("actor");
   return kind === "token" || device !== null ? clientOf(c) : null;

@@ -1,14 +1,14 @@
 // Routes of episode actions.
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
-import { receiveActions, sendActions } from "../app-sync.ts";
+import { readerOf, receiveActions, sendActions } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
 import { clientIfNamed, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   const path = "/api/2/episodes/:user{[^/]+\\.json}";
-  http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c)));
+  http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c), readerOf(c, false)));
   http.post(path, requireUserInPath, async (c) =>
-    c.json({ timestamp: await receiveActions(c, app, clientIfNamed(c)), update_urls: [] }),
+    c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, device)), update_urls: [] }),
   );
 }

@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { deviceOfToken } from "../../services/devices.ts";
-import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../app-sync.ts";
+import { readerOf, receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../app-sync.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
@@ -18,9 +18,9 @@ export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
     http.post(`${place}/subscription_change/create`, async (c) =>
       c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),
     );
-    http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c)));
+    http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c), readerOf(c, true)));
     http.post(`${place}/episode_action/create`, async (c) =>
-      c.json({ timestamp: await receiveActions(c, app, clientOf(c)) }),
+      c.json({ timestamp: await receiveActions(c, app, () => clientOf(c)) }),
     );
   }
 }

@@ -58,7 +58,9 @@ test.each([PLACE, "/apps/gpoddersync"])(
     const told = await app("GET", `${place}/subscriptions?since=${since}`);
     expect(told.add).toEqual([B, "https://c.example/rss"]);
     await app("POST", `${place}/episode_action/create`, [action]);
-    expect((await app("GET", `${place}/episode_action?since=0`)).actions).toEqual([{ ...action, action: "play" }]);
+    expect((await app("GET", `${place}/episode_action?since=0`)).actions).toEqual([
+      { ...action, action: "play", timestamp: `${action.timestamp}+00:00` },
+    ]);
     // Called as its token, until its user renames it.
     const device = { id: expect.stringMatching(/^nextcloud-/), caption: "test" };
     expect(await server.sql("select id, caption from devices")).toEqual([device]);

@@ -1,0 +1,45 @@
+// Plays: what was listened to, one row for each stretch.
+import { type Kysely, type Migration, sql } from "kysely";
+import { type Dialect, textType } from "./dialect.ts";
+
+export function addPlays(dialect: Dialect): Migration {
+  const text = textType(dialect);
+  return {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .alterTable("users")
+        .addColumn("last_play", "bigint", (column) => column.notNull().defaultTo(0))
+        .execute();
+      // No foreign key, as for episodes.
+      await db.schema
+        .createTable("plays")
+        .modifyEnd(sql.raw(dialect.tableOptions))
+        .addColumn("user_id", text, (column) => column.notNull())
+        .addColumn("id", "bigint", (column) => column.notNull())
+        .addColumn("episode", "bigint", (column) => column.notNull())
+        .addColumn("client", "bigint", (column) => column.notNull())
+        .addColumn("begun_at", "bigint", (column) => column.notNull())
+        .addColumn("ended_at", "bigint", (column) => column.notNull())
+        .addColumn("started", "bigint")
+        .addColumn("position", "bigint")
+        .addColumn("total", "bigint")
+        .addColumn("arrived_at", "bigint", (column) => column.notNull())
+        .addColumn("actor_kind", text, (column) => column.notNull())
+        .addColumn("actor_id", text)
+        .addColumn("actor_label", text)
+        .addColumn("actor_device", text)
+        .addPrimaryKeyConstraint("plays_key", ["user_id", "id"])
+        .execute();
+      for (const [name, columns] of [
+        ["plays_by_episode", ["episode", "client", "begun_at"]],
+        ["plays_by_time", ["begun_at"]],
+      ] as const) {
+        await db.schema
+          .createIndex(name)
+          .on("plays")
+          .columns(["user_id", ...columns])
+          .execute();
+      }
+    },
+  };
+}

@@ -1,0 +1,187 @@
+// Episodes and the latest actions on them in one write transaction, before and after it.
+import { type Arrival, countAction, type EpisodeAction, latestOf, readAction, type StoredAction } from "./episodes.ts";
+
+/** An episode of one podcast. */
+export interface Episode {
+  /** Unique within the user, in the order of arrival. */
+  readonly id: number;
+  /** The subscription; a negative number for a feed that is in no list (waitingPodcast). */
+  podcast: number;
+  /** The feed's URL as it was sent; null for a subscription's. */
+  feed_url: string | null;
+  /** Null if no app has named it. */
+  guid: string | null;
+  /** URL of the episode's file, as it was sent last. */
+  url: string;
+  /** Whether the URL alone means this episode: of those that share it, the one with the latest action. */
+  has_url: boolean;
+  /** The latest action of each kind. */
+  actions: readonly StoredAction[];
+}
+
+/** Which podcast an action names. */
+export type Podcast = Pick<Episode, "podcast" | "feed_url">;
+
+const HASH = new Uint8Array(32);
+const DIGITS = new DataView(HASH.buffer);
+
+/**
+ * A number of 47 bits for a text, which SQLite keeps in 6 bytes. Two texts of one number can be made, so an index of
+ * numbers only finds candidates: the texts decide.
+ */
+export function numberOf(text: string): number {
+  Bun.SHA256.hash(text, HASH);
+  return DIGITS.getUint32(0) * 32768 + (DIGITS.getUint16(4) >>> 1);
+}
+
+/** The podcast of a feed that is in no list. @param feed hash of its URL */
+export const waitingPodcast = (feed: string): number => -1 - numberOf(feed);
+
+/** An episode's URL without its scheme: one app reads the feed by http, another by https. */
+const withoutScheme = (url: string) => url.replace(/^https?:\/\//i, "");
+
+export const urlKey = (url: string): number => numberOf(withoutScheme(url));
+export const guidKey = (guid: string): number => numberOf(guid);
+
+/** Whether two URLs are of one episode. */
+export const isSameUrl = (a: string, b: string) => withoutScheme(a) === withoutScheme(b);
+
+const keyOf = (podcast: number, text: string) => `${podcast} ${text}`;
+
+const FIELDS = ["podcast", "feed_url", "guid", "url", "has_url"] as const;
+type Fields = Pick<Episode, (typeof FIELDS)[number]>;
+
+/** Episodes in memory: at least all that have the guid or the URL of what is added. */
+export class EpisodeSet {
+  readonly #byGuid = new Map<string, Episode>();
+  readonly #byUrl = new Map<string, Episode>();
+  /** What is stored of each. */
+  readonly #stored = new Map<Episode, Episode>();
+  readonly #created: Episode[] = [];
+  readonly #joined = new Map<Episode, Episode>();
+
+  constructor(
+    stored: readonly Episode[],
+    private readonly nextId: () => number,
+  ) {
+    for (const episode of stored) {
+      this.#stored.set(episode, { ...episode });
+      this.#index(episode);
+    }
+  }
+
+  #index(episode: Episode): void {
+    const { podcast, guid, url, has_url } = episode;
+    if (guid !== null) this.#byGuid.set(keyOf(podcast, guid), episode);
+    if (has_url) this.#byUrl.set(keyOf(podcast, withoutScheme(url)), episode);
+  }
+
+  #unindex({ podcast, guid, url, has_url }: Episode): void {
+    if (guid !== null) this.#byGuid.delete(keyOf(podcast, guid));
+    if (has_url) this.#byUrl.delete(keyOf(podcast, withoutScheme(url)));
+  }
+
+  #change(episode: Episode, change: Partial<Fields>): void {
+    this.#unindex(episode);
+    Object.assign(episode, change);
+    this.#index(episode);
+  }
+
+  /** The episode that a guid and a URL mean in a podcast. */
+  #find(podcast: number, guid: string | null, url: string): Episode | undefined {
+    const sameUrl = this.#byUrl.get(keyOf(podcast, withoutScheme(url)));
+    if (guid === null) return sameUrl;
+    const named = this.#byGuid.get(keyOf(podcast, guid));
+    // It came by the URL alone.
+    const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
+    if (named && unnamed) this.#join(unnamed, named);
+    if (!named && unnamed) this.#change(unnamed, { guid });
+    return named ?? unnamed;
+  }
+
+  /** Makes `from` part of `into`; of each kind the later action stays. */
+  #join(from: Episode, into: Episode): void {
+    this.#unindex(from);
+    this.#joined.set(from, into);
+    const kinds = Map.groupBy([...into.actions, ...from.actions], ({ kind }) => kind);
+    into.actions = [...kinds.values()].flatMap((same) => latestOf(same) ?? []);
+    if (from.actions.some((one) => one === latestOf(into.actions))) this.#giveUrl(into, from.url);
+  }
+
+  /** Gives an episode a URL, which means it from now on unless another with that URL was used later. */
+  #giveUrl(episode: Episode, url: string): void {
+    const found = this.#byUrl.get(keyOf(episode.podcast, withoutScheme(url)));
+    const other = found === episode ? undefined : found;
+    const latest = latestOf([...episode.actions, ...(other?.actions ?? [])]);
+    const has_url = !other?.actions.some((one) => one === latest);
+    if (other && has_url) this.#change(other, { has_url: false });
+    if (episode.url !== url || episode.has_url !== has_url) this.#change(episode, { url, has_url });
+  }
+
+  /** Adds an action to its episode. */
+  add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
+    const action = readAction(sent);
+    const { guid, episode_url: url, kind } = action;
+    const found = this.#find(podcast, guid, url);
+    const episode = found ?? this.#create({ podcast, feed_url, guid, url });
+    const before = episode.actions.find((one) => one.kind === kind);
+    const counted = countAction(before, action, arrival);
+    if (counted !== before) {
+      episode.actions = [...episode.actions.filter((one) => one !== before), counted];
+      const isSent = counted.sent_at === action.sent_at && counted.client === arrival.client;
+      if (isSent) this.#giveUrl(episode, url);
+    }
+    const isKnown = counted === before && before.sent_at === action.sent_at && before.position === action.position;
+    return { episode, action, isKnown, isNew: !found };
+  }
+
+  #create(named: Omit<Fields, "has_url">): Episode {
+    const episode: Episode = { id: this.nextId(), ...named, has_url: false, actions: [] };
+    this.#created.push(episode);
+    this.#index(episode);
+    return episode;
+  }
+
+  /** Gives an episode to another podcast, which may have it already. */
+  take(episode: Episode, podcast: number): void {
+    const { guid, url } = episode;
+    this.#unindex(episode);
+    const found = this.#find(podcast, guid, url);
+    if (found) return void this.#join(episode, found);
+    Object.assign(episode, { podcast, feed_url: null, has_url: false });
+    this.#index(episode);
+    this.#giveUrl(episode, url);
+  }
+
+  /** Episodes to write. */
+  changed(): Episode[] {
+    const changed = [...this.#stored].filter(([now, before]) => FIELDS.some((field) => now[field] !== before[field]));
+    return [...this.#created, ...changed.map(([now]) => now)].filter((one) => !this.#joined.has(one));
+  }
+
+  /** Actions to write. */
+  changedActions(): (StoredAction & { episode: number })[] {
+    const all = [...this.#stored.keys(), ...this.#created].filter((one) => !this.#joined.has(one));
+    return all.flatMap((episode) => {
+      const before = this.#stored.get(episode)?.actions ?? [];
+      if (before === episode.actions) return [];
+      return episode.actions.filter((one) => !before.includes(one)).map((one) => ({ ...one, episode: episode.id }));
+    });
+  }
+
+  /** Stored episodes that became part of others. */
+  joined(): { from: number; into: number }[] {
+    return [...this.#joined.keys()]
+      .filter((from) => this.#stored.has(from))
+      .map((from) => {
+        let into = from;
+        for (let next = this.#joined.get(into); next; next = this.#joined.get(into)) into = next;
+        return { from: from.id, into: into.id };
+      });
+  }
+
+  /** All episodes. */
+  all(): Episode[] {
+    return [...this.#stored.keys(), ...this.#created].filter((one) => !this.#joined.has(one));
+  }
+}

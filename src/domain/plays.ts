@@ -1,0 +1,69 @@
+// Plays: which reports of apps are one stretch of listening.
+import type { Millis } from "./sync-window.ts";
+
+/** A stretch of listening, or a mark as played if it has no length. */
+export interface Play {
+  /** Unique within the user, in the order of arrival. */
+  readonly id: number;
+  episode: number;
+  /** The client that reported it, by its number; 0 if nothing identifies it. */
+  client: number;
+  begun_at: Millis;
+  ended_at: Millis;
+  /** In seconds; null if a mark came without a position. */
+  started: number | null;
+  position: number | null;
+  total: number | null;
+}
+
+/** What an app says of one play. */
+export interface PlayReport extends Pick<Play, "episode" | "client" | "started" | "position" | "total"> {
+  /** When it ended. */
+  at: Millis;
+  /** Whether `started` is where the app began to play: PinePods says 0 each time. */
+  saysStart: boolean;
+}
+
+/** Seconds by which a report may begin beside the end of the one before it. */
+const CLOSE = 10;
+const LONGEST_PAUSE = 30 * 60 * 1000;
+/** How fast an app plays at most. */
+const FASTEST = 3;
+
+/** Whether it was reported before. */
+function isKnown({ ended_at, started, position: end }: Play, { at, position }: PlayReport): boolean {
+  if (ended_at < at) return false;
+  if (position === null || end === null) return position === end && ended_at === at;
+  return (started ?? 0) <= position && position <= end;
+}
+
+/** Where a report began, in seconds: after the one before it, if the app can't say and the time between is enough. */
+function startOf({ at, started, position, total, saysStart }: PlayReport, before: Play | undefined): number | null {
+  if (position === null || started === null) return null;
+  if (started === position && position === total) return position;
+  const isSaid = started < position && (saysStart || started > 0);
+  if (isSaid || !before?.position) return started;
+  const moved = position - before.position;
+  return moved > 0 && moved * 1000 <= FASTEST * (at - before.ended_at) ? before.position : position;
+}
+
+/**
+ * Finds what is to be kept of a report.
+ * @param before the client's latest play of the episode that began no later
+ * @returns the play that it makes longer, a new one, or null if it was reported before
+ */
+export function keepPlay(before: Play | undefined, report: PlayReport, nextId: () => number): Play | null {
+  if (before && isKnown(before, report)) return null;
+  const { episode, client, at, position, total } = report;
+  const started = startOf(report, before);
+  const length = (position ?? 0) - (started ?? 0);
+  const begun_at = at - length * 1000;
+  const follows =
+    before?.position != null &&
+    length > 0 &&
+    Math.abs((started ?? 0) - before.position) <= CLOSE &&
+    (position ?? 0) > before.position &&
+    begun_at - before.ended_at <= LONGEST_PAUSE;
+  if (before && follows) return { ...before, ended_at: at, position, total: total ?? before.total };
+  return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total };
+}

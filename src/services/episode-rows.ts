@@ -1,0 +1,141 @@
+// Loading episodes into memory, saving what has changed of them, and having them follow their podcasts.
+import type { Tx } from "../db/statement.ts";
+import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast } from "../domain/episode-set.ts";
+import type { StoredAction } from "../domain/episodes.ts";
+import type { StoredRows, SubscriptionChange } from "../domain/working-set.ts";
+import {
+  deleteActions,
+  deleteActionsOf,
+  deleteEpisodes,
+  deleteEpisodesOf,
+  findByGuid,
+  findByUrl,
+  lastArrived,
+  listOfPodcasts,
+  renewActions,
+  saveActions,
+  saveEpisodes,
+} from "../store/episodes.ts";
+import { deletePlaysOf, movePlays } from "../store/plays.ts";
+import type { UserTx } from "./transact.ts";
+
+/** What means an episode. */
+type Named = Pick<Episode, "podcast" | "guid" | "url">;
+
+/** Loads the episodes that are meant. */
+export async function loadEpisodes({ tx, user_id, nextEpisode }: UserTx, named: Named[]): Promise<EpisodeSet> {
+  return new EpisodeSet(await findEpisodes(tx, user_id, named), nextEpisode);
+}
+
+async function findEpisodes(tx: Tx, user_id: string, named: Named[]): Promise<Episode[]> {
+  const guids = new Map<string, { podcast: number; guid_key: number }>();
+  const urls = new Map<string, { podcast: number; url_key: number }>();
+  for (const { podcast, guid, url } of named) {
+    if (guid !== null) guids.set(`${podcast} ${guid}`, { podcast, guid_key: guidKey(guid) });
+    const url_key = urlKey(url);
+    urls.set(`${podcast} ${url_key}`, { podcast, url_key });
+  }
+  return readEpisodes([
+    ...(await findByGuid(tx, { user_id }, [...guids.values()])),
+    ...(await findByUrl(tx, { user_id }, [...urls.values()])),
+  ]);
+}
+
+type Row = Awaited<ReturnType<typeof findByUrl>>[number];
+
+/** Puts rows together, which may be there twice. */
+export function readEpisodes(rows: Row[]): Episode[] {
+  const episodes = new Map<number, Episode & { actions: StoredAction[] }>();
+  for (const row of rows) {
+    const { id, podcast, feed_url, guid, url, url_key } = row;
+    let episode = episodes.get(id);
+    if (!episode) {
+      episode = { id, podcast, feed_url, guid, url, has_url: url_key !== null, actions: [] };
+      episodes.set(id, episode);
+    }
+    if (row.kind === null || episode.actions.some(({ kind }) => kind === row.kind)) continue;
+    const { kind, sent_at, acted_at, arrived_at, started, position, total, device, client } = row;
+    episode.actions.push({ kind, sent_at, acted_at, arrived_at, started, position, total, device, client });
+  }
+  return [...episodes.values()];
+}
+
+export async function saveEpisodeSet({ tx, user_id }: UserTx, set: EpisodeSet): Promise<void> {
+  const joined = set.joined().map(({ from }) => ({ id: from }));
+  for (const { from, into } of set.joined()) await movePlays(tx, { user_id, from, into });
+  // First, because two actions must not have one timestamp.
+  await deleteActions(tx, { user_id }, joined);
+  await deleteEpisodes(tx, { user_id }, joined);
+  await saveEpisodes(
+    tx,
+    { user_id },
+    set.changed().map(({ id, podcast, feed_url, guid, url, has_url }) => ({
+      id,
+      podcast,
+      feed_url,
+      guid,
+      url,
+      guid_key: guid === null ? null : guidKey(guid),
+      url_key: has_url ? urlKey(url) : null,
+    })),
+  );
+  await saveActions(tx, { user_id }, set.changedActions());
+}
+
+/**
+ * Has the episodes follow their podcasts: those of a merged subscription and of a feed that enters the list go to the
+ * subscription, and what a device may not have heard of, or dropped with the feed, is told again.
+ */
+export async function followPodcasts(
+  user: UserTx,
+  changes: SubscriptionChange[],
+  feeds: StoredRows["feeds"],
+): Promise<void> {
+  const moves = new Map<number, number>();
+  const renewed = new Set<number>();
+  for (const { before, after, merged_into } of changes) {
+    if (before && merged_into) moves.set(before.id, merged_into.id);
+    if (merged_into?.is_subscribed) renewed.add(merged_into.id);
+    const isNew = before && (before.feed_url !== after?.feed_url || !before.is_subscribed);
+    if (isNew && after?.is_subscribed) renewed.add(after.id);
+  }
+  for (const { feed, subscription } of feeds) moves.set(waitingPodcast(feed), subscription);
+  for (const into of await takeEpisodes(user, moves)) renewed.add(into);
+  await renewPodcasts(user, [...renewed]);
+}
+
+/** @returns the podcasts that got episodes */
+async function takeEpisodes(user: UserTx, moves: ReadonlyMap<number, number>): Promise<Set<number>> {
+  const { tx, user_id } = user;
+  const from = [...moves.keys()].map((podcast) => ({ podcast }));
+  const moved = readEpisodes(await listOfPodcasts(tx, { user_id }, from));
+  if (moved.length === 0) return new Set();
+  const targets = moved.map(({ podcast, guid, url }) => ({ podcast: moves.get(podcast) ?? podcast, guid, url }));
+  const set = new EpisodeSet([...moved, ...(await findEpisodes(tx, user_id, targets))], user.nextEpisode);
+  for (const episode of moved) set.take(episode, moves.get(episode.podcast) ?? episode.podcast);
+  await saveEpisodeSet(user, set);
+  return new Set(targets.map(({ podcast }) => podcast));
+}
+
+/** Podcasts in one statement. */
+const RENEWED = 16;
+
+/** Has every device be told all actions on the podcasts' episodes again. */
+async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts: number[]): Promise<void> {
+  for (let start = 0; start < podcasts.length; start += RENEWED) {
+    const piece = podcasts.slice(start, start + RENEWED).map((podcast) => ({ podcast }));
+    // Of fewer than 16, the statements are several, and none may give a timestamp twice.
+    for (const rows of piece.length === RENEWED ? [piece] : piece.map((row) => [row])) {
+      await renewActions(tx, { user_id, after: clock() }, rows);
+      const [last] = await lastArrived(tx, { user_id });
+      if (last) moveClock(last.arrived_at);
+    }
+  }
+}
+
+/** Deletes all that is known of a subscription's episodes. */
+export async function deletePodcast({ tx, user_id }: UserTx, podcast: number): Promise<void> {
+  await deleteActionsOf(tx, { user_id, podcast });
+  await deletePlaysOf(tx, { user_id, podcast });
+  await deleteEpisodesOf(tx, { user_id, podcast });
+}

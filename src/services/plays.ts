@@ -1,0 +1,175 @@
+// Plays: what was listened to, and setting a position.
+import { type Episode, EpisodeSet, numberOf } from "../domain/episode-set.ts";
+import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
+import { type ChangedBy, readChangedBy } from "../domain/history.ts";
+import { keepPlay, type Play, type PlayReport } from "../domain/plays.ts";
+import { DomainError } from "../errors.ts";
+import { findEpisode } from "../store/episodes.ts";
+import {
+  findPlays,
+  listPlaysOf,
+  listPlaysOfEpisode,
+  listPlays as listRows,
+  prunePlays as pruneRows,
+  savePlays,
+} from "../store/plays.ts";
+import { findByGuid } from "../store/subscriptions.ts";
+import { type Actor, writeActor } from "./actor.ts";
+import type { Client } from "./clients.ts";
+import type { Context } from "./context.ts";
+import { readEpisodes, saveEpisodeSet } from "./episode-rows.ts";
+import { transact, type UserTx } from "./transact.ts";
+import { streamUserIds } from "./users.ts";
+
+/** An action as it arrived. */
+export interface Heard {
+  episode: Episode;
+  action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
+  /** Whether the same is stored. */
+  isKnown: boolean;
+  /** Whether the episode was created for it. */
+  isNew: boolean;
+}
+
+/** Keeps the plays among actions: those that lose against a later one too. */
+export async function keepPlays(
+  user: UserTx,
+  client: Client | null,
+  heard: Heard[],
+  { now }: Pick<Arrival, "now">,
+  { clock, config }: Pick<Context, "clock" | "config">,
+): Promise<void> {
+  const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
+  const number = client ? numberOf(client.id) : 0;
+  const reports = heard
+    .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
+    .map(({ episode, action: { sent_at, started, position, total }, isNew }) => ({
+      ...{ episode: episode.id, client: number, at: actedAt(sent_at, now), started, position, total, isNew },
+      saysStart: client?.product !== null,
+    }))
+    .filter(({ at }) => at >= oldest)
+    .sort((a, b) => a.at - b.at);
+  if (reports.length > 0) await saveReports(user, reports);
+}
+
+type Row = Awaited<ReturnType<typeof findPlays>>[number];
+
+async function saveReports(user: UserTx, reports: (PlayReport & { isNew: boolean })[]): Promise<void> {
+  const { tx, user_id } = user;
+  const asked = reports.filter(({ isNew }) => !isNew).map(({ episode, client, at }) => ({ episode, client, at }));
+  const stored = await findPlays(tx, { user_id }, asked);
+  const plays = Map.groupBy(stored, ({ episode }) => episode);
+  const changed = new Map<number, Row>();
+  for (const report of reports) {
+    const own = plays.get(report.episode) ?? [];
+    const before = own.reduce<Row | undefined>(
+      (best, one) => (one.begun_at <= report.at && (!best || one.begun_at >= best.begun_at) ? one : best),
+      undefined,
+    );
+    const kept = keepPlay(before, report, user.nextPlay);
+    if (!kept) continue;
+    const row = { arrived_at: user.clock(), ...writeActor(user.actor), ...before, ...kept };
+    if (kept.id !== before?.id) Object.assign(row, { arrived_at: user.clock(), ...writeActor(user.actor) });
+    changed.set(row.id, row);
+    plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
+  }
+  await savePlays(tx, { user_id }, [...changed.values()]);
+}
+
+/** A place in the list of plays: only earlier ones come after it. */
+export type PlayPosition = Pick<Play, "begun_at" | "id">;
+
+const END: PlayPosition = { begun_at: Number.MAX_SAFE_INTEGER, id: 0 };
+
+/** A play with its episode. */
+export interface PlayEntry extends Omit<Play, "client"> {
+  feed_url: string;
+  /** The podcast's title, if any source gave one. */
+  title: string | null;
+  episode_url: string;
+  guid: string | null;
+  by: ChangedBy;
+}
+
+/**
+ * Lists a user's plays, the latest first.
+ * @param after the last play of the page before
+ * @param podcast only plays of the subscription that has this guid
+ * @param episode only plays of this episode
+ * @throws DomainError "not_found" if there is no such subscription
+ */
+export function listPlays(
+  { database }: Context,
+  { user_id }: Actor,
+  { after = END, podcast, episode, limit }: { after?: PlayPosition; podcast?: string; episode?: number; limit: number },
+): Promise<PlayEntry[]> {
+  return database.read(async (tx) => {
+    const page = { user_id, begun_at: after.begun_at, id: after.id, limit };
+    if (episode !== undefined) return (await listPlaysOfEpisode(tx, { ...page, episode })).map(entryOf);
+    if (podcast === undefined) return (await listRows(tx, page)).map(entryOf);
+    const [subscription] = await findByGuid(tx, { user_id, guid: podcast.toLowerCase() });
+    if (!subscription) throw new DomainError("not_found", `There is no subscription with the guid ${podcast}`);
+    return (await listPlaysOf(tx, { ...page, podcast: subscription.id })).map(entryOf);
+  });
+}
+
+function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {
+  const { id, episode, begun_at, ended_at, started, position, total } = row;
+  const { feed_url, title, episode_url, guid } = row;
+  return {
+    ...{ id, episode, begun_at, ended_at, started, position, total },
+    ...{ feed_url, title, episode_url, guid, by: readChangedBy(row) },
+  };
+}
+
+/**
+ * Sets the position of an episode for every app: a play of now, by the actor. All devices are told at their next sync.
+ * @param position in seconds; null to mark it as finished
+ * @throws DomainError "not_found" if there is no such episode, "invalid" for a position that the episode does not have
+ */
+export function setPosition(
+  context: Context,
+  actor: Actor,
+  { episode: id, position }: { episode: number; position: number | null },
+): Promise<void> {
+  return transact(context, actor, async (user) => {
+    const [episode] = readEpisodes(await findEpisode(user.tx, { user_id: user.user_id, id }));
+    if (!episode) throw new DomainError("not_found", `There is no episode ${id}`);
+    const before = episode.actions.find(({ kind }) => kind === "play");
+    const to = position ?? before?.total ?? null;
+    if (to === null || !Number.isSafeInteger(to) || to < 1 || to > (before?.total ?? Number.POSITIVE_INFINITY)) {
+      throw new DomainError("invalid", `The episode has no position ${position ?? "at its end"}`);
+    }
+    const now = Math.max(context.clock.now(), user.clock(), (before?.acted_at ?? 0) + 1000);
+    const set = new EpisodeSet([episode], user.nextEpisode);
+    const arrival: Arrival = {
+      ...{ now, after: user.clock(), stamp: user.nextTimestamp, client: null, told: null },
+      ...{ known: -1, behind: 0, sendsAll: false },
+    };
+    const action: EpisodeAction = {
+      ...{ feed_url: "", episode_url: episode.url, guid: episode.guid, kind: "play", sent_at: now },
+      ...{ started: to, position: to, total: before?.total ?? null, device: actor.device },
+    };
+    const heard = set.add(episode, action, arrival);
+    await saveEpisodeSet(user, set);
+    await keepPlays(user, null, [heard], arrival, context);
+  });
+}
+
+/** Plays that are deleted in one transaction. */
+const PRUNE_BATCH = 1000;
+
+/** Deletes plays that are older than PODKEEP_PLAYS_KEEP. @returns how many */
+export async function prunePlays(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+  const { database, clock, config } = context;
+  if (config.plays_keep === undefined) return 0;
+  const before = clock.now() - config.plays_keep;
+  let pruned = 0;
+  for await (const user_id of streamUserIds(context, signal)) {
+    for (let count = PRUNE_BATCH; count === PRUNE_BATCH && !signal?.aborted; pruned += count) {
+      const deleted = await database.write((tx) => pruneRows(tx, { user_id, before, limit: PRUNE_BATCH }), user_id);
+      count = deleted.length;
+    }
+  }
+  return pruned;
+}

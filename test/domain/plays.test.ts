@@ -1,0 +1,77 @@
+// Which reports of apps are one stretch of listening.
+import { expect, test } from "bun:test";
+import { keepPlay, type Play, type PlayReport } from "../../src/domain/plays.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+const report = (at: number, started: number | null, position: number | null, more: Partial<PlayReport> = {}) => ({
+  ...{ episode: 1, client: 1, at, started, position, total: 3600, saysStart: true },
+  ...more,
+});
+
+/** Keeps reports in turn. @returns all plays, those without change once */
+function keep(...reports: PlayReport[]): Play[] {
+  const plays = new Map<number, Play>();
+  for (const one of reports) {
+    const before = [...plays.values()].findLast(({ begun_at }) => begun_at <= one.at);
+    const kept = keepPlay(before, one, () => plays.size + 1);
+    if (kept) plays.set(kept.id, kept);
+  }
+  return [...plays.values()];
+}
+
+const shown = (plays: Play[]) =>
+  plays.map(({ begun_at, ended_at, started, position }) => [begun_at, ended_at, started, position]);
+
+test("an app that reports every ten seconds makes one row an hour", () => {
+  const reports = Array.from({ length: 360 }, (_, n) => report((n + 1) * 10 * SECOND, n * 10, (n + 1) * 10));
+  expect(shown(keep(...reports))).toEqual([[0, 60 * MINUTE, 0, 3600]]);
+});
+
+test("a report begins a row if it begins elsewhere, or more than half an hour later", () => {
+  const first = report(10 * MINUTE, 0, 600);
+  expect(shown(keep(first, report(12 * MINUTE, 605, 725)))).toEqual([[0, 12 * MINUTE, 0, 725]]);
+  expect(shown(keep(first, report(12 * MINUTE, 700, 820)))).toHaveLength(2);
+  expect(shown(keep(first, report(41 * MINUTE, 600, 660)))).toHaveLength(1);
+  expect(shown(keep(first, report(42 * MINUTE, 600, 660)))).toEqual([
+    [0, 10 * MINUTE, 0, 600],
+    [41 * MINUTE, 42 * MINUTE, 600, 660],
+  ]);
+});
+
+test("what was reported before changes nothing, also if it is part of a longer row", () => {
+  const reports = [report(10 * MINUTE, 0, 600), report(20 * MINUTE, 600, 1200), report(15 * MINUTE, 600, 900)];
+  expect(shown(keep(...reports, ...reports))).toEqual([[0, 20 * MINUTE, 0, 1200]]);
+  const mark = report(30 * MINUTE, null, null);
+  expect(keep(mark, mark)).toHaveLength(1);
+});
+
+test("a mark as played is a row without length", () => {
+  expect(shown(keep(report(MINUTE, 3600, 3600)))).toEqual([[MINUTE, MINUTE, 3600, 3600]]);
+  expect(shown(keep(report(10 * MINUTE, 0, 600), report(12 * MINUTE, 3600, 3600)))).toEqual([
+    [0, 10 * MINUTE, 0, 600],
+    [12 * MINUTE, 12 * MINUTE, 3600, 3600],
+  ]);
+});
+
+test("an app that can't say where it began, began where it was, if there was time to listen", () => {
+  // PinePods says that it began at 0, Kasts that it began where it ended.
+  for (const [saysStart, begun] of [
+    [false, () => 0],
+    [true, (position: number) => position],
+  ] as const) {
+    const play = (at: number, position: number) => report(at, begun(position), position, { saysStart });
+    const from = begun(600);
+    const start = 10 * MINUTE - (600 - from) * SECOND;
+    expect(shown(keep(play(10 * MINUTE, 600), play(12 * MINUTE, 720)))).toEqual([[start, 12 * MINUTE, from, 720]]);
+    const later = 24 * 60 * MINUTE;
+    expect(shown(keep(play(10 * MINUTE, 600), play(later, 900)))[1]).toEqual([later - 5 * MINUTE, later, 600, 900]);
+    expect(shown(keep(play(10 * MINUTE, 600), play(11 * MINUTE, 3000)))[1]).toEqual([
+      11 * MINUTE,
+      11 * MINUTE,
+      3000,
+      3000,
+    ]);
+  }
+});

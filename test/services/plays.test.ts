@@ -1,0 +1,211 @@
+// Plays on a real database: kept from uploads, with merges, deletions, limits; setting a position.
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import fc from "fast-check";
+import type { EpisodeAction } from "../../src/domain/episodes.ts";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { readActions, uploadActions } from "../../src/services/episodes.ts";
+import { listPlays, prunePlays, setPosition } from "../../src/services/plays.ts";
+import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { play } from "../domain/episode-sync.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+setDefaultTimeout(60_000);
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const A = "https://a.example/rss";
+const B = "https://b.example/rss";
+
+let podkeep: TestApp;
+let ann: Actor;
+beforeAll(async () => {
+  podkeep = await openTestApp({ plays_keep: "400d" });
+});
+beforeEach(async () => {
+  ann = actorOf((await podkeep.user()).id);
+});
+afterAll(() => podkeep.close());
+
+const clientOf = (device: string, actor = ann): Client => identifyClient({ ...actor, device }, "AntennaPod");
+
+const upload = (device: string, actions: EpisodeAction[], actor = ann) =>
+  uploadActions(podkeep.app, { ...actor, device }, clientOf(device, actor), actions);
+
+const listened = async (query: { podcast?: string; episode?: number } = {}, actor = ann) =>
+  listPlays(podkeep.app, actor, { limit: 1000, ...query });
+
+const rowsOf = async (actor = ann) =>
+  (await listened({}, actor)).map(({ started, position, ended_at, by }) => [by.device, started, position, ended_at]);
+
+const feedOf = (feed_url: string) => {
+  const feed = readFeedUrl(feed_url);
+  if ("message" in feed) throw new Error(feed.message);
+  return feed;
+};
+
+async function subscribe(feed_url: string): Promise<string> {
+  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: feedOf(feed_url), guid: null }]);
+  return added?.guid ?? "";
+}
+
+/** Waits until there was time for plays. */
+const now = () => {
+  podkeep.clock.advance(DAY);
+  return Math.floor(podkeep.clock.now() / 1000) * 1000;
+};
+
+test("each stretch is kept with its app, a later play that it loses against too, and once", async () => {
+  const end = now();
+  await upload("phone", [play(600, { sent_at: end - 10 * MINUTE })]);
+  const older = [play(300, { sent_at: end - 60 * MINUTE }), play(360, { started: 300, sent_at: end - 59 * MINUTE })];
+  for (let n = 0; n < 2; n++) await upload("tablet", older);
+  expect(await rowsOf()).toEqual([
+    ["phone", 0, 600, end - 10 * MINUTE],
+    ["tablet", 0, 360, end - 59 * MINUTE],
+  ]);
+  const [first] = await listened();
+  expect(first).toMatchObject({ feed_url: "https://feed.example/rss", episode_url: "https://feed.example/1.mp3" });
+});
+
+interface Stretch {
+  device: string;
+  episode: string;
+  started: number;
+  position: number;
+  from: number;
+  to: number;
+}
+
+/** What should be kept, said plainly: one client's reports in the order of their times. */
+function oracle(reports: { device: string; action: EpisodeAction }[]): Stretch[] {
+  const rows: Stretch[] = [];
+  for (const { device, action } of reports.toSorted((a, b) => a.action.sent_at - b.action.sent_at)) {
+    const { episode_url: episode, started, position, sent_at: to } = action;
+    if (started === null || position === null) continue;
+    const from = to - (position - started) * 1000;
+    const own = rows.filter((row) => row.device === device && row.episode === episode);
+    const last = own.at(-1);
+    const joins = last && Math.abs(started - last.position) <= 10 && from - last.to <= 30 * MINUTE;
+    if (last && joins && position > last.position) Object.assign(last, { position, to });
+    else rows.push({ device, episode, started, position, from, to });
+  }
+  return rows;
+}
+
+const session = fc.record({
+  device: fc.constantFrom("phone", "tablet"),
+  episode: fc.nat(2),
+  pause: fc.constantFrom(5, 20 * 60, 40 * 60),
+  goesOn: fc.boolean(),
+  from: fc.nat(1000),
+  length: fc.integer({ min: 20, max: 600 }),
+});
+
+test("whatever is uploaded when, together or again, the plays are those that were listened to", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(session, { maxLength: 15 }), fc.array(fc.boolean()), async (sessions, cuts) => {
+      const actor = actorOf((await podkeep.user()).id);
+      const ends = new Map<string, number>();
+      let at = now();
+      const reports = sessions.map(({ device, episode, pause, goesOn, from, length }) => {
+        const key = `${device} ${episode}`;
+        const started = goesOn ? (ends.get(key) ?? from) : from;
+        at += (pause + length) * 1000;
+        ends.set(key, started + length);
+        const episode_url = `https://feed.example/${episode}.mp3`;
+        return { device, action: play(started + length, { started, episode_url, sent_at: at, total: 100_000 }) };
+      });
+      podkeep.clock.set(at);
+      for (const device of ["tablet", "phone"]) {
+        let batch: EpisodeAction[] = [];
+        for (const [index, { device: own, action }] of reports.entries()) {
+          if (own === device) batch.push(action);
+          if (!cuts[index]) continue;
+          await upload(device, batch, actor);
+          await upload(device, batch, actor);
+          batch = [];
+        }
+        await upload(device, batch, actor);
+        await upload(device, batch, actor);
+      }
+      const kept = (await listened({}, actor)).map((row) => ({
+        ...{ device: row.by.device ?? "", episode: row.episode_url, started: row.started, position: row.position },
+        ...{ from: row.begun_at, to: row.ended_at },
+      }));
+      const order = (a: { device: string; to: number }, b: { device: string; to: number }) => a.to - b.to;
+      expect<unknown>(kept.sort(order)).toEqual(oracle(reports).sort(order));
+    }),
+    { numRuns: Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2) },
+  );
+});
+
+test("plays go with a merge and a move, stay when a podcast is unsubscribed, and go with its deletion", async () => {
+  const guid = await subscribe(A);
+  const other = await subscribe(B);
+  const end = now();
+  await upload("phone", [play(60, { feed_url: A, guid: "g", sent_at: end })]);
+  await upload("tablet", [play(90, { feed_url: B, guid: "g", sent_at: end })]);
+  await patchSubscription(podkeep.app, ann, other, { new_guid: guid });
+  const [first, second] = await listened({ podcast: guid });
+  expect([first?.episode, first?.feed_url]).toEqual([second?.episode, A]);
+  expect(await listened({ episode: first?.episode ?? 0 })).toHaveLength(2);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
+  expect(await listened()).toHaveLength(2);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.drain();
+  expect(await listened()).toEqual([]);
+});
+
+test("plays older than PODKEEP_PLAYS_KEEP are deleted, and not taken again", async () => {
+  const end = now();
+  const old = play(60, { sent_at: end, episode_url: "https://feed.example/old.mp3" });
+  await upload("phone", [old, play(90, { sent_at: end + 1 })]);
+  podkeep.clock.advance(400 * DAY);
+  await upload("phone", [play(120, { sent_at: podkeep.clock.now(), started: 90 })]);
+  expect(await prunePlays(podkeep.app)).toBeGreaterThanOrEqual(2);
+  expect((await listened()).map(({ position }) => position)).toEqual([120]);
+  await upload("tablet", [old]);
+  expect(await listened()).toHaveLength(1);
+});
+
+test("the list of plays comes in pages, the latest first", async () => {
+  const end = now();
+  const plays = Array.from({ length: 25 }, (_, n) =>
+    // Some begin in one second.
+    play(60, { episode_url: `https://feed.example/${n}.mp3`, sent_at: end - Math.floor(n / 3) * 1000 }),
+  );
+  await upload("phone", plays);
+  const ids: number[] = [];
+  for (let page = await listPlays(podkeep.app, ann, { limit: 10 }); page.length > 0; ) {
+    ids.push(...page.map(({ id }) => id));
+    page = await listPlays(podkeep.app, ann, { after: page.at(-1)!, limit: 10 });
+  }
+  expect(ids).toEqual((await listened()).map(({ id }) => id));
+  expect(new Set(ids).size).toBe(25);
+});
+
+test("a position that is set counts for every app, over plays of a later time too", async () => {
+  const end = now();
+  await upload("phone", [play(3600, { started: 3600, sent_at: end + 5 * MINUTE, guid: "g" })]);
+  const read = async () => {
+    const { pages } = await readActions(podkeep.app, ann, clientOf("phone"), {
+      ...{ since: 0, feed_url: null, aggregated: false, peek: true },
+    });
+    return (await Array.fromAsync(pages)).flat().map(({ position, total }) => [position, total]);
+  };
+  const [last] = await listened();
+  const episode = last?.episode ?? 0;
+  await setPosition(podkeep.app, ann, { episode, position: 1200 });
+  expect(await read()).toEqual([[1200, 3600]]);
+  await setPosition(podkeep.app, ann, { episode, position: null });
+  expect(await read()).toEqual([[3600, 3600]]);
+  expect((await listened({ episode })).map(({ position }) => position).sort()).toEqual([1200, 3600, 3600]);
+  await expect(setPosition(podkeep.app, ann, { episode, position: 3601 })).rejects.toMatchObject({ code: "invalid" });
+  await expect(setPosition(podkeep.app, ann, { episode: 99, position: 1 })).rejects.toMatchObject({
+    code: "not_found",
+  });
+});
