@@ -328,10 +328,10 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.getByLabel("Name").fill("ann");
       await page.getByLabel("Password or token").fill(PASSWORD);
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("heading", { name: "AntennaPod wants to connect to podkeep as ann." }).waitFor();
+      await page.getByRole("heading", { name: "“AntennaPod” wants to connect to podkeep as ann." }).waitFor();
       expect((await poll(started)).status).toBe(404);
       await page.getByRole("button", { name: "Allow" }).click();
-      await page.getByRole("heading", { name: "Done. Go back to AntennaPod." }).waitFor();
+      await page.getByRole("heading", { name: "Done. Go back to “AntennaPod”." }).waitFor();
 
       const { loginName, appPassword } = await json(await poll(started));
       const authorization = { Authorization: `Basic ${btoa(`${loginName}:${appPassword}`)}`, ...ANTENNAPOD };
