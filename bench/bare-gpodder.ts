@@ -58,18 +58,18 @@ export function createGpodder(
   const findLeft = db.query<{ left_url: string }, [string, number]>(
     "select feed, left_url, left_at from feeds where user_id = ? and left_at > ?",
   );
-  const findToldAgain = db.query<{ feed: string; feed_url: string }, [string, string, number]>(
-    "select * from claims where user_id = ? and client = ? and told_again > 0 and told_again > ?",
+  const findToResend = db.query<{ feed: string; feed_url: string }, [string, string, number]>(
+    "select * from holdings where user_id = ? and client = ? and resend_at is not null and resend_at > ?",
   );
-  const findClaims = db.query<{ feed: string; feed_url: string }, [string, string]>(
-    "select * from claims where user_id = ? and client = ?",
+  const findHoldings = db.query<{ feed: string; feed_url: string }, [string, string]>(
+    "select * from holdings where user_id = ? and client = ?",
   );
   const findSubscribed = db.query<Feed, [string]>(
     "select feed_url, title from subscriptions where user_id = ? and is_subscribed = 1 and deleted is null order by id",
   );
-  const findClaim = db.query("select * from claims where user_id = ? and client = ? and feed in (?)");
-  const addClaim = db.query<null, [string, string, string, string, number]>(
-    "insert into claims values (?, ?, ?, ?, null, 1, ?, 0)",
+  const findHolding = db.query("select * from holdings where user_id = ? and client = ? and feed in (?)");
+  const addHolding = db.query<null, [string, string, string, string, number]>(
+    "insert into holdings values (?, ?, ?, ?, null, 1, 0, ?, null)",
   );
   const findActions = db.query<ActionRow, [string, number, number]>(
     `select action.*, episodes.url as episode_url, episodes.guid, subscriptions.feed_url from episode_actions as action
@@ -90,8 +90,8 @@ export function createGpodder(
   const saveEpisodes = db.query(`insert into episodes values ${rows(EPISODE_COLUMNS)}`);
   const saveActions = db.query(`insert into episode_actions values ${rows(ACTION_COLUMNS)}`);
 
-  const spelled = (claims: { feed: string; feed_url: string }[], feeds: Feed[]) => {
-    const spellings = new Map(claims.map(({ feed, feed_url }) => [feed, feed_url]));
+  const spelled = (holdings: { feed: string; feed_url: string }[], feeds: Feed[]) => {
+    const spellings = new Map(holdings.map(({ feed, feed_url }) => [feed, feed_url]));
     return feeds.map(({ feed_url }) => spellings.get(feedOf(feed_url)) ?? feed_url);
   };
 
@@ -101,17 +101,17 @@ export function createGpodder(
     findClient.get(user, client);
     const changed = findChanged.all(user, start);
     const left = findLeft.all(user, start);
-    const claims = since === 0 ? findClaims.all(user, client) : findToldAgain.all(user, client, start);
+    const holdings = since === 0 ? findHoldings.all(user, client) : findToResend.all(user, client, start);
     const isListed = (feed: Feed) => feed.is_subscribed === 1 && feed.deleted === null;
     const remove =
       since === 0
         ? []
         : spelled(
-            claims,
+            holdings,
             changed.filter((feed) => !isListed(feed)),
           );
     return {
-      add: spelled(claims, changed.filter(isListed)),
+      add: spelled(holdings, changed.filter(isListed)),
       remove: [...remove, ...left.map(({ left_url }) => left_url)],
       timestamp: Math.floor(clock / 1000),
     };
@@ -138,9 +138,9 @@ export function createGpodder(
   function receiveFeeds(user: string, client: string, urls: string[]): number {
     const { feeds_given } = findClient.get(user, client) ?? {};
     for (const url of urls) {
-      findClaim.get(user, client, feedOf(url));
+      findHolding.get(user, client, feedOf(url));
       const { feed, clock } = add(user, url);
-      addClaim.run(user, client, feed, url, clock);
+      addHolding.run(user, client, feed, url, clock);
     }
     return feeds_given ?? 0;
   }
@@ -182,7 +182,7 @@ export function createGpodder(
       return Response.json({ timestamp, update_urls: [] });
     }
     const since = Number(url.searchParams.get("since") ?? 0);
-    if (isList) return Response.json(spelled(findClaims.all(user, client), findSubscribed.all(user)));
+    if (isList) return Response.json(spelled(findHoldings.all(user, client), findSubscribed.all(user)));
     return Response.json(isFeeds ? changes(user, client, since) : actions(user, client, since));
   };
 }

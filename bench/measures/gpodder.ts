@@ -145,10 +145,10 @@ function actionsBody(run: string): string {
 function checkWritten({ file }: Data): void {
   const db = new Database(file, { readonly: true });
   const count = (sql: string) => db.query<{ count: number }, []>(sql).get()?.count ?? 0;
-  const claims = count("select count(*) as count from claims");
+  const holdings = count("select count(*) as count from holdings");
   const actions = count("select count(*) as count from episode_actions");
   db.close();
-  if (claims === 0 || actions === 0 || actions % ACTIONS !== 0) {
-    throw new Error(`${file} has ${claims} claims and ${actions} episode actions after the uploads`);
+  if (holdings === 0 || actions === 0 || actions % ACTIONS !== 0) {
+    throw new Error(`${file} has ${holdings} holdings and ${actions} episode actions after the uploads`);
   }
 }

@@ -170,7 +170,7 @@ export interface ConnectLinkTable {
   expires_at: number;
 }
 
-/** An app on a device with one credential, and the positions of its last GETs (src/domain/sync-window.ts). */
+/** An app on a device with one credential (docs/devices.md). */
 export interface ClientTable {
   user_id: string;
   /** Hash of the next three. */
@@ -182,24 +182,45 @@ export interface ClientTable {
   product: string | null;
   /** Wall time, roughly. */
   seen_at: number;
-  feeds_since: number | null;
-  feeds_start: number | null;
-  feeds_given: number | null;
-  episodes_since: number | null;
-  episodes_start: number | null;
-  episodes_given: number | null;
+  /** The user's clock when it was first seen. */
+  began: number;
+  /** 1 if its first GET asked for everything; 0 or null if it may hold what we don't know of. */
+  from_nothing: number | null;
 }
 
-/** What a client last said of a feed (src/domain/device-list.ts). */
+/** Where a client is: its last GET of feeds or of episodes (src/domain/sync-window.ts). */
+export interface CursorTable {
+  user_id: string;
+  client: string;
+  stream: "feeds" | "episodes";
+  since: number;
+  start: number;
+  own: number;
+  given: number;
+  uploaded_at: number | null;
+  ahead: number | null;
+}
+
+/** A feed as a client holds it, and what it last reported of it (src/domain/device-list.ts). */
 export interface HoldingTable {
   user_id: string;
   client: string;
   feed: string;
   feed_url: string;
-  replaced: string | null;
-  subscribed: number | null;
-  decided: number;
-  told_again: number;
+  other_url: string | null;
+  reported: number | null;
+  reported_at: number | null;
+  decided: number | null;
+  resend_at: number | null;
+}
+
+/** A spelling of a feed URL that the server had before, or that an app used (src/domain/spellings.ts). */
+export interface SpellingTable {
+  user_id: string;
+  feed: string;
+  feed_url: string;
+  /** Until when the server sent it, on the user's clock; 0 if only apps used it. */
+  until: number;
 }
 
 /** An episode that an app named (src/domain/episode-set.ts). */
@@ -339,7 +360,9 @@ export interface Schema {
   page_sessions: PageSessionTable;
   connect_links: ConnectLinkTable;
   clients: ClientTable;
-  claims: HoldingTable;
+  cursors: CursorTable;
+  holdings: HoldingTable;
+  spellings: SpellingTable;
   episodes: EpisodeTable;
   episode_actions: EpisodeActionTable;
   plays: PlayTable;

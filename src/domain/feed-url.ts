@@ -29,7 +29,7 @@ export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
   if (!scheme) return { message: "No protocol present" };
   if (scheme !== "http" && scheme !== "https") return { message: "Only http and https are supported" };
   const key = feedKey(feed_url);
-  if (key === null) return { message: "Not a valid URL" };
+  if (key === null || !isSafeAddress(feed_url)) return { message: "Not a valid URL" };
   return {
     feed_url,
     hash: hashOf(key),
@@ -61,6 +61,24 @@ function withoutSlashesAtEnd(text: string): string {
   let end = text.length;
   while (text.endsWith("/", end)) end--;
   return text.slice(0, end);
+}
+
+/** Characters that no internationalized domain name has (RFC 3490, before symbols such as emoji were encoded). */
+const NO_NAME = /[^\0-\x7f\p{L}\p{N}\p{M}\u3002\uff0e\uff61\u30fb]/u;
+const LONGEST_LABEL = 63;
+
+/**
+ * Whether apps can take the URL: AntennaPod stops syncing for good at an empty or too long part of a host name, at one that
+ * is no domain name, and at port 0.
+ */
+export function isSafeAddress(feed_url: string): boolean {
+  const authority = /^https?:\/\/([^/?#\\]+)/i.exec(feed_url)?.[1] ?? "";
+  if (PLAIN_HOST.test(authority) && authority.length <= LONGEST_LABEL) return true;
+  const url = URL.parse(feed_url);
+  if (!url || url.port === "0" || NO_NAME.test(authority)) return false;
+  if (url.hostname.startsWith("[")) return true;
+  const labels = url.hostname.replace(/\.$/, "").split(".");
+  return labels.every((label) => label.length > 0 && label.length <= LONGEST_LABEL);
 }
 
 /** A part of a path that is no word. */

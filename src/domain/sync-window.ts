@@ -1,44 +1,73 @@
-// Sync windows: whole seconds for apps, on a clock of milliseconds.
+// Sync windows: whole seconds for apps, on a clock of milliseconds (docs/devices.md).
+import type { Habits } from "./habits.ts";
 
 /** Whole seconds of Unix time, as apps count it. The type keeps them apart from `Millis`; plain numbers are either. */
 export type Seconds = number & { readonly unit?: "s" };
 /** Milliseconds of Unix time. */
 export type Millis = number & { readonly unit?: "ms" };
 
-/** What is kept of a client's last GET; a client is one app on one device with one credential. */
+/** Where a client is: what is kept of its last GET. A client is one app on one device with one credential. */
 export interface SyncPosition {
   /** The `since` of that GET. */
   since: Seconds;
-  /** What changed later than this was in its response. */
+  /** What the client knew before: changes up to this time. Later ones were in the response. */
   start: Millis;
   /** Whether the client's own changes were in it too. */
   own: boolean;
   /** The timestamp of its response. */
   given: Seconds;
+  /** Wall time of the client's last upload after that GET; null if there was none. */
+  uploaded_at: Millis | null;
+  /** How far the client's clock was ahead of ours when it last sent its own time; null if it never did. */
+  ahead: Seconds | null;
 }
 
-/** What one GET tells: changes later than `start`, up to `clock`. */
+/** What one GET sends: changes later than `start`, up to `clock`. */
 export interface SyncWindow extends SyncPosition {
   /** The user's clock afterwards: no later change can fall into the second that was given. */
   clock: Millis;
 }
+
+type ClockHabits = Pick<Habits, "clock" | "rereads">;
+
+/** Seconds that a response to an upload may take. */
+const LONGEST_RESPONSE = 30;
 
 export const secondOf = (time: Millis): Seconds => Math.floor(time / 1000);
 
 /** The last millisecond of a second. */
 export const endOf = (second: Seconds): Millis => second * 1000 + 999;
 
+/** How far a client's clock is ahead, by a `since` that is its own time after an upload. */
+function aheadOf({ given, uploaded_at, ahead }: SyncPosition, since: Seconds, { clock }: ClockHabits): Seconds | null {
+  if (clock !== "own after upload" || uploaded_at === null || since === given) return ahead;
+  return since - secondOf(uploaded_at);
+}
+
 /**
- * Finds where a GET starts, and whether it tells the client of its own changes: it asks for everything, or was restored
- * from a backup.
+ * Whether a `since` before the second given last is the app's own time, whose clock is behind ours. Otherwise the device
+ * was restored from a backup.
+ */
+function isOwnTime(last: SyncPosition, since: Seconds, habits: ClockHabits): boolean {
+  if (habits.clock === "server") return false;
+  // The app's own time of the GET before.
+  if (habits.clock === "own") return since > last.since;
+  if (last.uploaded_at === null) return false;
+  return last.ahead === null || since - secondOf(last.uploaded_at) >= last.ahead - LONGEST_RESPONSE;
+}
+
+/**
+ * Finds where a GET starts, and whether it sends the client its own changes.
  * @param last null when the client is unknown
  * @param since as sent
  */
-function startOf(last: SyncPosition | null, since: Seconds): Pick<SyncPosition, "start" | "own"> {
+function startOf(last: SyncPosition | null, since: Seconds, habits: ClockHabits): Pick<SyncPosition, "start" | "own"> {
   if (!last || since === 0) return { start: 0, own: true };
-  // Asked again: the last response may not have arrived.
-  if (since === last.since) return { start: last.start, own: last.own };
-  if (since >= last.given) return { start: endOf(last.given), own: false };
+  if (since === last.since) {
+    // Asked again, because the response may not have arrived; or a second device with the same id and credential.
+    return { start: last.start, own: last.own || (habits.rereads && last.uploaded_at !== null) };
+  }
+  if (since >= last.given || isOwnTime(last, since, habits)) return { start: endOf(last.given), own: false };
   return { start: (since - 1) * 1000, own: true };
 }
 
@@ -46,22 +75,23 @@ function startOf(last: SyncPosition | null, since: Seconds): Pick<SyncPosition, 
  * Opens the window of a GET and closes its second.
  * @param clock the user's clock; the present when it is 0
  */
-export function openWindow(last: SyncPosition | null, since: Seconds, clock: Millis): SyncWindow {
-  const { start, own } = startOf(last, since);
+export function openWindow(last: SyncPosition | null, since: Seconds, clock: Millis, habits: ClockHabits): SyncWindow {
+  const { start, own } = startOf(last, since, habits);
   const second = secondOf(clock);
-  // Without another second, the client would ask with the same `since` and be told the same forever.
+  // Without another second, the client would ask with the same `since` and receive the same forever.
   const given = second === since && start < since * 1000 ? second + 1 : second;
-  return { since, start, own, given, clock: endOf(given) };
+  const ahead = last && aheadOf(last, since, habits);
+  return { since, start, own, given, uploaded_at: null, ahead, clock: endOf(given) };
 }
 
 /**
  * Opens the window of a GET by a client that nothing identifies: from its `since` on, inclusive.
- * @param margin what is told again of the time before `since`
- * @param found whether there is anything to tell
+ * @param margin what is sent again of the time before `since`
+ * @param found whether there is anything to send
  */
 export function openUnknown(since: Seconds, margin: Seconds, clock: Millis, found: boolean): SyncWindow {
   const start = since > margin ? (since - margin) * 1000 - 1 : 0;
   const second = secondOf(clock);
   const given = found && second === since ? second + 1 : second;
-  return { since, start, own: true, given, clock: endOf(given) };
+  return { since, start, own: true, given, uploaded_at: null, ahead: null, clock: endOf(given) };
 }

@@ -14,7 +14,8 @@ import {
 } from "../domain/episodes.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
-import { readFeedChanges, uploadFeedChanges } from "../services/device-list.ts";
+import { readFeedChanges } from "../services/device-list.ts";
+import { uploadFeedChanges } from "../services/device-uploads.ts";
 import { readActions, uploadActions } from "../services/episodes.ts";
 import { takeTurns } from "../turns.ts";
 import { readBody } from "./body.ts";

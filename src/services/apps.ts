@@ -76,7 +76,7 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
 }
 
 /**
- * Revokes an app's token immediately, and forgets the clients that synced by it.
+ * Revokes an app's token immediately.
  * @throws DomainError "not_found" if the user has no such token, "forbidden" if the actor signed in with a token
  */
 export async function revokeApp({ database, clock }: Context, actor: Actor, id: string): Promise<void> {

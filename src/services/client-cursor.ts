@@ -1,4 +1,5 @@
 // The cursor of a client: where it is in one stream, and the frame of each GET of that stream.
+import type { CursorTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
   type Millis,
@@ -9,18 +10,18 @@ import {
   type SyncWindow,
 } from "../domain/sync-window.ts";
 import { DomainError } from "../errors.ts";
-import { deleteOldClients, findClient, saveClient } from "../store/clients.ts";
+import { findClient, noteClientSeen } from "../store/clients.ts";
+import { findCursor, noteUpload, saveCursor } from "../store/cursors.ts";
 import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
-import type { Client } from "./clients.ts";
+import { type Client, introduceClient } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { noteSync } from "./devices.ts";
 import { transactAsReader, type UserTx } from "./transact.ts";
 
 /** What a client syncs; it has a position in each. */
-type Stream = "feeds" | "episodes";
+type Stream = CursorTable["stream"];
 
-const MOST_CLIENTS = 100;
 /** Milliseconds after which a sync without news is noted too. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
 /** Milliseconds after which an upload is noted that writes anyway. */
@@ -40,22 +41,46 @@ export class ClientCursor {
 
   static async read(tx: Tx, user_id: string, client: Client | null, stream: Stream): Promise<ClientCursor> {
     const [row] = client ? await findClient(tx, { user_id, id: client.id }) : [];
-    return new ClientCursor(client, stream, row, row ? positionIn(row, stream) : null);
+    const [cursor] = row ? await findCursor(tx, { user_id, client: row.id, stream }) : [];
+    return new ClientCursor(client, stream, row, cursor ? { ...cursor, own: cursor.own === 1 } : null);
   }
 
-  /** Notes an upload: of a new client, or if the last sync was noted a while ago. @param wrote whether it changed anything */
-  async noteUpload(user: UserTx, now: Millis, wrote: boolean): Promise<void> {
-    const interval = wrote ? UPLOAD_INTERVAL : SEEN_INTERVAL;
-    if (!this.row || Math.abs(now - this.row.seen_at) >= interval) await this.save(user, now, null);
+  /**
+   * The same for a request that changes something: a client that is not known is inserted.
+   * @param fromNothing whether the client asks for everything
+   */
+  static async begin(
+    user: UserTx,
+    client: Client | null,
+    stream: Stream,
+    fromNothing: boolean,
+    now: Millis,
+  ): Promise<ClientCursor> {
+    const cursor = await ClientCursor.read(user.tx, user.user_id, client, stream);
+    if (!client || cursor.row) return cursor;
+    await introduceClient(user, client, fromNothing, now);
+    if (client.device !== null) await noteSync(user.tx, user.actor, client.device, now);
+    return ClientCursor.read(user.tx, user.user_id, client, stream);
+  }
+
+  /** When the client was first seen, on the user's clock; the end of time if it is new. */
+  get began(): Millis {
+    return this.row?.began ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  /** Whether the client began with nothing: all that it holds is known. */
+  get fromNothing(): boolean {
+    return this.row?.from_nothing === 1;
   }
 
   /**
    * Opens the window of a GET.
-   * @param margin what a client that nothing identifies is told again of the time before `since`
-   * @param found whether there is anything to tell, as far as that is known
+   * @param margin what a client that nothing identifies is sent again of the time before `since`
+   * @param found whether there is anything to send, as far as that is known
    */
   open(since: Seconds, clock: Millis, { margin, found }: { margin: Seconds; found: boolean }): SyncWindow {
-    return this.client ? openWindow(this.last, since, clock) : openUnknown(since, margin, clock, found);
+    const { client, last } = this;
+    return client ? openWindow(last, since, clock, client.habits) : openUnknown(since, margin, clock, found);
   }
 
   /** Whether a window leaves the client elsewhere. An idle client that counts its `since` on does not move. */
@@ -63,36 +88,34 @@ export class ClientCursor {
     if (!this.client) return false;
     const { row, last } = this;
     if (!row || !last || Math.abs(now - row.seen_at) >= SEEN_INTERVAL) return true;
-    return last.start !== start || last.given !== given || (found && last.since !== since);
+    return last.start !== start || last.given !== given || last.uploaded_at !== null || (found && last.since !== since);
   }
 
-  /** Saves the client with a position, or the one that it had, and its device's last sync. */
-  async save({ tx, user_id, actor }: UserTx, now: Millis, position: SyncPosition | null): Promise<void> {
+  /** Saves the client's position, and its device's last sync. */
+  async save({ tx, user_id, actor }: UserTx, now: Millis, position: SyncPosition): Promise<void> {
     if (!this.client) return;
-    const { id, token_id, device, product } = this.client;
-    const nothing = {
-      feeds_since: null,
-      feeds_start: null,
-      feeds_given: null,
-      episodes_since: null,
-      episodes_start: null,
-      episodes_given: null,
-    };
-    const moved = position && {
-      [`${this.stream}_since`]: position.since,
-      [`${this.stream}_start`]: position.start,
-      [`${this.stream}_given`]: position.given,
-    };
-    await saveClient(tx, { ...nothing, ...this.row, ...moved, user_id, id, token_id, device, product, seen_at: now });
-    if (!this.row) await deleteOldClients(tx, { user_id, kept: MOST_CLIENTS });
+    const { id, device } = this.client;
+    const { since, start, own, given, uploaded_at, ahead } = position;
+    const row = { since, start, own: Number(own), given, uploaded_at, ahead };
+    await saveCursor(tx, { user_id, client: id, stream: this.stream, ...row });
+    await noteClientSeen(tx, { user_id, id, seen_at: now });
     if (device !== null) await noteSync(tx, actor, device, now);
   }
-}
 
-function positionIn(row: Row, stream: Stream): SyncPosition | null {
-  const [since, start, given] = [row[`${stream}_since`], row[`${stream}_start`], row[`${stream}_given`]];
-  if (since === null || start === null || given === null) return null;
-  return { since, start, own: start % 1000 === 0, given };
+  /**
+   * Notes an upload: if the last sync was noted a while ago, or if the app's next `since` may be the time of the upload.
+   * @param wrote whether it changed anything
+   */
+  async noteUpload({ tx, user_id, actor }: UserTx, now: Millis, wrote: boolean): Promise<void> {
+    const { client, row, stream, last } = this;
+    if (!client || !row) return;
+    if (Math.abs(now - row.seen_at) >= (wrote ? UPLOAD_INTERVAL : SEEN_INTERVAL)) {
+      await noteClientSeen(tx, { user_id, id: client.id, seen_at: now });
+      if (client.device !== null) await noteSync(tx, actor, client.device, now);
+    }
+    if (!last || (client.habits.clock !== "own after upload" && !client.habits.rereads)) return;
+    await noteUpload(tx, { user_id, client: client.id, stream, uploaded_at: now });
+  }
 }
 
 /** How a GET reads its stream. */
@@ -106,7 +129,7 @@ interface Reading<Found> {
   margin: Seconds;
   /** Whether the response must reach the present if it has something to tell. */
   closesPresent: boolean;
-  /** Whether a client that can't be saved is refused, instead of being told everything as an unknown one. */
+  /** Whether a client that can't be saved is refused, instead of being sent everything as an unknown one. */
   mustKeep: boolean;
   find(tx: Tx, cursor: ClientCursor, window: SyncWindow): Promise<Found>;
   /** Whether there is anything to tell. */
@@ -136,8 +159,7 @@ export async function readStream<Found>(
   const { user_id } = actor;
   const { stream, since, margin, closesPresent } = reading;
   const now = context.clock.now();
-  const open = async (tx: Tx, clock: Millis): Promise<Read<Found>> => {
-    const cursor = await ClientCursor.read(tx, user_id, client, stream);
+  const open = async (tx: Tx, clock: Millis, cursor: ClientCursor): Promise<Read<Found>> => {
     const found = await reading.find(tx, cursor, cursor.open(since, clock || now, { margin, found: false }));
     const isNews = reading.isNews(found);
     const present = isNews && closesPresent ? Math.max(clock, now) : clock || now;
@@ -145,21 +167,25 @@ export async function readStream<Found>(
   };
   const [clock, seen] = await context.database.read(async (tx) => {
     const [row] = await readClock(tx, { user_id });
-    return [row?.clock ?? 0, await open(tx, row?.clock ?? 0)];
+    const cursor = await ClientCursor.read(tx, user_id, client, stream);
+    return [row?.clock ?? 0, await open(tx, row?.clock ?? 0, cursor)];
   });
   const { cursor, found, window } = seen;
-  const moves = window.clock !== clock || cursor.moves(window, reading.isNews(found), now) || reading.hasMore(found);
+  // If it could not be written, the app would lose what it is about to upload.
+  const writes = client?.habits.forgetsQueue === true && stream === "feeds";
+  const moves =
+    writes || window.clock !== clock || cursor.moves(window, reading.isNews(found), now) || reading.hasMore(found);
   if (reading.peek || !moves) return seen;
   try {
     return await transactAsReader(context, actor, async (user) => {
-      const read = await open(user.tx, user.clock());
+      const read = await open(user.tx, user.clock(), await ClientCursor.begin(user, client, stream, since === 0, now));
       user.moveClock(read.window.clock);
       await read.cursor.save(user, now, read.window);
       await reading.keep(user, read.found);
       return read;
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
+    if (!(error instanceof DomainError) || error.code !== "unavailable" || writes) throw error;
     if (client && !cursor.last && reading.mustKeep) throw error;
     // A full disk must not lock readers out: the client will ask for the same again.
     const given = client ? (cursor.last?.given ?? 0) : Math.max(0, since - 1);

@@ -1,38 +1,28 @@
-// The feed lists of devices: what changed for a client, and what its uploads change.
+// The feed lists of devices: what a GET sends.
 import type { Tx } from "../db/statement.ts";
 import {
   assumeFullSync,
+  type ClientSpellings,
   changesFor,
   type Holding,
   type Holdings,
-  holdingAfter,
-  isReversed,
-  type Judged,
-  judge,
   type Listing,
-  type Report,
-  reportsOf,
+  receivedSpelling,
 } from "../domain/device-list.ts";
-import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
-import { statusOf, undoChanges } from "../domain/history.ts";
-import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
-import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
-import { DomainError } from "../errors.ts";
+import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
+import { writeFor } from "../domain/spellings.ts";
+import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
+import type { SubscriptionState } from "../domain/working-set.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
-import { listChangesFrom } from "../store/history.ts";
-import { findHoldings, listHoldings, listResent, saveHoldings } from "../store/holdings.ts";
+import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
+import { findSpellings } from "../store/spellings.ts";
 import { countSubscribed, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { transact, type UserTx } from "./transact.ts";
-import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
-
-/** Seconds by which a client that nothing identifies is told again what arrived before it sent something. */
-const UNKNOWN_MARGIN = 60 * 60;
+import type { UserTx } from "./transact.ts";
 
 export interface FeedChanges {
   /** Feed URLs in the client's own spelling. */
@@ -44,14 +34,14 @@ export interface FeedChanges {
 
 interface Found {
   changes: Omit<FeedChanges, "timestamp">;
-  /** What the client says by asking. */
-  said: Holding[];
+  /** What the client reports by asking. */
+  assumed: Holding[];
 }
 
 /**
  * Reads what changed for a client, and closes the second of the response: no later change falls into it.
  * @param client null if nothing identifies it: it gets all changes since `since`
- * @param since in seconds; 0 for everything
+ * @param since 0 for everything
  * @param peek true to leave the client's position as it is
  */
 export async function readFeedChanges(
@@ -66,26 +56,24 @@ export async function readFeedChanges(
     peek,
     margin: 0,
     closesPresent: false,
-    // A new client must be kept: from an unknown one, a removal of what it was told would be kept back.
+    // A new client must be kept: from an unknown one, a removal of what it received would be kept back.
     mustKeep: true,
-    find: (tx, { last }, window) => findChanges(tx, actor.user_id, client, last, window),
+    find: (tx, cursor, window) => findChanges(tx, actor.user_id, cursor, window),
     isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
-    hasMore: ({ said }) => said.length > 0,
-    keep: async (user, { said }) => {
-      if (client) await keepHoldings(user, client, said);
+    hasMore: ({ assumed }) => assumed.length > 0,
+    keep: async (user, { assumed }) => {
+      if (client) await keepHoldings(user, client, assumed);
     },
   });
   return { ...found.changes, timestamp: window.given };
 }
 
-async function findChanges(
-  tx: Tx,
-  user_id: string,
-  client: Client | null,
-  last: SyncPosition | null,
-  position: SyncPosition,
-): Promise<Found> {
-  const { start, since } = position;
+/** Habits of an app that nothing identifies. */
+const NO_HABITS = { mistakesOwn: false, ignoresScheme: true, followsRedirects: false, spelling: "as sent" } as const;
+
+async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window: SyncWindow): Promise<Found> {
+  const { client, last } = cursor;
+  const { start, since, clock } = window;
   const listings = new Map<string, Listing>();
   for (const row of await listChangedAfter(tx, { user_id, start })) {
     const listing = currentListing(hashFeedUrl(row.feed_url), { ...row, is_subscribed: row.is_subscribed === 1 });
@@ -95,19 +83,39 @@ async function findChanges(
     listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
   }
   const holdings = client
-    ? await readHoldings(tx, user_id, client, [...listings.keys()], position)
+    ? await readHoldings(tx, user_id, client, [...listings.keys()], window)
     : new Map<string, Holding>();
-  const said = since === 0 && client?.uploadsAll ? assumeFullSync(last, listings.values(), holdings) : [];
-  for (const holding of said) holdings.set(holding.feed, holding);
   const missing = [...holdings.values()].filter(
-    ({ feed, told_again, subscribed }: Holding) =>
-      !listings.has(feed) && (since === 0 ? subscribed : told_again > start),
+    ({ feed, resend_at, reported }) =>
+      !listings.has(feed) && (since === 0 ? reported : resend_at !== null && resend_at > start),
   );
   for (const listing of await findListings(tx, user_id, missing)) listings.set(listing.feed, listing);
-  return { changes: changesFor(position, listings.values(), holdings, client?.mistakesOwn ?? false), said };
+  const spellings = await readSpellings(tx, user_id, cursor, listings.keys());
+  const isFullSync = since === 0 && client?.habits.reportsAll === true;
+  const assumed = isFullSync ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
+  for (const holding of assumed) holdings.set(holding.feed, holding);
+  const habits = client?.habits ?? NO_HABITS;
+  const changes = changesFor(window, listings.values(), holdings, spellings, habits);
+  const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
+  return { changes: { add: write(changes.add), remove: write(changes.remove) }, assumed };
 }
 
-function currentListing(
+/** How a client spells the feeds of which it reported nothing. */
+export async function readSpellings(
+  tx: Tx,
+  user_id: string,
+  { began, fromNothing }: ClientCursor,
+  feeds: Iterable<string>,
+): Promise<ClientSpellings> {
+  const rows = await findSpellings(
+    tx,
+    { user_id },
+    [...new Set(feeds)].map((feed) => ({ feed })),
+  );
+  return { former: Map.groupBy(rows, ({ feed }) => feed), began, fromNothing };
+}
+
+export function currentListing(
   feed: string,
   {
     feed_url,
@@ -120,7 +128,7 @@ function currentListing(
   return { feed, feed_url, state, changed: Math.max(subscription_changed, deleted ?? 0) };
 }
 
-/** The listings of feeds that a client knows; what leads nowhere has been left. */
+/** The listings of feeds that a client holds; what leads nowhere has been left. */
 async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promise<Listing[]> {
   const rows = new Map((await findFeeds(tx, { user_id }, holdings)).map((row) => [row.feed, row]));
   const ids = [...new Set([...rows.values()].map(({ subscription }) => subscription))];
@@ -141,25 +149,53 @@ async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promi
 
 type HoldingRow = Awaited<ReturnType<typeof listHoldings>>[number];
 
-const readHolding = (row: HoldingRow): Holding => ({
-  ...row,
-  subscribed: row.subscribed === null ? null : row.subscribed === 1,
-});
+export const byFeed = (rows: HoldingRow[]): Map<string, Holding> =>
+  new Map(rows.map((row) => [row.feed, { ...row, reported: row.reported === null ? null : row.reported === 1 }]));
 
-const byFeed = (rows: HoldingRow[]): Map<string, Holding> => new Map(rows.map((row) => [row.feed, readHolding(row)]));
-
-async function readHoldings(tx: Tx, user_id: string, { id }: Client, feeds: string[], { since, start }: SyncPosition) {
+async function readHoldings(tx: Tx, user_id: string, { id }: Client, feeds: string[], { since, start }: SyncWindow) {
   const of = { user_id, client: id };
   if (since === 0) return byFeed(await listHoldings(tx, of));
-  const again = await listResent(tx, { ...of, start });
+  const resent = await listToResend(tx, { ...of, start });
   return byFeed([
-    ...again,
+    ...resent,
     ...(await findHoldings(
       tx,
       of,
       feeds.map((feed) => ({ feed })),
     )),
   ]);
+}
+
+export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: Holding[]) =>
+  saveHoldings(
+    tx,
+    { user_id, client: client.id },
+    holdings.map((one) => ({ ...one, reported: one.reported === null ? null : Number(one.reported) })),
+  );
+
+/** How to write feeds to a client, as it spells them: by feed. @param feeds hashes and the server's URLs */
+export async function writeFeeds(
+  tx: Tx,
+  user_id: string,
+  client: Client | null,
+  feeds: { feed: string; feed_url: string }[],
+): Promise<Map<string, string>> {
+  if (!client) return new Map(feeds.map(({ feed, feed_url }) => [feed, feed_url]));
+  const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
+  const holdings: Holdings = byFeed(await findHoldings(tx, { user_id, client: client.id }, feeds));
+  const spellings = await readSpellings(
+    tx,
+    user_id,
+    cursor,
+    feeds.map(({ feed }) => feed),
+  );
+  const listed = (feed: string, feed_url: string): Listing => ({ feed, feed_url, state: "subscribed", changed: 0 });
+  return new Map(
+    feeds.map(({ feed, feed_url }) => {
+      const held = holdings.get(feed)?.feed_url ?? receivedSpelling(listed(feed, feed_url), spellings);
+      return [feed, writeFor(held, client.habits.spelling)];
+    }),
+  );
 }
 
 /** All feeds that the user is subscribed to, in the client's own spelling. */
@@ -169,13 +205,10 @@ export async function listDeviceFeeds(
   client: Client | null,
 ): Promise<{ feed_url: string; title: string | null }[]> {
   return database.read(async (tx) => {
-    const feeds = await listSubscribed(tx, { user_id });
-    if (!client) return feeds;
-    const holdings = byFeed(await listHoldings(tx, { user_id, client: client.id }));
-    return feeds.map(({ feed_url, title }) => ({
-      feed_url: holdings.get(hashFeedUrl(feed_url))?.feed_url ?? feed_url,
-      title,
-    }));
+    const feeds = (await listSubscribed(tx, { user_id })).map((row) => ({ ...row, feed: hashFeedUrl(row.feed_url) }));
+    const urls = await writeFeeds(tx, user_id, client, feeds);
+    const safe = feeds.filter(({ feed_url }) => client === null || isSafeAddress(feed_url));
+    return safe.map(({ feed, feed_url, title }) => ({ feed_url: urls.get(feed) ?? feed_url, title }));
   });
 }
 
@@ -184,175 +217,3 @@ export async function countFeeds({ database }: Context, { user_id }: Actor): Pro
   const [row] = await database.read((tx) => countSubscribed(tx, { user_id }));
   return Number(row?.count ?? 0);
 }
-
-export interface FeedUpload {
-  add: string[];
-  remove: string[];
-}
-
-/**
- * Applies what a client says that its user added and removed. Feed URLs that are refused are left out.
- * @returns the timestamp in seconds that the client was given last; 0 if it was given none
- * @throws DomainError "invalid" if a URL is both added and removed
- */
-export async function uploadFeedChanges(
-  context: Context,
-  actor: Actor,
-  client: Client | null,
-  { add, remove }: FeedUpload,
-): Promise<number> {
-  const both = new Set(add);
-  if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
-  const added = readFeedUrls(add);
-  const removed = readFeedUrls(remove);
-  const feeds = [...added, ...removed].map(({ hash }) => hash);
-  return transact(context, actor, async (user) => {
-    const { tx, user_id } = user;
-    const holdings = client
-      ? byFeed(
-          await findHoldings(
-            tx,
-            { user_id, client: client.id },
-            [...new Set(feeds)].map((feed) => ({ feed })),
-          ),
-        )
-      : new Map<string, Holding>();
-    const reports = [...removed.map(sayAs(false)), ...added.map(sayAs(true))];
-    return applyUpload(context, user, client, reports, holdings);
-  });
-}
-
-/** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
-export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<number> {
-  const list = readFeedUrls(urls).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
-  return transact(context, actor, async (user) => {
-    const { tx, user_id } = user;
-    const holdings = byFeed(await listHoldings(tx, { user_id, client: client.id }));
-    // A whole list is what its user has now, and nothing that was queued.
-    return applyUpload(
-      context,
-      user,
-      { ...client, postsBack: false, asksUser: false },
-      reportsOf(list, holdings),
-      holdings,
-    );
-  });
-}
-
-const readFeedUrls = (urls: string[]): FeedUrl[] =>
-  urls.flatMap((url) => {
-    const feed = readFeedUrl(url.trim());
-    return "message" in feed ? [] : [feed];
-  });
-
-const sayAs =
-  (subscribed: boolean) =>
-  ({ hash, feed_url }: FeedUrl): Report => ({ feed: hash, feed_url, subscribed });
-
-async function applyUpload(
-  context: Context,
-  user: UserTx,
-  client: Client | null,
-  reports: Report[],
-  holdings: Holdings,
-): Promise<number> {
-  const { tx, user_id } = user;
-  const now = context.clock.now();
-  const clock = user.clock();
-  const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
-  const read = new Map(readFeedUrls(reports.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
-  const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
-  const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
-  const before = listingsIn(set, read.keys());
-  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const { last } = cursor;
-  const asksUser = client?.asksUser ?? false;
-  const reversed = client?.postsBack ? reports.filter((one) => isReversed(one, before, last)) : [];
-  const past = await readPast(user, set, reversed, last);
-  const wasListed = (feed: string) => past.get(feed);
-  const judged = judge(reports, { listings: before, holdings, last, leadsTo, asksUser, wasListed });
-  for (const { feed, subscribed, verdict } of judged) {
-    const url = read.get(feed);
-    if (verdict !== "change" || !url) continue;
-    if (subscribed) addFeed(set, url, null);
-    else changeSubscription(set, feed);
-  }
-  await saveWorkingSet(user, set, context);
-  if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
-  await cursor.noteUpload(user, now, user.clock() > clock);
-  await saveReports(user, client, judged, holdings, before, listingsIn(set, read.keys()));
-  return last?.given ?? 0;
-}
-
-/** Whether feeds were on the list when the client's last GET began, as far as they were the user's then. */
-async function readPast(
-  { tx, user_id }: UserTx,
-  set: WorkingSet,
-  reports: Report[],
-  last: SyncPosition | null,
-): Promise<Map<string, boolean>> {
-  const listed = new Map<string, boolean>();
-  // A GET that tells known changes again says nothing of what the client knew before.
-  if (reports.length === 0 || !last || last.own) return listed;
-  const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
-  const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
-  const past = undoChanges(
-    states.map((one) => ({ ...one, status: statusOf(one) })),
-    changes,
-  );
-  for (const { feed } of reports) {
-    const one = past.get(set.byFeed(feed)?.id ?? 0);
-    if (one && hashFeedUrl(one.feed_url) === feed) listed.set(feed, one.status === "subscribed");
-  }
-  return listed;
-}
-
-function changeSubscription(set: WorkingSet, feed: string): void {
-  const subscription = set.byFeed(feed);
-  if (subscription) changeSubscribed(set, subscription, false);
-}
-
-function listingsIn(set: WorkingSet, feeds: Iterable<string>): Map<string, Listing> {
-  const listings = new Map<string, Listing>();
-  for (const feed of feeds) {
-    const subscription = set.byFeed(feed);
-    if (!subscription) continue;
-    if (hashFeedUrl(subscription.feed_url) === feed) {
-      listings.set(feed, currentListing(feed, subscription));
-    } else {
-      const { left_url, left_at } = set.leaving(feed) ?? {};
-      listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
-    }
-  }
-  return listings;
-}
-
-async function saveReports(
-  user: UserTx,
-  client: Client,
-  judged: Judged[],
-  holdings: Holdings,
-  before: Map<string, Listing>,
-  after: Map<string, Listing>,
-): Promise<void> {
-  const said = new Map(holdings);
-  for (const one of judged) {
-    if (one.verdict === "ignore") continue;
-    said.set(
-      one.feed,
-      holdingAfter(one, said.get(one.feed), before.get(one.feed), after.get(one.feed), user.nextTimestamp),
-    );
-  }
-  const changed = [...said.values()].filter((holding) => !Bun.deepEquals(holding, holdings.get(holding.feed)));
-  await keepHoldings(user, client, changed);
-}
-
-const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: Holding[]) =>
-  saveHoldings(
-    tx,
-    { user_id, client: client.id },
-    holdings.map((holding) => ({
-      ...holding,
-      subscribed: holding.subscribed === null ? null : Number(holding.subscribed),
-    })),
-  );

@@ -3,7 +3,7 @@ import type { DeviceTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
-import { deleteClientsOf } from "../store/clients.ts";
+import { deleteCursorsOf } from "../store/cursors.ts";
 import {
   deleteDevice,
   deleteOldDevices,
@@ -85,10 +85,10 @@ export async function renameDevice({ database }: Context, actor: Actor, id: stri
   return row;
 }
 
-/** Deletes a device. If its app syncs again, the device is a new one. @throws DomainError "not_found" */
+/** Deletes a device. If its app syncs again, it starts from the beginning; what it holds stays known. @throws DomainError "not_found" */
 export async function forgetDevice(context: Context, actor: Actor, id: string): Promise<void> {
   const [row] = await transact(context, actor, async ({ tx, user_id }) => {
-    await deleteClientsOf(tx, { user_id, device: id });
+    await deleteCursorsOf(tx, { user_id, device: id });
     return deleteDevice(tx, { user_id, id });
   });
   if (!row) throw new DomainError("not_found", `There is no device ${id}`);

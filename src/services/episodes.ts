@@ -6,12 +6,12 @@ import { hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { endOf, type SyncWindow, secondOf } from "../domain/sync-window.ts";
 import { anyArrived, findSubscriptionsOf, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
-import { findHoldings } from "../store/holdings.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
+import { writeFeeds } from "./device-list.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-rows.ts";
 import { type Heard, keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
@@ -113,9 +113,8 @@ async function findSpellings(
   if (!client) return new Map();
   const listed = new Set(rows.flatMap(({ podcast, feed_url }) => (podcast > 0 ? feed_url : [])));
   const feeds = [...listed].map((feed_url) => ({ feed: hashFeedUrl(feed_url), feed_url }));
-  const held = await findHoldings(tx, { user_id, client: client.id }, feeds);
-  const spelled = new Map(held.map(({ feed, feed_url }) => [feed, feed_url]));
-  return new Map(feeds.map(({ feed, feed_url }) => [feed_url, spelled.get(feed) ?? feed_url]));
+  const written = await writeFeeds(tx, user_id, client, feeds);
+  return new Map(feeds.map(({ feed, feed_url }) => [feed_url, written.get(feed) ?? feed_url]));
 }
 
 /** The podcast of a feed URL; one that has no episodes if the URL is not valid. */
@@ -165,7 +164,7 @@ interface Upload {
 }
 
 async function beginUpload(user: UserTx, client: Client | null, sent: EpisodeAction[], now: number): Promise<Upload> {
-  const cursor = await ClientCursor.read(user.tx, user.user_id, client, "episodes");
+  const cursor = await ClientCursor.begin(user, client, "episodes", false, now);
   const { last } = cursor;
   const after = user.clock();
   const arrival = {

@@ -2,7 +2,6 @@
 import type { Tx } from "../db/statement.ts";
 import { isWritable } from "../domain/date-time.ts";
 import { DomainError, type Subject } from "../errors.ts";
-import { deleteClientsByToken } from "../store/clients.ts";
 import {
   deleteToken,
   findToken,
@@ -136,17 +135,16 @@ export async function listTokens(context: Context, user?: string) {
   return rows.filter((row) => name === null || row.user === name);
 }
 
-/** Revokes a token, and forgets the clients that synced by it. */
+/** Revokes a token. What its clients hold stays for a new token of the same device. */
 export async function revokeIn(tx: Tx, token: { id: string; revoked_at: number }) {
   const [found] = await findTokenById(tx, token);
   // Syncs that began before end first.
   if (found) await lockUser(tx, found);
   const [row] = await revokeRow(tx, token);
-  if (row) await deleteClientsByToken(tx, row, [{ token_id: token.id }]);
   return row;
 }
 
-/** Revokes a token immediately, and forgets the clients that synced by it. @throws DomainError "not_found" */
+/** Revokes a token immediately. @throws DomainError "not_found" */
 export async function revokeToken(
   { database, clock }: Context,
   id: string,

@@ -5,7 +5,7 @@ import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
 import { insertHistory } from "../store/history.ts";
-import { keepSpellings } from "../store/holdings.ts";
+import { saveSpellings } from "../store/spellings.ts";
 import {
   deleteSubscriptions,
   findSubscriptions,
@@ -130,7 +130,9 @@ export async function saveWorkingSet(
   await saveGuids(tx, { user_id }, set.changedGuids());
   const feeds = set.changedFeeds();
   await saveFeeds(tx, { user_id }, feeds);
-  await keepSpellings(tx, { user_id }, set.respelled());
+  // Clients that began before keep the spelling that they may have received.
+  const respelled = set.respelled().map((one) => ({ ...one, until: user.clock() }));
+  await saveSpellings(tx, { user_id }, respelled);
   await deleteSubscriptions(tx, { user_id }, merged);
   await followPodcasts(user, set.changes(), feeds);
   await cancelDeletions(

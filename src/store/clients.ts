@@ -18,59 +18,53 @@ export const listProducts = statement((db, p: Owner) =>
     .orderBy("product"),
 );
 
-/** Inserts a client, or replaces its positions. */
-export const saveClient = statement((db, p: ValuesOf<ClientTable>) =>
-  db
-    .insertInto("clients")
-    .values({
-      user_id: p.user_id,
-      id: p.id,
-      token_id: p.token_id,
-      device: p.device,
-      product: p.product,
-      seen_at: p.seen_at,
-      feeds_since: p.feeds_since,
-      feeds_start: p.feeds_start,
-      feeds_given: p.feeds_given,
-      episodes_since: p.episodes_since,
-      episodes_start: p.episodes_start,
-      episodes_given: p.episodes_given,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
-        seen_at: row.ref("excluded.seen_at"),
-        feeds_since: row.ref("excluded.feeds_since"),
-        feeds_start: row.ref("excluded.feeds_start"),
-        feeds_given: row.ref("excluded.feeds_given"),
-        episodes_since: row.ref("excluded.episodes_since"),
-        episodes_start: row.ref("excluded.episodes_start"),
-        episodes_given: row.ref("excluded.episodes_given"),
-      })),
-    ),
-);
-
-export const deleteClientsOf = statement((db, p: Owner & { device: string }) =>
-  db.deleteFrom("clients").where("user_id", "=", p.user_id).where("device", "=", p.device),
-);
-
-/** The tokens by which clients synced. */
-export const listClientTokens = statement((db, p: Owner) =>
+/** Clients of one product on one device, the last seen first. */
+export const listClientsOn = statement((db, p: Owner & { device: string; product: string }) =>
   db
     .selectFrom("clients")
-    .select("token_id")
-    .distinct()
+    .select(["id", "token_id", "seen_at"])
     .where("user_id", "=", p.user_id)
-    .where("token_id", "is not", null),
+    .where("device", "=", p.device)
+    .where("product", "=", p.product)
+    .orderBy("seen_at", "desc")
+    .orderBy("id"),
 );
 
-export const deleteClientsByToken = bulkStatement((db, p: Owner, rows: { token_id: string }[]) =>
+export const insertClient = statement((db, p: ValuesOf<ClientTable>) =>
+  db.insertInto("clients").values({
+    user_id: p.user_id,
+    id: p.id,
+    token_id: p.token_id,
+    device: p.device,
+    product: p.product,
+    seen_at: p.seen_at,
+    began: p.began,
+    from_nothing: p.from_nothing,
+  }),
+);
+
+export const noteClientSeen = statement((db, p: Owner & { id: string; seen_at: number }) =>
+  db.updateTable("clients").set({ seen_at: p.seen_at }).where("user_id", "=", p.user_id).where("id", "=", p.id),
+);
+
+/** Clients with a token that were last seen before a time. */
+export const listUnseenClients = statement((db, p: Owner & { before: number }) =>
+  db
+    .selectFrom("clients")
+    .select(["id", "token_id"])
+    .where("user_id", "=", p.user_id)
+    .where("token_id", "is not", null)
+    .where("seen_at", "<", p.before),
+);
+
+export const deleteClients = bulkStatement((db, p: Owner, rows: { id: string }[]) =>
   db
     .deleteFrom("clients")
     .where("user_id", "=", p.user_id)
     .where(
-      "token_id",
+      "id",
       "in",
-      rows.map((row) => row.token_id),
+      rows.map((row) => row.id),
     )
     .returning("id"),
 );

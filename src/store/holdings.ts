@@ -1,15 +1,14 @@
-// Statements on what clients said of feeds.
-import { sql } from "kysely";
+// Statements on what clients hold.
 import type { HoldingTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement, type Tx } from "../db/statement.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 
-const COLUMNS = ["feed", "feed_url", "replaced", "subscribed", "decided", "told_again"] as const;
+const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
 type OfClient = Owner & { client: string };
 
 export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
   db
-    .selectFrom("claims")
+    .selectFrom("holdings")
     .select(COLUMNS)
     .where("user_id", "=", p.user_id)
     .where("client", "=", p.client)
@@ -21,75 +20,59 @@ export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string
 );
 
 export const listHoldings = statement((db, p: OfClient) =>
-  db.selectFrom("claims").select(COLUMNS).where("user_id", "=", p.user_id).where("client", "=", p.client),
+  db.selectFrom("holdings").select(COLUMNS).where("user_id", "=", p.user_id).where("client", "=", p.client),
 );
 
-/** Holdings whose feeds the client is told again after `start`. */
-export const listResent = statement((db, p: OfClient & { start: number }) =>
+/** Holdings whose feeds are resent to the client after `start`. */
+export const listToResend = statement((db, p: OfClient & { start: number }) =>
   db
-    .selectFrom("claims")
+    .selectFrom("holdings")
     .select(COLUMNS)
     .where("user_id", "=", p.user_id)
     .where("client", "=", p.client)
-    // The literal lets the partial index serve this.
-    .where("told_again", ">", sql.lit(0))
-    .where("told_again", ">", p.start),
+    .where("resend_at", "is not", null)
+    .where("resend_at", ">", p.start),
 );
 
-/** Inserts claims. Those that exist get all new fields. */
+/** Inserts holdings. Those that exist get all new fields. */
 export const saveHoldings = bulkStatement((db, p: OfClient, rows: Omit<HoldingTable, "user_id" | "client">[]) =>
   db
-    .insertInto("claims")
+    .insertInto("holdings")
     .values(
       rows.map((row) => ({
         user_id: p.user_id,
         client: p.client,
         feed: row.feed,
         feed_url: row.feed_url,
-        replaced: row.replaced,
-        subscribed: row.subscribed,
+        other_url: row.other_url,
+        reported: row.reported,
+        reported_at: row.reported_at,
         decided: row.decided,
-        told_again: row.told_again,
+        resend_at: row.resend_at,
       })),
     )
     .onConflict((conflict) =>
       conflict.columns(["user_id", "client", "feed"]).doUpdateSet((row) => ({
         feed_url: row.ref("excluded.feed_url"),
-        replaced: row.ref("excluded.replaced"),
-        subscribed: row.ref("excluded.subscribed"),
+        other_url: row.ref("excluded.other_url"),
+        reported: row.ref("excluded.reported"),
+        reported_at: row.ref("excluded.reported_at"),
         decided: row.ref("excluded.decided"),
-        told_again: row.ref("excluded.told_again"),
+        resend_at: row.ref("excluded.resend_at"),
       })),
     ),
 );
 
-const keepSpelling = statement((db, p: Owner & { feed: string; feed_url: string }) =>
+/** Gives a new client what another one holds. */
+export const copyHoldings = statement((db, p: Owner & { from: string; to: string }) =>
   db
-    .insertInto("claims")
+    .insertInto("holdings")
     .columns(["user_id", "client", ...COLUMNS])
     .expression(
       db
-        .selectFrom("clients")
-        .select((row) => [
-          "user_id",
-          "id",
-          sql<string>`cast(${p.feed} as text)`.as("feed"),
-          sql<string>`cast(${p.feed_url} as text)`.as("feed_url"),
-          row.lit(null).as("replaced"),
-          sql<number | null>`cast(null as integer)`.as("subscribed"),
-          row.lit(0).as("decided"),
-          row.lit(0).as("told_again"),
-        ])
-        .where("user_id", "=", p.user_id),
-    )
-    .onConflict((conflict) => conflict.columns(["user_id", "client", "feed"]).doNothing()),
+        .selectFrom("holdings")
+        .select((row) => ["user_id", row.cast<string>(row.val(p.to), "text").as("client"), ...COLUMNS])
+        .where("user_id", "=", p.user_id)
+        .where("client", "=", p.from),
+    ),
 );
-
-/** Keeps, for all clients that said nothing of these feeds, the spelling that they may have been told. */
-export async function keepSpellings(
-  tx: Tx,
-  owner: Owner,
-  rows: readonly { feed: string; feed_url: string }[],
-): Promise<void> {
-  for (const row of rows) await keepSpelling(tx, { ...owner, ...row });
-}

@@ -1,32 +1,39 @@
 // A server in memory, made of the rules under test, and apps as they sync with it (after their sources).
 import {
   assumeFullSync,
+  type ClientSpellings,
   changesFor,
   type Holding,
-  holdingAfter,
-  judge,
   type Listing,
-  type Report,
-  reportsOf,
+  receivedSpelling,
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import type { Habits } from "../../src/domain/habits.ts";
+import { addedIn, hear, type Report, reportsOf } from "../../src/domain/reports.ts";
+import type { FormerSpelling } from "../../src/domain/spellings.ts";
 import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
-import type { SyncHabits } from "../../src/services/clients.ts";
+import { appNamed } from "../../src/http/apps.ts";
 
 /** The rules, so that each can be broken. */
 export const RULES = {
   changesFor,
-  holdingAfter,
-  judge,
+  assumeFullSync,
+  hear,
   reportsOf,
   openWindow,
   /** The timestamp that a POST answers. */
   timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
-  /** Whether former URLs of subscriptions are told. */
-  tellsLeft: true,
-  /** Whether clients keep the spelling they were told when the subscription takes another one. */
+  /** Whether a feed is resent to who reported it, by what it heard and whether the server has it as reported. */
+  resends: (resend: boolean, agrees: boolean) => resend || !agrees,
+  /** Whether former URLs of subscriptions are sent. */
+  sendsLeft: true,
+  /** Whether clients keep the spelling that they received when the subscription takes another one. */
   keepsSpelling: true,
-  /** Whether a whole list removes what its client said nothing of. */
+  /** Whether a client that begins in the middle is taken for one that holds nothing. */
+  takesForNew: false,
+  /** Whether a forgotten device, a new credential or a restored server forget what a device holds. */
+  forgetsHoldings: false,
+  /** Whether a whole list removes what its client reported nothing of. */
   listRemovesAll: false,
 };
 export type Rules = typeof RULES;
@@ -59,10 +66,10 @@ export interface SyncServer {
   get(
     client: string,
     since: number,
-    habits: SyncHabits,
+    habits: Habits,
   ): Eventually<{ add: string[]; remove: string[]; timestamp: number }>;
-  post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: SyncHabits): Eventually<number>;
-  put(client: string, urls: Iterable<string>): Eventually<number>;
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: Habits): Eventually<number>;
+  put(client: string, urls: Iterable<string>, habits: Habits): Eventually<number>;
   /** Null before the client's first GET. */
   positionOf(client: string): Eventually<SyncPosition | null>;
   /** The other protocol: subscribe or unsubscribe. A deleted subscription comes back with the URL that was sent. */
@@ -75,6 +82,12 @@ export interface SyncServer {
   delete(feed_url: string): Eventually<void>;
   /** Makes the computed guid of `from` that of the subscription of `to`. */
   alias(from: string, to: string): Eventually<void>;
+  /** A backup from a moment ago is restored: the clock is a day ahead. */
+  restoreServer(): Eventually<void>;
+  /** The user forgets a device. */
+  forget(client: string): Eventually<void>;
+  /** The device's app gets a new token. @param revoked whether the old one ends */
+  renewToken(client: string, revoked: boolean): Eventually<void>;
   /** What devices are to show: feeds, with the server's spelling. */
   subscribed(): Eventually<Map<string, string>>;
   /** Whether a feed leads to a subscribed subscription. */
@@ -92,6 +105,10 @@ export class Server implements SyncServer {
   readonly aliases = new Map<string, Subscription>();
   readonly positions = new Map<string, SyncPosition>();
   readonly holdings = new Map<string, Map<string, Holding>>();
+  private readonly clients = new Map<string, { began: number; fromNothing: boolean }>();
+  /** Clients whose earlier token still signs in. */
+  private readonly lasting = new Set<string>();
+  private readonly former = new Map<string, FormerSpelling[]>();
   /** The feeds that were the user's before each change, and whether on the list. */
   private readonly past: { changed: number; listed: Map<string, boolean> }[] = [];
   private ids = 0;
@@ -210,12 +227,7 @@ export class Server implements SyncServer {
 
   private keepSpelling(feed: string, feed_url: string, now: string): void {
     if (!this.rules.keepsSpelling || feed_url === now) return;
-    for (const client of this.positions.keys()) {
-      const holdings = this.holdingsOf(client);
-      if (!holdings.has(feed)) {
-        holdings.set(feed, { feed, feed_url, replaced: null, subscribed: null, decided: 0, told_again: 0 });
-      }
-    }
+    this.former.set(feed, [...(this.former.get(feed) ?? []), { feed, feed_url, until: this.clock }]);
   }
 
   private holdingsOf(client: string): Map<string, Holding> {
@@ -224,9 +236,57 @@ export class Server implements SyncServer {
     return holdings;
   }
 
-  get(client: string, since: number, { mistakesOwn, uploadsAll }: SyncHabits) {
+  private introduce(client: string, fromNothing: boolean): void {
+    if (this.clients.has(client)) return;
+    // The old token may be another device's.
+    if (fromNothing && this.lasting.delete(client)) this.holdings.delete(client);
+    this.clients.set(client, { began: this.clock, fromNothing });
+  }
+
+  private spellingsOf(client: string): ClientSpellings {
+    const { began, fromNothing } = this.clients.get(client) ?? { began: this.clock, fromNothing: false };
+    return { former: this.former, began, fromNothing: fromNothing || this.rules.takesForNew };
+  }
+
+  restoreServer(): void {
+    this.clock = Math.max(this.clock, this.wall) + 86_400_000;
+    for (const row of this.feeds.values()) {
+      if (row.left) row.left.at = this.stamp();
+      else row.subscription.changed = this.stamp();
+    }
+    for (const client of this.clients.values()) client.fromNothing = false;
+    this.positions.clear();
+    for (const holdings of this.holdings.values()) {
+      for (const [feed, one] of holdings) {
+        holdings.set(feed, { ...one, reported_at: null, decided: null, resend_at: null });
+      }
+    }
+    if (this.rules.forgetsHoldings) for (const client of this.holdings.keys()) this.forgetAll(client);
+  }
+
+  forget(client: string): void {
+    this.positions.delete(client);
+    if (this.rules.forgetsHoldings) this.forgetAll(client);
+  }
+
+  renewToken(client: string, revoked: boolean): void {
+    // A new client with the old one's holdings.
+    this.positions.delete(client);
+    this.clients.delete(client);
+    if (revoked) this.lasting.delete(client);
+    else this.lasting.add(client);
+    if (this.rules.forgetsHoldings) this.forgetAll(client);
+  }
+
+  private forgetAll(client: string): void {
+    this.holdings.delete(client);
+    this.clients.delete(client);
+  }
+
+  get(client: string, since: number, habits: Habits) {
+    this.introduce(client, since === 0);
     const last = this.positions.get(client) ?? null;
-    const opened = this.rules.openWindow(last, since, this.clock || this.wall);
+    const opened = this.rules.openWindow(last, since, this.clock || this.wall, habits);
     this.positions.set(client, opened);
     this.clock = opened.clock;
     const holdings = this.holdingsOf(client);
@@ -238,56 +298,66 @@ export class Server implements SyncServer {
         state: "left" as const,
         changed: 0,
       };
-      if (listing.state !== "left" || this.rules.tellsLeft) listings.push(listing);
+      if (listing.state !== "left" || this.rules.sendsLeft) listings.push(listing);
     }
-    if (since === 0 && uploadsAll) {
-      for (const holding of assumeFullSync(last, listings, holdings)) holdings.set(holding.feed, holding);
+    const spellings = this.spellingsOf(client);
+    if (since === 0 && habits.reportsAll) {
+      for (const one of this.rules.assumeFullSync(last, listings, holdings, spellings, opened.clock)) {
+        holdings.set(one.feed, one);
+      }
     }
-    return { ...this.rules.changesFor(opened, listings, holdings, mistakesOwn), timestamp: opened.given };
+    return { ...this.rules.changesFor(opened, listings, holdings, spellings, habits), timestamp: opened.given };
   }
 
-  post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: SyncHabits): number {
+  post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: Habits): number {
     const report = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
     return this.upload(client, [...[...remove].map(report(false)), ...[...add].map(report(true))], habits);
   }
 
-  put(client: string, urls: Iterable<string>): number {
+  put(client: string, urls: Iterable<string>, habits: Habits): number {
     const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
     const holdings = new Map(this.holdingsOf(client));
     if (this.rules.listRemovesAll) {
-      for (const [feed, feed_url] of this.subscribed()) {
-        holdings.set(feed, { feed, feed_url, replaced: null, subscribed: true, decided: 0, told_again: 0 });
-      }
+      const none = { other_url: null, reported_at: null, decided: null, resend_at: null };
+      for (const [feed, feed_url] of this.subscribed()) holdings.set(feed, { feed, feed_url, reported: true, ...none });
     }
-    return this.upload(client, this.rules.reportsOf(whole, holdings), { postsBack: false, asksUser: false });
+    return this.upload(client, this.rules.reportsOf(whole, holdings), { ...habits, echoes: "never" });
   }
 
-  private upload(
-    client: string,
-    reports: Report[],
-    { postsBack, asksUser }: Pick<SyncHabits, "postsBack" | "asksUser">,
-  ): number {
+  private upload(client: string, reports: Report[], habits: Habits): number {
+    this.introduce(client, false);
     const last = this.positions.get(client) ?? null;
     const holdings = this.holdingsOf(client);
-    const before = new Map<string, Listing>();
+    const listings = new Map<string, Listing>();
     for (const { feed } of reports) {
       const listing = this.listing(feed);
-      if (listing) before.set(feed, listing);
+      if (listing) listings.set(feed, listing);
     }
     const { start, own } = last ?? { start: 0, own: true };
-    const past = postsBack && !own ? this.past.find(({ changed }) => changed > start) : undefined;
+    const past = own ? undefined : this.past.find(({ changed }) => changed > start);
     const wasListed = (feed: string) => past?.listed.get(feed);
     const leadsTo = (feed: string) => this.find(feed)?.id;
-    const known = { listings: before, holdings, last, leadsTo, asksUser, wasListed };
-    const judged = this.rules.judge(reports, known);
-    for (const { feed_url, subscribed, verdict } of judged) if (verdict === "change") this.write(feed_url, subscribed);
-    for (const one of judged) {
-      if (one.verdict === "ignore") continue;
-      const [old, after] = [before.get(one.feed), this.listing(one.feed)];
-      holdings.set(
-        one.feed,
-        this.rules.holdingAfter(one, holdings.get(one.feed), old, after, () => this.stamp()),
-      );
+    const added = addedIn(reports, leadsTo);
+    const spellings = this.spellingsOf(client);
+    const received = (listing: Listing) => receivedSpelling(listing, spellings);
+    const known = { listings, last, clock: this.clock, habits, added, leadsTo, wasListed, received };
+    const heard = reports.map((report) => {
+      const one = this.rules.hear(report, { ...known, holdings });
+      if (one.holds) holdings.set(report.feed, one.holds);
+      return { ...one, report };
+    });
+    for (const { change, report } of heard) if (change) this.write(report.feed_url, report.subscribed);
+    if (last) this.positions.set(client, { ...last, uploaded_at: this.wall });
+    for (const { change, holds, resend, report } of heard) {
+      const holding = holdings.get(report.feed);
+      if (!holds || !holding) continue;
+      const listing = this.listing(report.feed);
+      const agrees = (listing?.state === "subscribed") === report.subscribed;
+      holdings.set(report.feed, {
+        ...holding,
+        decided: change && agrees && listing ? listing.changed : holding.decided,
+        resend_at: this.rules.resends(resend, agrees) ? this.stamp() : holding.resend_at,
+      });
     }
     return this.rules.timestampOfPost(last, this.clock || this.wall);
   }
@@ -295,6 +365,21 @@ export class Server implements SyncServer {
 
 export const KINDS = ["antennapod", "kasts", "gpodder", "pinepods", "nextcloud"] as const;
 export type Kind = (typeof KINDS)[number];
+
+/** What the app of a kind calls itself. */
+const PRODUCTS: Record<Kind, string | null> = {
+  antennapod: "AntennaPod",
+  kasts: "Kasts",
+  gpodder: "gPodder",
+  pinepods: null,
+  nextcloud: "AntennaPod",
+};
+
+/** The kind of a device by its name. */
+export const kindOf = (name: string): Kind => KINDS.find((kind) => name.startsWith(kind)) ?? "gpodder";
+
+export const appOf = (kind: Kind) => appNamed(PRODUCTS[kind], kind === "nextcloud" ? "nextcloud" : "gpodder");
+export const habitsOf = (kind: Kind): Habits => appOf(kind).habits;
 
 /** How an app decides that two URLs are one feed when it is told to add one. */
 const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
@@ -319,7 +404,8 @@ export interface Luck {
 }
 
 /** An app on a device. */
-export class Device implements SyncHabits {
+export class Device {
+  readonly habits: Habits;
   urls = new Set<string>();
   added = new Set<string>();
   removed = new Set<string>();
@@ -337,22 +423,8 @@ export class Device implements SyncHabits {
     readonly kind: Kind,
     /** How wrong its clock is, in seconds. */
     readonly skew: number,
-  ) {}
-
-  get mistakesOwn(): boolean {
-    return this.kind === "gpodder" || this.kind === "pinepods";
-  }
-
-  get postsBack(): boolean {
-    return this.kind === "antennapod" || this.kind === "nextcloud" || this.kind === "gpodder";
-  }
-
-  get asksUser(): boolean {
-    return this.kind === "gpodder";
-  }
-
-  get uploadsAll(): boolean {
-    return this.kind === "antennapod" || this.kind === "nextcloud" || this.kind === "kasts";
+  ) {
+    this.habits = habitsOf(kind);
   }
 
   holds(feed: string): string | undefined {
@@ -382,12 +454,13 @@ export class Device implements SyncHabits {
 
   /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
   async quickUpload(): Promise<void> {
-    if (this.added.size + this.removed.size > 0) await this.server.post(this.name, this.added, this.removed, this);
+    if (this.added.size + this.removed.size > 0)
+      await this.server.post(this.name, this.added, this.removed, this.habits);
   }
 
   /** gPodder's "upload subscription list". */
   async uploadList(): Promise<void> {
-    await this.server.put(this.name, this.urls);
+    await this.server.put(this.name, this.urls, this.habits);
   }
 
   keepBackup(): void {
@@ -405,7 +478,12 @@ export class Device implements SyncHabits {
   /** Nothing distinguishes an app whose backup is as new as its last GET from one that goes on, or asks again. */
   async restore(): Promise<void> {
     const last = await this.server.positionOf(this.name);
-    if (last && (this.backupSince >= last.given || (this.mistakesOwn && this.backupSince === last.since))) return;
+    // Its own time may be as old as the longest response.
+    const uploaded = this.kind === "nextcloud" && last !== null && last.uploaded_at !== null ? last : null;
+    const oldest = Math.floor((uploaded?.uploaded_at ?? 0) / 1000) + (uploaded?.ahead ?? -1_000_000) - 30;
+    if (uploaded && this.backupSince >= oldest) return;
+    if (last && (this.backupSince >= last.given || (this.habits.mistakesOwn && this.backupSince === last.since)))
+      return;
     this.backup?.();
   }
 
@@ -422,9 +500,9 @@ export class Device implements SyncHabits {
     between: () => Promise<void> = async () => {},
   ): Promise<boolean> {
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
-    if (full && this.uploadsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
+    if (full && this.habits.reportsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
-    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this);
+    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
     this.overridden = [
       ...add.filter((url) => this.pending(url) === false),
@@ -456,7 +534,7 @@ export class Device implements SyncHabits {
     this.postedBack = [...posted.add, ...posted.remove].filter((url) => this.notTapped.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
-      const answered = await this.server.post(this.name, posted.add, posted.remove, this);
+      const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
       if (lost === "post" && this.kind !== "pinepods") return true;
       if (this.kind !== "pinepods") given = answered;
     }

@@ -10,7 +10,7 @@ import {
   type ToldAction,
 } from "../../src/domain/episodes.ts";
 import { endOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
-import { KINDS, type Kind } from "./device-sync.ts";
+import { habitsOf, KINDS, type Kind, kindOf } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
   feed_url: "https://feed.example/rss",
@@ -72,14 +72,15 @@ export class Server implements EpisodeServer {
 
   get(client: string, since: number) {
     const last = this.positions.get(client) ?? null;
-    const { start, own } = this.rules.openWindow(last, since, this.clock || this.wall);
+    const habits = habitsOf(kindOf(client));
+    const { start, own } = this.rules.openWindow(last, since, this.clock || this.wall, habits);
     const isTold = (row: ToldAction) => own || row.client !== this.#numberOf(client);
     const told = toldOf(this.episodes)
       .filter((row) => row.arrived_at > start && isTold(row))
       .sort((a, b) => a.arrived_at - b.arrived_at);
     const present = told.length > 0 && this.rules.closesPresent;
     const clock = present ? Math.max(this.clock, this.wall) : this.clock || this.wall;
-    const { clock: to, ...opened } = this.rules.openWindow(last, since, clock);
+    const { clock: to, ...opened } = this.rules.openWindow(last, since, clock, habits);
     this.positions.set(client, opened);
     this.clock = to;
     return { actions: told.map((one) => publishAction(one, GPODDER_API)), timestamp: opened.given };
@@ -93,6 +94,7 @@ export class Server implements EpisodeServer {
 
   post(client: string, actions: EpisodeAction[]): number {
     const last = this.positions.get(client);
+    if (last) this.positions.set(client, { ...last, uploaded_at: this.wall });
     const after = this.clock;
     const arrival: Arrival = {
       now: this.wall,

@@ -282,7 +282,7 @@ test("every app ends with the server's play positions, and the latest play count
 
 const broken: Record<string, Partial<Rules>> = {
   "a GET leaves its second open": {
-    openWindow: (last, since, clock) => ({ ...openWindow(last, since, clock), clock }),
+    openWindow: (last, since, clock, habits) => ({ ...openWindow(last, since, clock, habits), clock }),
   },
   "a GET that returns something answers an old second": { closesPresent: false },
   "actions are told by the time they were made": {

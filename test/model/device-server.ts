@@ -2,11 +2,15 @@
 import { expect } from "bun:test";
 import type { PublishedAction } from "../../src/domain/episodes.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
+import { forgetDevice } from "../../src/services/devices.ts";
+import { revokeToken } from "../../src/services/tokens.ts";
 import { readClock } from "../../src/store/users.ts";
 import { type Device, feedOf, type Kind, type Luck, type SyncServer } from "../domain/device-sync.ts";
 import type { Others } from "../domain/device-world.ts";
 import { type ActionServer, Player, skewOf } from "../domain/episode-sync.ts";
 import type { TestUser } from "../support/app.ts";
+import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
+import { actorOf } from "../support/feeds.ts";
 import { DeviceApp } from "./device-apps.ts";
 import { computedGuid, feedKey } from "./feeds.ts";
 import type { Statement } from "./oracle.ts";
@@ -132,10 +136,23 @@ export class DeviceServer implements SyncServer, Others {
 
   async positionOf(name: string): Promise<SyncPosition | null> {
     const [, id] = this.#apps.get(name)?.token.split("_") ?? [];
-    const [row] = await this.processes.test.sql(`select * from clients where token_id = '${id}'`);
-    if (!row || row["feeds_since"] === null) return null;
-    const [since = 0, start = 0, given = 0] = ["since", "start", "given"].map((key) => Number(row[`feeds_${key}`]));
-    return { since, start, own: start % 1000 === 0, given };
+    return readPosition(this.processes.test, `clients.token_id = '${id}'`);
+  }
+
+  async restoreServer(): Promise<void> {
+    await restoreDevices(this.processes.test, this.user.id);
+    this.world.told(await this.#clock());
+  }
+
+  async forget(name: string): Promise<void> {
+    await forgetDevice(this.processes.app, actorOf(this.user.id), name).catch(ignoreMissing);
+  }
+
+  async renewToken(name: string, revoked: boolean): Promise<void> {
+    const old = this.#apps.get(name);
+    if (!old) return;
+    if (revoked) await revokeToken(this.processes.app, old.token.split("_")[1] ?? "");
+    this.#apps.delete(name);
   }
 
   async write(feed_url: string, on: boolean): Promise<void> {

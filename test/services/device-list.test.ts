@@ -3,17 +3,23 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
+import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
-import { type Client, identifyClient, type SyncHabits } from "../../src/services/clients.ts";
-import { listDeviceFeeds, readFeedChanges, uploadFeedChanges, uploadFeedList } from "../../src/services/device-list.ts";
+import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { listDeviceFeeds, readFeedChanges } from "../../src/services/device-list.ts";
+import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-uploads.ts";
+import { forgetDevice } from "../../src/services/devices.ts";
 import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
-import { feedOf, type SyncServer } from "../domain/device-sync.ts";
+import { issueToken, revokeToken } from "../../src/services/tokens.ts";
+import { appOf, feedOf, kindOf, type SyncServer } from "../domain/device-sync.ts";
 import { play, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
 
 setDefaultTimeout(60_000);
 
+const antennapod = appNamed("AntennaPod", "gpodder");
 let podkeep: TestApp;
 beforeAll(async () => {
   podkeep = await openTestApp();
@@ -31,6 +37,8 @@ interface Row {
 /** One user of the real services. */
 class Services implements SyncServer {
   private readonly actor: Actor;
+  /** Tokens of devices that don't use the password. */
+  private readonly tokens = new Map<string, string>();
   /** Feeds that lead to a subscription by their computed guid alone, with that guid. */
   private readonly aliases = new Map<string, string>();
 
@@ -45,34 +53,48 @@ class Services implements SyncServer {
     podkeep.clock.set(milliseconds);
   }
 
-  private clientOf(name: string): Client {
-    const kind = name.replace(/-\d+$/, "");
-    return identifyClient({ ...this.actor, device: name }, kind === "nextcloud" ? "AntennaPod" : kind);
+  private actorFor(name: string): Actor {
+    const token = this.tokens.get(name);
+    return { ...this.actor, ...(token && { kind: "token", id: token }), device: name };
   }
 
-  async get(name: string, since: number, { mistakesOwn, postsBack, asksUser, uploadsAll }: SyncHabits) {
+  private clientOf(name: string): Client {
+    return identifyClient(this.actorFor(name), { ...appOf(kindOf(name)), product: kindOf(name) });
+  }
+
+  async get(name: string, since: number) {
     const client = this.clientOf(name);
-    expect(client).toMatchObject({ mistakesOwn, postsBack, asksUser, uploadsAll });
     // A request to HEAD changes nothing.
-    if (since % 3 === 0) await readFeedChanges(podkeep.app, this.actor, client, { since, peek: true });
-    return readFeedChanges(podkeep.app, this.actor, client, { since });
+    if (since % 3 === 0) await readFeedChanges(podkeep.app, this.actorFor(name), client, { since, peek: true });
+    return readFeedChanges(podkeep.app, this.actorFor(name), client, { since });
   }
 
   post(name: string, add: Iterable<string>, remove: Iterable<string>): Promise<number> {
-    return uploadFeedChanges(podkeep.app, this.actor, this.clientOf(name), { add: [...add], remove: [...remove] });
+    const upload = { add: [...add], remove: [...remove] };
+    return uploadFeedChanges(podkeep.app, this.actorFor(name), this.clientOf(name), upload);
   }
 
   put(name: string, urls: Iterable<string>): Promise<number> {
-    return uploadFeedList(podkeep.app, this.actor, this.clientOf(name), [...urls]);
+    return uploadFeedList(podkeep.app, this.actorFor(name), this.clientOf(name), [...urls]);
   }
 
-  async positionOf(name: string): Promise<SyncPosition | null> {
-    const [row] = await podkeep.sql(
-      `select feeds_since, feeds_start, feeds_given from clients where id = '${this.clientOf(name).id}'`,
-    );
-    if (!row || row["feeds_since"] === null) return null;
-    const [since = 0, start = 0, given = 0] = ["since", "start", "given"].map((key) => Number(row[`feeds_${key}`]));
-    return { since, start, own: start % 1000 === 0, given };
+  positionOf(name: string): Promise<SyncPosition | null> {
+    return readPosition(podkeep, `clients.id = '${this.clientOf(name).id}'`);
+  }
+
+  restoreServer(): Promise<void> {
+    return restoreDevices(podkeep, this.user.id);
+  }
+
+  async forget(name: string): Promise<void> {
+    await forgetDevice(podkeep.app, this.actor, name).catch(ignoreMissing);
+  }
+
+  async renewToken(name: string, revoked: boolean): Promise<void> {
+    const issued = await issueToken(podkeep.app, this.actor, { label: name, scope: "write", expires_at: null });
+    const old = this.tokens.get(name);
+    if (revoked && old) await revokeToken(podkeep.app, old);
+    this.tokens.set(name, issued.id);
   }
 
   private async rows(): Promise<Row[]> {
@@ -161,7 +183,7 @@ test("every app ends with the server's list and no change is lost", async () => 
 test("a client has its own spelling of a feed, others have the server's", async () => {
   const user = await podkeep.user();
   const [phone, tablet] = ["phone", "tablet"].map((device) =>
-    identifyClient({ ...actorOf(user.id), device }, "AntennaPod"),
+    identifyClient({ ...actorOf(user.id), device }, antennapod),
   );
   await user.add("https://a.example/rss");
   await uploadFeedChanges(podkeep.app, actorOf(user.id), phone ?? null, { add: ["http://a.example/rss/"], remove: [] });
@@ -185,7 +207,7 @@ test("a URL that is added and removed is refused, and one that is not a feed URL
 test("a client that may only read is told everything, and moves on", async () => {
   const user = await podkeep.user();
   const reader: Actor = { ...actorOf(user.id), scope: "read", device: "phone" };
-  const client = identifyClient(reader, "AntennaPod");
+  const client = identifyClient(reader, antennapod);
   await user.add("https://a.example/rss");
   const { timestamp, add } = await readFeedChanges(podkeep.app, reader, client, { since: 0 });
   expect(add).toEqual(["https://a.example/rss"]);
@@ -199,7 +221,7 @@ test("a user has at most 100 clients: the one that was not seen for longest star
   await user.add("https://a.example/rss");
   const read = (device: string, since: number) => {
     const actor = { ...actorOf(user.id), device };
-    return readFeedChanges(podkeep.app, actor, identifyClient(actor, "AntennaPod"), { since });
+    return readFeedChanges(podkeep.app, actor, identifyClient(actor, antennapod), { since });
   };
   const { timestamp } = await read("first", 0);
   for (let count = 0; count < 99; count++) {

@@ -1,9 +1,11 @@
 // Devices of apps, by the ids that the apps choose.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { appNamed } from "../../src/http/apps.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { revokeApp } from "../../src/services/apps.ts";
 import { identifyClient, pruneClients } from "../../src/services/clients.ts";
-import { readFeedChanges, uploadFeedChanges } from "../../src/services/device-list.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import {
   type DeviceType,
   forgetDevice,
@@ -57,7 +59,7 @@ test("a sync creates an unknown device, with the token that it came by", async (
 
 test("uploads count as syncs, and a clock that was ahead is corrected by the next one", async () => {
   const actor = { ...actorOf(ann.id), device: "phone" };
-  const client = identifyClient(actor, "AntennaPod");
+  const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   const lastSync = async () => (await list())[0]?.last_sync_at;
   const upload = (urls: string[]) => uploadFeedChanges(podkeep.app, actor, client, { add: urls, remove: [] });
   const YEAR = 365 * 24 * 60 * 60 * 1000;
@@ -103,7 +105,7 @@ test("a forgotten device starts from the beginning", async () => {
   const { app } = podkeep;
   const actor = { ...actorOf(ann.id), kind: "session" as const, device: "phone" };
   await ann.add("https://a.example/");
-  const client = identifyClient(actor, "AntennaPod");
+  const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
   const since = async () => (await readFeedChanges(app, actor, client, { since: timestamp })).add;
   expect([await since(), (await list()).map(({ id }) => id)]).toEqual([[], ["phone"]]);
@@ -111,22 +113,23 @@ test("a forgotten device starts from the beginning", async () => {
   expect(await since()).toEqual(["https://a.example/"]);
 });
 
-test("what is kept of an app's syncs ends with its token; the device and other apps stay", async () => {
+test("what is kept of an app's syncs ends three months after its token; the device and other apps stay", async () => {
   const { app } = podkeep;
   const issue = async (expires_at: number | null) => {
     const admin = await actAsAdmin(app, "ann", "test");
     return (await issueToken(app, admin, { label: "app", scope: "write", expires_at })).id;
   };
   const day = START + 86_400_000;
+  const year = START + 365 * 86_400_000;
   const [kept, revoked, revokedOnPage, expired] = [
-    await issue(day + 1),
+    await issue(year),
     await issue(null),
     await issue(null),
     await issue(day),
   ];
   for (const id of [kept, revoked, revokedOnPage, expired]) {
     const actor = { ...actorOf(ann.id), kind: "token" as const, id, device: "phone" };
-    const client = identifyClient(actor, "AntennaPod");
+    const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
     await uploadFeedChanges(app, actor, client, { add: ["https://a.example/"], remove: [] });
     await readFeedChanges(app, actor, client, { since: 0 });
   }
@@ -135,12 +138,12 @@ test("what is kept of an app's syncs ends with its token; the device and other a
   expect(await clients()).toHaveLength(4);
   await revokeToken(app, revoked);
   await revokeApp(app, { ...actorOf(ann.id), kind: "session" }, revokedOnPage);
-  expect(await clients()).toEqual([kept, expired].sort());
+  podkeep.clock.set(START + 90 * 86_400_000);
   expect(await pruneClients(app)).toBe(0);
-  podkeep.clock.set(day);
-  expect(await pruneClients(app)).toBe(1);
+  podkeep.clock.advance(1);
+  expect(await pruneClients(app)).toBe(3);
   expect(await clients()).toEqual([kept]);
-  expect(await podkeep.sql("select feed from claims")).toHaveLength(1);
+  expect(await podkeep.sql("select feed from holdings")).toHaveLength(1);
   expect((await list()).map(({ id }) => id)).toEqual(["phone"]);
 });
 
@@ -165,7 +168,7 @@ test("a token that may only read creates no device, and displaces no other clien
   await uploadFeedChanges(
     podkeep.app,
     { ...actorOf(ann.id), device: "phone" },
-    identifyClient({ ...actorOf(ann.id), device: "phone" }, "AntennaPod"),
+    identifyClient({ ...actorOf(ann.id), device: "phone" }, appNamed("AntennaPod", "gpodder")),
     { add: ["https://a.example/"], remove: [] },
   );
   const { token } = await issueToken(podkeep.app, actorOf(ann.id), { label: "r", scope: "read", expires_at: null });

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import fc from "fast-check";
 import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episodes.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
-import { uploadFeedChanges } from "../../src/services/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { type ActionQuery, readActions, uploadActions } from "../../src/services/episodes.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
@@ -25,7 +26,7 @@ beforeEach(async () => {
 afterAll(() => podkeep.close());
 
 const clientOf = (device: string, product = "AntennaPod", actor = ann): Client =>
-  identifyClient({ ...actor, device }, product);
+  identifyClient({ ...actor, device }, appNamed(product, "gpodder"));
 
 const EVERYTHING: ActionQuery = { since: 0, feed_url: null, aggregated: false, peek: false };
 

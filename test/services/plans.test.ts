@@ -18,7 +18,7 @@ import {
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
-import { findHoldings, listResent } from "../../src/store/holdings.ts";
+import { findHoldings, listToResend } from "../../src/store/holdings.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 setDefaultTimeout(60_000);
@@ -61,11 +61,11 @@ beforeAll(async () => {
   );
   await insertMany(SUBSCRIPTIONS, "feeds (user_id, feed, subscription)", `${id}, 'feed' || n, n`);
   await insertMany(SUBSCRIPTIONS, "guids (user_id, guid, subscription)", `${id}, 'guid' || n, n`);
-  await insertMany(SUBSCRIPTIONS, "clients (user_id, id, seen_at)", `${id}, 'client' || n, n`);
+  await insertMany(SUBSCRIPTIONS, "clients (user_id, id, seen_at, began)", `${id}, 'client' || n, n, 0`);
   await insertMany(
     SUBSCRIPTIONS,
-    "claims (user_id, client, feed, feed_url, subscribed, decided, told_again)",
-    `${id}, 'client1', 'feed' || n, 'https://a.example/' || n, 1, n, 0`,
+    "holdings (user_id, client, feed, feed_url, reported, decided)",
+    `${id}, 'client1', 'feed' || n, 'https://a.example/' || n, 1, n`,
   );
   await insertEpisodes(EPISODES, id);
   // PostgreSQL would read a table of one user only as a whole.
@@ -100,7 +100,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     (tx) => listChanged(tx, { user_id, from: SUBSCRIPTIONS - 10, limit: 50 }),
   ],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
-  ["feeds to tell again", "told_again", (tx) => listResent(tx, { user_id, client: "client1", start: 1 })],
+  ["feeds to resend", "resend_at", (tx) => listToResend(tx, { user_id, client: "client1", start: 1 })],
   [
     "what a client said",
     "feed",

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import fc from "fast-check";
 import type { EpisodeAction } from "../../src/domain/episodes.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readActions, uploadActions } from "../../src/services/episodes.ts";
@@ -29,7 +30,8 @@ beforeEach(async () => {
 });
 afterAll(() => podkeep.close());
 
-const clientOf = (device: string, actor = ann): Client => identifyClient({ ...actor, device }, "AntennaPod");
+const clientOf = (device: string, actor = ann): Client =>
+  identifyClient({ ...actor, device }, appNamed("AntennaPod", "gpodder"));
 
 const upload = (device: string, actions: EpisodeAction[], actor = ann) =>
   uploadActions(podkeep.app, { ...actor, device }, clientOf(device, actor), actions);

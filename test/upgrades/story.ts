@@ -1,6 +1,9 @@
 // The data of the recorded databases, and the requests whose responses are recorded.
+
+import { appNamed } from "../../src/http/apps.ts";
 import { identifyClient } from "../../src/services/clients.ts";
-import { readFeedChanges, uploadFeedChanges } from "../../src/services/device-list.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { uploadActions } from "../../src/services/episodes.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { play } from "../domain/episode-sync.ts";
@@ -53,7 +56,7 @@ export async function tell(podkeep: TestApp): Promise<TestUser> {
 /** What an app that keeps whole seconds leaves behind. */
 async function sync({ app, clock }: TestApp, ann: TestUser): Promise<void> {
   const actor = { ...actorOf(ann.id), device: "phone" };
-  const client = identifyClient(actor, "AntennaPod");
+  const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   const add = [url("kept"), url("own").replace("https", "http")];
   await uploadFeedChanges(app, actor, client, { add, remove: [] });
   await readFeedChanges(app, actor, client, { since: 0 });

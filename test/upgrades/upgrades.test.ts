@@ -112,7 +112,28 @@ async function readTables(): Promise<Record<string, Rows>> {
       called_off === undefined ? row : { ...row, cancelled: called_off },
     );
   }
-  return tables;
+  return { ...tables, ...separated(tables) };
+}
+
+/** What databases up to 0010 had in clients and claims, as it is now. */
+function separated({ clients = [], claims, cursors, holdings }: Record<string, Rows>): Record<string, Rows> {
+  if (cursors && holdings) return { cursors, holdings };
+  const positions = clients.flatMap((row) =>
+    ["feeds", "episodes"].flatMap((stream) => {
+      const [since, start, given] = ["since", "start", "given"].map((key) => row[`${stream}_${key}`] ?? null);
+      if (given === null) return [];
+      const own = Number(Number(start) % 1000 === 0);
+      return { user_id: row["user_id"], client: row["id"], stream, since, start, own, given };
+    }),
+  );
+  const held = (claims ?? []).map(({ replaced, subscribed, decided, told_again, ...row }) => ({
+    ...row,
+    ...{ other_url: replaced, reported: subscribed, decided: decided || null, resend_at: told_again || null },
+  }));
+  const known = clients.map(({ user_id, id, token_id, device, product, seen_at }) => ({
+    ...{ user_id, id, token_id, device, product, seen_at },
+  }));
+  return { clients: known, claims: [], cursors: positions, holdings: held };
 }
 
 const ACTION = ["kind", "sent_at", "acted_at", "arrived_at", "started", "position", "total", "device"];

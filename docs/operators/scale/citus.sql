@@ -11,7 +11,9 @@ alter table login_flows drop constraint login_flows_user_id_fkey;
 alter table page_sessions drop constraint page_sessions_user_id_fkey;
 alter table connect_links drop constraint connect_links_user_id_fkey;
 alter table clients drop constraint clients_user_id_fkey;
-alter table claims drop constraint claims_client;
+alter table cursors drop constraint cursors_client;
+alter table holdings drop constraint holdings_client;
+alter table spellings drop constraint spellings_user;
 
 -- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
 alter table users drop constraint users_name_key;
@@ -31,7 +33,9 @@ select create_distributed_table('history', 'user_id', colocate_with => 'users');
 select create_distributed_table('devices', 'user_id', colocate_with => 'users');
 select create_distributed_table('page_sessions', 'user_id', colocate_with => 'users');
 select create_distributed_table('clients', 'user_id', colocate_with => 'users');
-select create_distributed_table('claims', 'user_id', colocate_with => 'users');
+select create_distributed_table('cursors', 'user_id', colocate_with => 'users');
+select create_distributed_table('holdings', 'user_id', colocate_with => 'users');
+select create_distributed_table('spellings', 'user_id', colocate_with => 'users');
 select create_distributed_table('episodes', 'user_id', colocate_with => 'users');
 select create_distributed_table('plays', 'user_id', colocate_with => 'users');
 select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
@@ -50,5 +54,9 @@ alter table deletions add foreign key (user_id) references users (id) on delete 
 alter table devices add foreign key (user_id) references users (id) on delete cascade;
 alter table page_sessions add foreign key (user_id) references users (id) on delete cascade;
 alter table clients add foreign key (user_id) references users (id) on delete cascade;
-alter table claims add constraint claims_client
+alter table cursors add constraint cursors_client
   foreign key (user_id, client) references clients (user_id, id) on delete cascade;
+alter table holdings add constraint holdings_client
+  foreign key (user_id, client) references clients (user_id, id) on delete cascade;
+alter table spellings add constraint spellings_user
+  foreign key (user_id) references users (id) on delete cascade;

@@ -14,6 +14,7 @@ import { keyLookupsBySpelling } from "./0009_lookups_by_spelling.ts";
 import { addSignIns } from "./0010_sign_ins.ts";
 import { addEpisodes } from "./0011_episodes.ts";
 import { addPlays } from "./0012_plays.ts";
+import { separateHoldings } from "./0013_holdings.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -30,11 +31,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0010_sign_ins": addSignIns(dialect),
     "0011_episodes": addEpisodes(dialect),
     "0012_plays": addPlays(dialect),
+    "0013_holdings": separateHoldings(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0012_plays";
+export const SCHEMA_VERSION = "0013_holdings";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -4,6 +4,7 @@ import { foldName } from "../../domain/user-name.ts";
 import { DomainError } from "../../errors.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { isDeviceId } from "../../services/devices.ts";
+import { appNamed } from "../apps.ts";
 import type { HttpEnv } from "../env.ts";
 import { nameDevice } from "../sign-in.ts";
 import { productOf } from "../user-agent.ts";
@@ -29,7 +30,8 @@ export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
   return id;
 }
 
-export const clientOf = (c: Context<HttpEnv>): Client => identifyClient(c.get("actor"), productOf(c.req.raw));
+export const clientOf = (c: Context<HttpEnv>): Client =>
+  identifyClient(c.get("actor"), appNamed(productOf(c.req.raw), "gpodder"));
 
 /**
  * The client of a request whose path has no device; null if the password signs in and nothing names a device.

@@ -4,6 +4,7 @@ import type { App } from "../../app.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { deviceOfToken } from "../../services/devices.ts";
 import { readerOf, receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../app-sync.ts";
+import { appNamed } from "../apps.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
@@ -30,5 +31,5 @@ function clientOf(c: Context<HttpEnv>): Client | null {
   const { kind, id } = c.get("actor");
   if (kind !== "token" || id === null) return null;
   nameDevice(c, deviceOfToken(id));
-  return identifyClient(c.get("actor"), productOf(c.req.raw));
+  return identifyClient(c.get("actor"), appNamed(productOf(c.req.raw), "nextcloud"));
 }

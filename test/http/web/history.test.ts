@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
+import { appNamed } from "../../../src/http/apps.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
-import { uploadFeedChanges } from "../../../src/services/device-list.ts";
+import { uploadFeedChanges } from "../../../src/services/device-uploads.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
@@ -257,7 +258,7 @@ test("the history of a podcast follows it to another guid and into a merged one"
 test("devices are called by their names", async () => {
   const actor = { ...actorOf(user.id), kind: "token", id: phone.token.split("_")[1] ?? "", device: "id1" } as const;
   await saveDevice(server.app, actor, { id: "id1", caption: "Pixel" });
-  const client = identifyClient(actor, "AntennaPod");
+  const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   await uploadFeedChanges(server.app, { ...actor, label: "AntennaPod" }, client, {
     add: ["https://p.example/"],
     remove: [],

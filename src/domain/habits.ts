@@ -1,0 +1,30 @@
+// What apps do by habit, as far as the rules of syncing depend on it.
+import type { Spelling } from "./spellings.ts";
+
+/**
+ * What an app sends as `since`: a timestamp that it was given, always the time of its own clock, or that time after an
+ * upload and else a timestamp that it was given.
+ */
+type SinceClock = "server" | "own" | "own after upload";
+
+export interface Habits {
+  /** Whether the app takes its own changes for somebody else's, and so must not receive them. */
+  mistakesOwn: boolean;
+  /**
+   * Whether the app reports changes that it received as its own, with the same sync or once its user has accepted them,
+   * which takes until a later sync.
+   */
+  echoes: "never" | "at once" | "once accepted";
+  /** Whether the app reports all that it held before when it asks for everything again. */
+  reportsAll: boolean;
+  /** Whether URLs that differ in the scheme alone are one feed to the app. */
+  ignoresScheme: boolean;
+  /** Whether the app follows a feed's redirect to https and holds the new URL without reporting it. */
+  followsRedirects: boolean;
+  clock: SinceClock;
+  /** Whether receiving its own plays again does the app no harm. */
+  rereads: boolean;
+  /** Whether the app forgets what it has queued if an upload fails after a good GET. */
+  forgetsQueue: boolean;
+  spelling: Spelling;
+}

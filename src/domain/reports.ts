@@ -1,0 +1,148 @@
+// Reports: what the uploads of a device mean (docs/devices.md).
+import { type Holding, type Holdings, isListed, type Listing } from "./device-list.ts";
+import type { Habits } from "./habits.ts";
+import { withoutScheme } from "./spellings.ts";
+import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
+
+/** One feed of an upload. */
+export interface Report {
+  feed: string;
+  feed_url: string;
+  /** Whether the device added the feed, or removed it. */
+  subscribed: boolean;
+  /** True if a whole list reports a removal by not having the feed. */
+  implied?: boolean;
+}
+
+/** What the server knows when an upload arrives. */
+export interface Known {
+  listings: ReadonlyMap<string, Listing>;
+  holdings: Holdings;
+  /** The client's last GET; null when there was none. */
+  last: SyncPosition | null;
+  /** The user's clock. */
+  clock: Millis;
+  habits: Pick<Habits, "echoes" | "ignoresScheme">;
+  /** What the upload adds: feeds, and the subscriptions that they lead to. */
+  added: ReadonlySet<string | number>;
+  /** Identifies the subscription that a feed leads to. */
+  leadsTo(feed: string): number | undefined;
+  /** Whether a feed was on the list when the client's last GET began; undefined if that is not known. */
+  wasListed(feed: string): boolean | undefined;
+  /** How a client without a holding spells a feed. */
+  received(listing: Listing): string;
+}
+
+/** What a report means. */
+export interface Heard {
+  /** Whether it is the user's decision: the server does as reported. */
+  change: boolean;
+  /** The holding after it; null if it says nothing of what the device holds. */
+  holds: Holding | null;
+  /** Whether the server resends the feed. It also does if it has the feed otherwise afterwards. */
+  resend: boolean;
+}
+
+/** What an upload adds. */
+export function addedIn(reports: readonly Report[], leadsTo: Known["leadsTo"]): Set<string | number> {
+  const added = new Set<string | number>();
+  for (const { feed, subscribed } of reports) if (subscribed) added.add(feed).add(leadsTo(feed) ?? feed);
+  return added;
+}
+
+/** Whether somebody reversed what a report says after what the client knew at its last GET. */
+export const isReversed = (
+  { feed, subscribed }: Report,
+  listings: Known["listings"],
+  last: SyncPosition | null,
+): boolean => {
+  const listing = listings.get(feed);
+  return listing !== undefined && isListed(listing) !== subscribed && listing.changed > (last?.start ?? 0);
+};
+
+/** Decides what one line of an upload means. */
+export function hear(report: Report, known: Known): Heard {
+  const { feed, feed_url, subscribed } = report;
+  const listing = known.listings.get(feed);
+  const holding = known.holdings.get(feed);
+  if (!subscribed && isNothing(report, listing, holding, known)) return { change: false, holds: null, resend: false };
+  const received = holding?.feed_url ?? (listing ? known.received(listing) : feed_url);
+  const queued = subscribed && wasQueued(feed_url, listing, holding, known);
+  // What is added and removed under two URLs is added.
+  const contradicted = !subscribed && known.added.has(known.leadsTo(feed) ?? feed);
+  const repeats = contradicted || isRepetition(report, received, known);
+  const replaces = subscribed && received !== feed_url && !queued;
+  return {
+    change: isListed(listing) !== subscribed && !queued && !repeats,
+    resend: queued || repeats || received !== feed_url,
+    holds: {
+      feed,
+      // A device that removes a feed under another spelling may still hold it under the one that it received.
+      feed_url: subscribed && !queued ? feed_url : received,
+      other_url: replaces ? received : (holding?.other_url ?? null),
+      reported: subscribed,
+      reported_at: known.clock,
+      decided: holding?.decided ?? null,
+      resend_at: holding?.resend_at ?? null,
+    },
+  };
+}
+
+/** Whether a removal is of what the device has under another URL, or of what is nowhere. */
+function isNothing(
+  { feed, feed_url, implied }: Report,
+  listing: Listing | undefined,
+  holding: Holding | undefined,
+  { added, last, habits }: Known,
+): boolean {
+  if (added.has(feed)) return true;
+  // Apps echo the removals that they received, those of URLs that a subscription left too.
+  if (!listing || listing.state === "left") return true;
+  // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it by itself.
+  const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
+  if (holding?.other_url === feed_url && !same) return true;
+  // The device may lack what somebody else has added since the client's last GET.
+  const knows = holding?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
+  return implied === true && !knows;
+}
+
+/** Whether an app that asks its user adds a spelling that its last GET told it to remove: it was queued before. */
+function wasQueued(
+  feed_url: string,
+  listing: Listing | undefined,
+  holding: Holding | undefined,
+  { last, habits }: Known,
+): boolean {
+  if (!holding || habits.echoes !== "once accepted" || (holding.resend_at ?? 0) <= (last?.start ?? 0)) return false;
+  return holding.feed_url === feed_url
+    ? holding.reported === false && !isListed(listing)
+    : holding.other_url === feed_url;
+}
+
+/**
+ * Whether the client reports again what somebody has reversed without its knowledge: a retry, an upload sent twice, a
+ * full sync, an echo. What it reported counts if it did so after what it knew at its last GET, or if it was so then.
+ */
+function isRepetition(report: Report, received: string, known: Known): boolean {
+  const { feed, feed_url, subscribed } = report;
+  const { listings, holdings, last, habits, wasListed } = known;
+  if (!isReversed(report, listings, last)) return false;
+  const holding = holdings.get(feed);
+  const wasSo = wasListed(feed) === subscribed;
+  if (holding?.reported === subscribed) return wasSo || (holding.reported_at ?? 0) > (last?.start ?? 0);
+  const others = holding?.decided !== listings.get(feed)?.changed;
+  return habits.echoes !== "never" && feed_url === received && others && wasSo;
+}
+
+/**
+ * What a whole list reports: feeds are removed only if this client reported them as added. To receive a feed is not to
+ * have accepted it, so a new device can't empty the account.
+ */
+export function reportsOf(list: readonly Omit<Report, "subscribed">[], holdings: Holdings): Report[] {
+  const present = new Set(list.map(({ feed }) => feed));
+  const dropped = [...holdings.values()].filter(({ feed, reported }) => reported && !present.has(feed));
+  return [
+    ...list.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: true })),
+    ...dropped.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: false, implied: true })),
+  ];
+}

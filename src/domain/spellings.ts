@@ -1,0 +1,72 @@
+// Spellings: how an app writes a feed URL that it received.
+
+/**
+ * - `as sent`: exactly as it received it
+ * - `displayed`: as Qt displays URLs: percent-encoded text is decoded, unless it would mean something else
+ * - `displayed, decoded`: the same, after it has decoded the whole text once
+ * - `colons`: with `%3A` decoded
+ */
+export type Spelling = "as sent" | "displayed" | "displayed, decoded" | "colons";
+
+/** What QUrl::toString() leaves encoded: reserved characters of RFC 3986, the percent sign, control characters. */
+const KEPT = /[:/?#[\]@!$&'()*+,;=%\p{Cc}\ufffd]/u;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function display(feed_url: string): string {
+  return feed_url.replace(/(?:%[\da-f]{2})+/gi, (run) => {
+    const bytes = Buffer.from(run.replaceAll("%", ""), "hex");
+    try {
+      const text = utf8.decode(bytes);
+      return [...text].map((one) => (KEPT.test(one) ? encode(one) : one)).join("");
+    } catch {
+      return run;
+    }
+  });
+}
+
+const encode = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+
+/** How an app writes a URL that it received, or holds. */
+export function spell(feed_url: string, spelling: Spelling): string {
+  if (spelling === "as sent") return feed_url;
+  return spelling === "colons" ? feed_url.replace(/%3A/gi, ":") : display(feed_url);
+}
+
+/** What to send so that the app holds the URL as it would spell it. */
+export function writeFor(feed_url: string, spelling: Spelling): string {
+  if (spelling === "as sent" || spelling === "colons") return feed_url;
+  const shown = display(feed_url);
+  return spelling === "displayed, decoded" ? shown.replaceAll("%", "%25") : shown;
+}
+
+const SCHEME = /^https?(?=:)/i;
+
+export const withoutScheme = (feed_url: string): string => feed_url.replace(SCHEME, "");
+
+/** The URL with the scheme of another one. */
+export const withSchemeOf = (feed_url: string, other: string): string =>
+  `${SCHEME.exec(other)?.[0] ?? ""}${withoutScheme(feed_url)}`;
+
+/** The URL with http for https, and the other way round. */
+export const inOtherScheme = (feed_url: string): string =>
+  feed_url.replace(SCHEME, (scheme) => (scheme.length === 4 ? "https" : "http"));
+
+/** A spelling of a feed that the server had before, or that an app used. */
+export interface FormerSpelling {
+  feed: string;
+  feed_url: string;
+  /** Until when the server sent it, on the user's clock; 0 if only apps used it. */
+  until: number;
+}
+
+/**
+ * Finds how a client that reported nothing of a feed spells it: as it was when the client began.
+ * @param former all former spellings of that feed
+ * @param began when the client was first seen, on the user's clock
+ */
+export function firstReceived(feed_url: string, former: readonly FormerSpelling[], began: number): string {
+  const later = former.filter(({ until }) => until > began).sort((a, b) => a.until - b.until);
+  return later[0]?.feed_url ?? feed_url;
+}

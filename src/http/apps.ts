@@ -1,0 +1,78 @@
+// Apps: what those that speak the protocols of whole seconds do by habit, each with its source.
+import type { Habits } from "../domain/habits.ts";
+import type { SyncApp } from "../services/clients.ts";
+
+type Protocol = "gpodder" | "nextcloud";
+
+/** An app of which nothing is known. */
+const OTHER: Habits = {
+  mistakesOwn: false,
+  echoes: "never",
+  reportsAll: false,
+  ignoresScheme: true,
+  followsRedirects: false,
+  // Nextcloud's gPodder Sync answers an upload with no timestamp that an app would have to keep.
+  clock: "own",
+  rereads: false,
+  forgetsQueue: false,
+  spelling: "as sent",
+};
+
+const GPODDER: Partial<Habits> = {
+  // my.py: applies what it receives, whoever made it (run: 3.11.1).
+  mistakesOwn: true,
+  // my.py: queues what its user accepts as own actions (run).
+  echoes: "once accepted",
+  // model.py: finds podcasts by the exact URL.
+  ignoresScheme: false,
+  // my.py: keeps the timestamp of the response.
+  clock: "server",
+};
+
+/** What each app does otherwise, by its product in lower case, and what differs by protocol. */
+const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Habits>>>> = {
+  antennapod: {
+    // FeedDatabaseWriter's events queue what SyncService applied (run: b7ee12c).
+    echoes: "at once",
+    // SyncService: a last sync of 0 uploads all feeds.
+    reportsAll: true,
+    // FeedUpdateWorker: changes the URL of a feed that is redirected for good, and posts no event.
+    followsRedirects: true,
+    // SyncService: keeps the timestamp of the response to its upload.
+    clock: "server",
+    // SyncService: a queued action that is newer wins.
+    rereads: true,
+    // SynchronizationQueueStorage: after a failed upload the queue is written as text that is no JSON (since 3.9.0).
+    forgetsQueue: true,
+    // UrlChecker: decodes %3A in what it receives.
+    spelling: "colons",
+    // NextcloudSyncService: takes the phone's time once it has uploaded.
+    nextcloud: { clock: "own after upload" },
+  },
+  kasts: {
+    // sync.cpp, "Fetch": uploads all feeds.
+    reportsAll: true,
+    // sync.cpp: keeps the timestamp, and adds one.
+    clock: "server",
+    // QUrl::toString() is what it stores (run: 25.04.3).
+    spelling: "displayed",
+    // subscriptionrequest.cpp: decodes what it receives once more (run).
+    gpodder: { spelling: "displayed, decoded" },
+  },
+  gpodder: GPODDER,
+  // A library: it queues nothing.
+  mygpoclient: { ...GPODDER, echoes: "never" },
+  pinepods: {
+    // tasks.rs: compares with the list of its last sync.
+    mistakesOwn: true,
+    ignoresScheme: false,
+    // tasks.rs: takes its own time after each sync.
+    clock: "own",
+  },
+};
+
+/** The app by its product. PinePods names none. */
+export function appNamed(product: string | null, protocol: Protocol): SyncApp {
+  const { gpodder, nextcloud, ...habits } = APPS[product?.toLowerCase() ?? "pinepods"] ?? {};
+  return { product, habits: { ...OTHER, ...habits, ...{ gpodder, nextcloud }[protocol] } };
+}

@@ -1,0 +1,216 @@
+// Uploads of devices: what they report, and what that changes.
+import { type Holding, type Holdings, type Listing, receivedSpelling } from "../domain/device-list.ts";
+import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import type { Habits } from "../domain/habits.ts";
+import { statusOf, undoChanges } from "../domain/history.ts";
+import { addedIn, hear, isReversed, type Report, reportsOf } from "../domain/reports.ts";
+import { spell, withSchemeOf } from "../domain/spellings.ts";
+import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
+import { type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
+import type { WorkingSet } from "../domain/working-set.ts";
+import { DomainError } from "../errors.ts";
+import { findFeeds } from "../store/feeds.ts";
+import { listChangesFrom } from "../store/history.ts";
+import { findHoldings, listHoldings } from "../store/holdings.ts";
+import { listEncoded, saveSpellings } from "../store/spellings.ts";
+import type { Actor } from "./actor.ts";
+import { ClientCursor } from "./client-cursor.ts";
+import type { Client } from "./clients.ts";
+import type { Context } from "./context.ts";
+import { byFeed, currentListing, keepHoldings, readSpellings } from "./device-list.ts";
+import { transact, type UserTx } from "./transact.ts";
+import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
+
+/** Seconds by which a client that nothing identifies is sent again what arrived before it uploaded something. */
+const UNKNOWN_MARGIN = 60 * 60;
+
+/** Habits of an app that nothing identifies. */
+const NO_HABITS = { echoes: "never", ignoresScheme: true } as const;
+
+export interface FeedUpload {
+  add: string[];
+  remove: string[];
+}
+
+/**
+ * Applies what a client reports that its user added and removed. Feed URLs that are refused are left out.
+ * @returns the timestamp that the client was given last; 0 if it was given none
+ * @throws DomainError "invalid" if a URL is both added and removed
+ */
+export async function uploadFeedChanges(
+  context: Context,
+  actor: Actor,
+  client: Client | null,
+  { add, remove }: FeedUpload,
+): Promise<Seconds> {
+  const both = new Set(add);
+  if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
+  const [sentAdded, sentRemoved] = [readFeedUrls(add), readFeedUrls(remove)];
+  return transact(context, actor, async (user) => {
+    const added = await findMeant(user, client, sentAdded);
+    const removed = await findMeant(user, client, sentRemoved);
+    const feeds = [...new Set([...added, ...removed].map(({ hash }) => hash))].map((feed) => ({ feed }));
+    const of = { user_id: user.user_id, client: client?.id ?? "" };
+    const holdings = client ? byFeed(await findHoldings(user.tx, of, feeds)) : new Map<string, Holding>();
+    const reports = [...removed.map(reportAs(false)), ...added.map(reportAs(true))];
+    return applyReports(context, user, client, client?.habits ?? NO_HABITS, reports, holdings);
+  });
+}
+
+/** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
+export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
+  const sent = readFeedUrls(urls);
+  return transact(context, actor, async (user) => {
+    const list = (await findMeant(user, client, sent)).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
+    const holdings = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
+    // A whole list is what its user has now, and nothing that was queued.
+    const habits = { ...client.habits, echoes: "never" } as const;
+    return applyReports(context, user, client, habits, reportsOf(list, holdings), holdings);
+  });
+}
+
+const readFeedUrls = (urls: string[]): FeedUrl[] =>
+  urls.flatMap((url) => {
+    const feed = readFeedUrl(url.trim());
+    return "message" in feed ? [] : [feed];
+  });
+
+/** The feeds that URLs mean which an app may have spelled its own way. */
+async function findMeant({ tx, user_id }: UserTx, client: Client | null, sent: FeedUrl[]): Promise<FeedUrl[]> {
+  const spelling = client?.habits.spelling ?? "as sent";
+  if (spelling === "as sent" || sent.length === 0) return sent;
+  const feeds = [...new Set(sent.map(({ hash }) => hash))].map((feed) => ({ feed }));
+  const known = new Set((await findFeeds(tx, { user_id }, feeds)).map(({ feed }) => feed));
+  if (sent.every(({ hash }) => known.has(hash))) return sent;
+  const encoded = await listEncoded(tx, { user_id });
+  const keyOf = (feed_url: string) => hashFeedUrl(spell(feed_url, spelling));
+  const meant = new Map(encoded.map(({ feed_url }) => [keyOf(feed_url), feed_url]));
+  return sent.map((feed) => {
+    const feed_url = known.has(feed.hash) ? undefined : meant.get(keyOf(feed.feed_url));
+    const read = feed_url === undefined ? feed : readFeedUrl(withSchemeOf(feed_url, feed.feed_url));
+    return "message" in read ? feed : read;
+  });
+}
+
+const reportAs =
+  (subscribed: boolean) =>
+  ({ hash, feed_url }: FeedUrl): Report => ({ feed: hash, feed_url, subscribed });
+
+async function applyReports(
+  context: Context,
+  user: UserTx,
+  client: Client | null,
+  habits: Pick<Habits, "echoes" | "ignoresScheme">,
+  reports: Report[],
+  before: Holdings,
+): Promise<Seconds> {
+  const { tx, user_id } = user;
+  const now = context.clock.now();
+  const cursor = await ClientCursor.begin(user, client, "feeds", false, now);
+  const { last } = cursor;
+  const clock = user.clock();
+  const read = new Map(readFeedUrls(reports.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
+  const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
+  const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
+  const listings = listingsIn(set, read.keys());
+  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
+  const reversed = client ? reports.filter((one) => isReversed(one, listings, last)) : [];
+  const past = await readPast(user, set, reversed, last);
+  const spellings = await readSpellings(tx, user_id, cursor, read.keys());
+  const added = addedIn(reports, leadsTo);
+  const known = {
+    ...{ listings, last, clock, habits, added, leadsTo },
+    wasListed: (feed: string) => past.get(feed),
+    received: (listing: Listing) => receivedSpelling(listing, spellings),
+  };
+  const holdings = new Map(before);
+  const heard = reports.map((report) => {
+    const one = hear(report, { ...known, holdings });
+    if (one.holds) holdings.set(report.feed, one.holds);
+    return { ...one, report };
+  });
+  for (const { change, report } of heard) {
+    const url = read.get(report.feed);
+    if (change && url) applyReport(set, report, url);
+  }
+  await saveWorkingSet(user, set, context);
+  if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
+  await cursor.noteUpload(user, now, user.clock() > clock);
+  const after = listingsIn(set, read.keys());
+  for (const { change, holds, resend, report } of heard) {
+    const holding = holdings.get(report.feed);
+    if (!holds || !holding) continue;
+    const listing = after.get(report.feed);
+    const agrees = (listing?.state === "subscribed") === report.subscribed;
+    holdings.set(report.feed, {
+      ...holding,
+      decided: change && agrees && listing ? listing.changed : holding.decided,
+      resend_at: resend || !agrees ? user.nextTimestamp() : holding.resend_at,
+    });
+  }
+  const changed = [...holdings.values()].filter((holding) => !isKept(holding, before.get(holding.feed), last));
+  await keepHoldings(user, client, changed);
+  const own = changed.filter(
+    ({ feed, feed_url }) => !spellings.former.get(feed)?.some((one) => one.feed_url === feed_url),
+  );
+  const respelled = own.filter(({ feed, feed_url }) => after.get(feed)?.feed_url !== feed_url);
+  await saveSpellings(
+    tx,
+    { user_id },
+    respelled.map(({ feed, feed_url }) => ({ feed, feed_url, until: 0 })),
+  );
+  return last?.given ?? 0;
+}
+
+function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl): void {
+  if (subscribed) {
+    addFeed(set, url, null);
+    return;
+  }
+  const subscription = set.byFeed(feed);
+  if (subscription) changeSubscribed(set, subscription, false);
+}
+
+/** Whether a stored holding says the same. One that was reported before the last GET is renewed. */
+const isKept = (holding: Holding, stored: Holding | undefined, last: SyncPosition | null) =>
+  stored !== undefined &&
+  Bun.deepEquals({ ...holding, reported_at: 0 }, { ...stored, reported_at: 0 }) &&
+  (stored.reported_at ?? 0) > (last?.start ?? 0);
+
+/** Whether feeds were on the list when the client's last GET began, as far as they were the user's then. */
+async function readPast(
+  { tx, user_id }: UserTx,
+  set: WorkingSet,
+  reports: Report[],
+  last: SyncPosition | null,
+): Promise<Map<string, boolean>> {
+  const listed = new Map<string, boolean>();
+  // A GET that sends known changes again says nothing of what the client knew before.
+  if (reports.length === 0 || !last || last.own) return listed;
+  const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
+  const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
+  const past = undoChanges(
+    states.map((one) => ({ ...one, status: statusOf(one) })),
+    changes,
+  );
+  for (const { feed } of reports) {
+    const one = past.get(set.byFeed(feed)?.id ?? 0);
+    if (one && hashFeedUrl(one.feed_url) === feed) listed.set(feed, one.status === "subscribed");
+  }
+  return listed;
+}
+
+function listingsIn(set: WorkingSet, feeds: Iterable<string>): Map<string, Listing> {
+  const listings = new Map<string, Listing>();
+  for (const feed of feeds) {
+    const subscription = set.byFeed(feed);
+    if (!subscription) continue;
+    if (hashFeedUrl(subscription.feed_url) === feed) {
+      listings.set(feed, currentListing(feed, subscription));
+    } else {
+      const { left_url, left_at } = set.leaving(feed) ?? {};
+      listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
+    }
+  }
+  return listings;
+}

@@ -1,0 +1,33 @@
+// Statements on former spellings of feeds.
+import { sql } from "kysely";
+import type { Owner, SpellingTable } from "../db/schema.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
+
+export const findSpellings = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
+  db
+    .selectFrom("spellings")
+    .select(["feed", "feed_url", "until"])
+    .where("user_id", "=", p.user_id)
+    .where(
+      "feed",
+      "in",
+      rows.map((row) => row.feed),
+    ),
+);
+
+/** Inserts spellings that are new. */
+export const saveSpellings = bulkStatement((db, p: Owner, rows: Omit<SpellingTable, "user_id">[]) =>
+  db
+    .insertInto("spellings")
+    .values(rows.map((row) => ({ user_id: p.user_id, feed: row.feed, feed_url: row.feed_url, until: row.until })))
+    .onConflict((conflict) => conflict.columns(["user_id", "feed", "feed_url", "until"]).doNothing()),
+);
+
+/** Feed URLs of the user's subscriptions that have percent-encoded text. */
+export const listEncoded = statement((db, p: Owner) =>
+  db
+    .selectFrom("subscriptions")
+    .select("feed_url")
+    .where("user_id", "=", p.user_id)
+    .where(sql<boolean>`feed_url like '%!%%' escape '!'`),
+);

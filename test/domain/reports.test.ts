@@ -1,0 +1,151 @@
+// Single rules of what devices report and receive, each with the story that it decides.
+import { describe, expect, test } from "bun:test";
+import { assumeFullSync, changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
+import { hear, isReversed, type Known, type Report } from "../../src/domain/reports.ts";
+import type { SyncPosition } from "../../src/domain/sync-window.ts";
+import { appNamed } from "../../src/http/apps.ts";
+
+const X = "https://x.example/rss";
+const HTTP = "http://x.example/rss";
+/** The client knows changes up to 1000; its last GET sent those up to 1999. */
+const last: SyncPosition = { since: 0, start: 1000, own: false, given: 1, uploaded_at: null, ahead: null };
+const listed = (changed: number): Listing => ({ feed: "x", feed_url: X, state: "subscribed", changed });
+const removed = (changed: number): Listing => ({ ...listed(changed), state: "unsubscribed" });
+const held = (more: Partial<Holding> = {}): Holding => ({
+  ...{ feed: "x", feed_url: X, other_url: null, reported: true, reported_at: 500, decided: 500, resend_at: null },
+  ...more,
+});
+const { habits: antennapod } = appNamed("AntennaPod", "gpodder");
+const { habits: gpodder } = appNamed("gPodder", "gpodder");
+const { habits: kasts } = appNamed("Kasts", "gpodder");
+const spellings = { former: new Map(), began: 0, fromNothing: true };
+
+function hearOne(subscribed: boolean, listing: Listing, holding: Holding | null, more: Partial<Known> = {}, url = X) {
+  const report: Report = { feed: "x", feed_url: url, subscribed };
+  return hear(report, {
+    listings: new Map([["x", listing]]),
+    holdings: new Map(holding ? [["x", holding]] : []),
+    ...{ last, clock: 3000, habits: kasts, added: new Set(), leadsTo: () => 1, wasListed: () => undefined },
+    received: ({ feed_url }) => feed_url,
+    ...more,
+  });
+}
+
+describe("what a device adds after somebody has removed it", () => {
+  test("is its user's decision, if the device heard of the removal before", () => {
+    expect(hearOne(true, removed(900), held())).toMatchObject({ change: true, resend: false });
+  });
+
+  test("is a repetition, if it reported the same after what it knew", () => {
+    expect(hearOne(true, removed(1500), held({ reported_at: 1200 }))).toMatchObject({ change: false, resend: true });
+  });
+
+  test("is a repetition, if the feed was on the list when its last GET began", () => {
+    const wasListed = () => true;
+    expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: false, resend: true });
+  });
+
+  test("is its user's decision, if it obeyed a removal before, though the feed came and went again since", () => {
+    const wasListed = () => false;
+    expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: true });
+  });
+
+  test("is an echo, if the app reports what it received, and not if it doesn't", () => {
+    const known = { wasListed: () => true };
+    const none = held({ reported: null, decided: null });
+    expect(hearOne(true, removed(1500), none, { ...known, habits: antennapod }).change).toBe(false);
+    expect(hearOne(true, removed(1500), none, { ...known, habits: kasts }).change).toBe(true);
+  });
+
+  test("waited for gPodder's user, if its last GET told it to remove that spelling", () => {
+    const resent = held({ other_url: HTTP, resend_at: 1500 });
+    expect(hearOne(true, removed(900), resent, { habits: gpodder }, HTTP)).toMatchObject({
+      change: false,
+      resend: true,
+      holds: { feed_url: X },
+    });
+    expect(hearOne(true, removed(900), resent, { habits: antennapod }, HTTP).change).toBe(true);
+  });
+});
+
+test("a removal in another scheme means the feed that the app holds, if the app ignores schemes", () => {
+  const both = held({ other_url: HTTP });
+  expect(hearOne(false, listed(900), both, { habits: antennapod }, HTTP).change).toBe(true);
+  expect(hearOne(false, listed(900), both, { habits: gpodder }, HTTP)).toMatchObject({ change: false, holds: null });
+});
+
+test("only what changed after what a client knew is reversed", () => {
+  const report: Report = { feed: "x", feed_url: X, subscribed: true };
+  const reversed = (changed: number) => isReversed(report, new Map([["x", removed(changed)]]), last);
+  expect([reversed(1000), reversed(1001)]).toEqual([false, true]);
+});
+
+describe("a full sync reports", () => {
+  const assume = (listing: Listing, holding: Holding | null) =>
+    assumeFullSync(last, [listing], new Map(holding ? [["x", holding]] : []), spellings, 3000);
+
+  test("what was removed since the last GET: the device still has it", () => {
+    expect(assume(removed(2500), null)).toMatchObject([{ reported: true, reported_at: 3000 }]);
+  });
+
+  test("what somebody has put back, and the device has received", () => {
+    expect(assume(listed(900), held({ reported: false, decided: 500 }))).toMatchObject([{ reported: true }]);
+  });
+
+  test("nothing of what was added since the last GET", () => {
+    expect(assume(listed(2500), held({ reported: false, decided: 500 }))).toEqual([]);
+    expect(assume(listed(2500), null)).toEqual([]);
+  });
+
+  test("nothing of what the device knew to be removed: what it brings is new", () => {
+    expect(assume(removed(900), null)).toEqual([]);
+    expect(assume(removed(900), held())).toMatchObject([{ reported: false }]);
+    // The response may not have arrived.
+    expect(assume(removed(1500), held())).toEqual([]);
+  });
+
+  test("nothing of what the client did itself, or of an unknown client", () => {
+    expect(assume(removed(2500), held({ reported: false, decided: 2500 }))).toEqual([]);
+    expect(assumeFullSync(null, [removed(2500)], new Map(), spellings, 3000)).toEqual([]);
+  });
+});
+
+describe("a GET sends", () => {
+  const send = (
+    listing: Listing,
+    holding: Holding | null,
+    more: Partial<Parameters<typeof changesFor>> | object = {},
+  ) => {
+    const { habits = kasts, ...of } = { habits: kasts, ...spellings, ...more };
+    const window = { ...last, since: 1 };
+    return changesFor(window, [listing], new Map(holding ? [["x", holding]] : []), of, habits);
+  };
+
+  test("no removal of a spelling that differs in the scheme, to an app that would remove the feed by it", () => {
+    const both = held({ other_url: HTTP, resend_at: 1500 });
+    expect(send(listed(900), both)).toEqual({ add: [X], remove: [] });
+    expect(send(listed(900), both, { habits: gpodder })).toEqual({ add: [X], remove: [HTTP] });
+  });
+
+  test("a removal in both schemes, to an app that follows redirects by itself", () => {
+    expect(send(removed(1500), held(), { habits: antennapod }).remove).toEqual([X, HTTP]);
+    expect(send(removed(1500), held()).remove).toEqual([X]);
+  });
+
+  const former = new Map([["x", [{ feed: "x", feed_url: `${X}/`, until: 700 }]]]);
+
+  test("a removal in every spelling that the feed had, to a client that began in the middle", () => {
+    expect(send(removed(1500), null, { former, began: 800, fromNothing: false }).remove).toEqual([X, `${X}/`]);
+    expect(send(removed(1500), null, { former, began: 800 }).remove).toEqual([X]);
+  });
+
+  test("a feed in the spelling that it had when the client began", () => {
+    expect(send(listed(1500), null, { former, began: 600 }).add).toEqual([`${X}/`]);
+    expect(send(listed(1500), null, { former, began: 800 }).add).toEqual([X]);
+  });
+
+  test("its own changes to a client, unless the app takes them for somebody else's", () => {
+    expect(send(listed(1500), held({ decided: 1500 }), { habits: gpodder }).add).toEqual([]);
+    expect(send(listed(1500), held({ decided: 1500 })).add).toEqual([X]);
+  });
+});

@@ -1,0 +1,151 @@
+// What devices hold outlives a restored backup, a forgotten device and a token; clocks that are wrong.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { createBackup } from "../../../src/backups/backups.ts";
+import { restoreBackup } from "../../../src/backups/restore.ts";
+import { actAsAdmin } from "../../../src/services/actor.ts";
+import { forgetDevice } from "../../../src/services/devices.ts";
+import { revokeToken } from "../../../src/services/tokens.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+
+setDefaultTimeout(60_000);
+
+const SERVER = "http://feed.example/rss";
+const OWN = "https://feed.example/rss/";
+const X = "https://x.example/rss";
+const PATH = "/api/2/subscriptions/ann/phone.json";
+const MINUTE = 60_000;
+
+let podkeep: TestApp;
+let ann: TestUser;
+
+beforeEach(async () => {
+  podkeep = await openTestApp();
+  ann = await podkeep.user("ann");
+});
+afterEach(() => podkeep.close());
+
+function appOf(client: TestUser, agent: string | null, path = PATH) {
+  const headers: Record<string, string> = agent === null ? {} : { "User-Agent": agent };
+  return {
+    get: async (since: number) => {
+      podkeep.clock.advance(MINUTE);
+      return (await client.request("GET", `${path}?since=${since}`, undefined, headers)).body;
+    },
+    post: async (add: string[], remove: string[] = []) => {
+      podkeep.clock.advance(MINUTE);
+      return (await client.request("POST", path, { add, remove }, headers)).body;
+    },
+  };
+}
+
+async function restore(): Promise<void> {
+  const backup = createBackup(podkeep.app.config, podkeep.clock, join(podkeep.folder, "copy.db"));
+  await podkeep.app.close();
+  podkeep.clock.advance(MINUTE);
+  await restoreBackup(podkeep.app.config, podkeep.clock, backup.file);
+  await podkeep.open();
+}
+
+/** A phone whose podcast is spelled otherwise than the server's. */
+async function syncPhone(agent = "AntennaPod/3.9.0") {
+  const { guid } = await ann.add(SERVER);
+  const client = await ann.another();
+  const phone = appOf(client, agent);
+  await phone.get(0);
+  const { timestamp } = await phone.post([OWN]);
+  const since: number = (await phone.get(timestamp)).timestamp;
+  const unsubscribe = () => ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  return { client, phone, since, unsubscribe };
+}
+
+test("after a backup was restored, a podcast that is unsubscribed leaves the phone that spells it its own way", async () => {
+  const { phone, since, unsubscribe } = await syncPhone();
+  await restore();
+  const { timestamp } = await phone.get(since);
+  await unsubscribe();
+  expect((await phone.get(timestamp)).remove).toContain(OWN);
+});
+
+test("after a device was forgotten, a podcast that is unsubscribed leaves it", async () => {
+  const { phone, since, unsubscribe } = await syncPhone();
+  await forgetDevice(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "phone");
+  const { timestamp } = await phone.get(since);
+  await unsubscribe();
+  expect((await phone.get(timestamp)).remove).toContain(OWN);
+});
+
+for (const revoked of [true, false]) {
+  test(`a new token takes over what its device holds, if the old one is ${revoked ? "revoked" : "silent"}`, async () => {
+    const { client, since, unsubscribe } = await syncPhone("gPodder/3.11.1");
+    if (revoked) await revokeToken(podkeep.app, client.token.split("_")[1] ?? "");
+    const renewed = appOf(await ann.another(), "gPodder/3.11.1");
+    const { timestamp } = await renewed.get(since);
+    await unsubscribe();
+    expect((await renewed.get(timestamp)).remove).toContain(OWN);
+  });
+}
+
+test("a second device with the same id that starts from nothing takes over nothing", async () => {
+  const { unsubscribe } = await syncPhone("Kasts/25.04");
+  await unsubscribe();
+  const second = appOf(await ann.another(), "Kasts/25.04");
+  expect(await second.get(0)).toMatchObject({ add: [], remove: [] });
+  await second.post([OWN]);
+  expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([true]);
+});
+
+test("a device that nothing is known of is told of a removal in every spelling that the feed had", async () => {
+  const { since, unsubscribe } = await syncPhone();
+  const unknown = appOf(await ann.another(), "gPodder/3.11.1", "/api/2/subscriptions/ann/other.json");
+  const { timestamp } = await unknown.get(since);
+  await unsubscribe();
+  expect((await unknown.get(timestamp)).remove.sort()).toEqual([SERVER, OWN].sort());
+});
+
+const disturbances: Record<string, () => Promise<void>> = {
+  "a backup was restored": restore,
+  "the server's clock was a day ahead for a moment": async () => {
+    podkeep.clock.advance(24 * 60 * MINUTE);
+    await ann.add("https://y.example/rss");
+    podkeep.clock.advance(-24 * 60 * MINUTE);
+  },
+};
+for (const [name, disturb] of Object.entries(disturbances)) {
+  test(`after ${name}, PinePods' user can unsubscribe`, async () => {
+    await ann.add(X);
+    const pinepods = appOf(await ann.another(), null);
+    const ownTime = () => Math.floor(podkeep.clock.now() / 1000);
+    await pinepods.get(0);
+    await disturb();
+    for (let count = 0; count < 3; count++) await pinepods.get(ownTime());
+    // It takes what it receives over what its user has just removed.
+    expect((await pinepods.get(ownTime())).add).toEqual([]);
+    await pinepods.post([], [X]);
+    expect((await ann.changes()).find(({ feed_url }) => feed_url === X)?.is_subscribed).toBe(false);
+  });
+}
+
+test("a podcast that came and went elsewhere unheard is subscribed again by the phone that had obeyed its removal", async () => {
+  const phone = appOf(await ann.another(), "AntennaPod/3.9.0");
+  const { timestamp } = await phone.get(0);
+  await phone.post([X]);
+  const [{ guid }] = (await ann.changes()) as [{ guid: string }];
+  const change = (is_subscribed: boolean) => ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed });
+  await change(false);
+  let since: number = (await phone.get(timestamp)).timestamp;
+  since = (await phone.get(since)).timestamp;
+  await change(true);
+  await change(false);
+  await phone.get(since);
+  await phone.post([X]);
+  expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([true]);
+});
+
+test("AntennaPod removes a podcast whose redirect to https it followed by itself", async () => {
+  await ann.add("http://x.example/rss");
+  const phone = appOf(await ann.another(), "AntennaPod/3.9.0");
+  await phone.get(0);
+  await phone.post([], [X]);
+  expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([false]);
+});
