@@ -344,7 +344,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       const unwanted = await startLoginFlow();
       await page.goto(unwanted.login);
       await page.getByRole("button", { name: "Deny" }).click();
-      await page.getByRole("heading", { name: "Denied. AntennaPod gets no access." }).waitFor();
+      await page.getByRole("heading", { name: "Denied. “AntennaPod” gets no access." }).waitFor();
       expect((await poll(unwanted)).status).toBe(404);
     });
   }
