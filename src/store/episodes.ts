@@ -253,10 +253,13 @@ export const deleteEpisodesOf = statement((db, p: Owner & { podcast: number }) =
   db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("podcast", "=", p.podcast),
 );
 
-/** Gives the actions on all episodes of these podcasts timestamps after `after`, in their order. */
+/**
+ * Gives the actions on all episodes of these podcasts timestamps after `after`, in their order. They are no device's own
+ * any more: an app that replaces a feed drops its places, those that it sent too.
+ */
 export const renewActions = bulkStatement(
   (_, p: Owner & { after: number }, rows: { podcast: number }[]) =>
-    sql<never>`update episode_actions set arrived_at = renewed.arrived_at
+    sql<never>`update episode_actions set arrived_at = renewed.arrived_at, client = null
       from (
         select action.episode, action.kind,
           ${number(p.after)} + row_number() over (order by action.arrived_at) as arrived_at

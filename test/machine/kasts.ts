@@ -1,5 +1,6 @@
 // The real Kasts syncs with a real server by both of its protocols.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { z } from "zod";
 import { freePort } from "../support/postgres.ts";
 import { openProgram } from "../support/program.ts";
 
@@ -71,6 +72,16 @@ function runTests(provider: KastsAccount["provider"]): void {
     const list = await run("subscription", "list", "ann", "--json");
     return list.map((one: { feed_url: string }) => one.feed_url).sort();
   }
+  /** Replaces the URL of the only subscription, as the publisher of a feed does. */
+  async function move(to: string): Promise<void> {
+    const { token } = await issue();
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const list = z.object({ subscriptions: z.tuple([z.object({ guid: z.string() })]) });
+    const [{ guid }] = list.parse(await (await fetch(`${server}/v1/subscriptions`, { headers })).json()).subscriptions;
+    const body = JSON.stringify({ new_feed_url: to });
+    expect((await fetch(`${server}/v1/subscriptions/${guid}`, { method: "PATCH", headers, body })).status).toBe(200);
+  }
+
   test("the first sync brings both lists together", async () => {
     const desk = await kasts("desk");
     for (const name of ["a", "b"]) desk.add(feed(name));
@@ -120,6 +131,18 @@ function runTests(provider: KastsAccount["provider"]): void {
     await laptop.sync();
     await desk.sync();
     expect(desk.position("/a#1")).toBe(300);
+  });
+
+  test("a podcast that moves keeps its position", async () => {
+    await subscription("add", "ann", feed("a"));
+    const desk = await kasts("desk");
+    desk.play(feed("a"), "/a#1", 120);
+    await desk.sync();
+    await move(feed("a?moved"));
+    await desk.sync();
+    expect(desk.feeds()).toEqual([feed("a?moved")]);
+    expect(await subscribed()).toEqual([feed("a?moved")]);
+    expect(desk.position("/a#1")).toBe(120);
   });
 
   test("a revoked token loses nothing that a new one sends", async () => {

@@ -131,29 +131,32 @@ test("after a merge, an episode that both podcasts had has one place: the later 
   expect((await read(null, { feed_url: A })).actions.filter(({ kind }) => kind === "play")).toHaveLength(2);
 });
 
-test("devices get the places of a feed again when it moves, is merged or is subscribed again", async () => {
+test("devices, also the one that sent them, get the places of a feed again when it moves, is merged or is subscribed again", async () => {
   const guid = await subscribe(A);
   const away = await subscribe(B);
-  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
-  await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 2000 }));
-  const tablet = clientOf("tablet");
-  let { timestamp } = await read(tablet);
-  const news = async () => {
+  const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
+  await upload(phone, play(1, { feed_url: A, sent_at: 1000 }));
+  await upload(phone, play(2, { feed_url: B, sent_at: 2000 }));
+  const timestamps = new Map<Client, number>();
+  for (const client of [phone, tablet]) timestamps.set(client, (await read(client)).timestamp);
+  async function expectNews(...news: [string, number][]) {
     podkeep.clock.advance(60_000);
-    const { timestamp: next, actions } = await read(tablet, { since: timestamp });
-    timestamp = next;
-    return actions.map(({ feed_url, position }) => [feed_url, position]);
-  };
-  expect(await news()).toEqual([]);
+    for (const [client, since] of timestamps) {
+      const { timestamp, actions } = await read(client, { since });
+      timestamps.set(client, timestamp);
+      expect(actions.map(({ feed_url, position }) => [feed_url, position])).toEqual(news);
+    }
+  }
+  await expectNews();
   await patchSubscription(podkeep.app, ann, guid, { feed: feedOf("https://moved.example/rss") });
-  expect(await news()).toEqual([["https://moved.example/rss", 1]]);
+  await expectNews(["https://moved.example/rss", 1]);
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
-  expect(await news()).toEqual([]);
+  await expectNews();
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
-  expect(await news()).toEqual([["https://moved.example/rss", 1]]);
+  await expectNews(["https://moved.example/rss", 1]);
   await patchSubscription(podkeep.app, ann, away, { new_guid: guid });
-  expect(await news()).toEqual([["https://moved.example/rss", 2]]);
-  expect(await news()).toEqual([]);
+  await expectNews(["https://moved.example/rss", 2]);
+  await expectNews();
 });
 
 test("an episode under its own URL as podcast is the one that a single subscription has", async () => {
