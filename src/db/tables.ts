@@ -276,7 +276,7 @@ export const tables = {
   },
   plays: {
     owner: "user_id",
-    key: ["user_id", "id"],
+    key: ["user_id", "begun_at", "id"],
     columns: {
       user_id: "value",
       id: "value",

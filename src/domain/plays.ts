@@ -30,6 +30,17 @@ const LONGEST_PAUSE = 30 * 60 * 1000;
 /** How fast an app plays at most. */
 const FASTEST = 3;
 
+/** A play that an app's latest action tells of. */
+export type Latest = Pick<Play, "position" | "ended_at">;
+
+/** Whether a report may make the play before it longer, as far as that is known: such a play has to be looked up. */
+export function mayFollow({ at, started, position, saysStart }: PlayReport, latest: Latest): boolean {
+  if (position === null || started === null || latest.position === null) return true;
+  if (started >= position || (started === 0 && !saysStart)) return true;
+  const begun_at = at - (position - started) * 1000;
+  return Math.abs(started - latest.position) <= CLOSE && begun_at - latest.ended_at <= LONGEST_PAUSE;
+}
+
 /** Whether it was reported before. */
 function isKnown({ ended_at, started, position: end }: Play, { at, position }: PlayReport): boolean {
   if (ended_at < at) return false;

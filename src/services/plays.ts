@@ -2,7 +2,7 @@
 import { type Episode, EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
 import { type ChangedBy, readChangedBy } from "../domain/history.ts";
-import { keepPlay, type Play, type PlayReport } from "../domain/plays.ts";
+import { keepPlay, mayFollow, type Play, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
 import {
@@ -25,6 +25,8 @@ import { streamUserIds } from "./users.ts";
 export interface Heard {
   episode: Episode;
   action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
+  /** What was stored of its kind. */
+  before: StoredAction | undefined;
   /** Whether the same is stored. */
   isKnown: boolean;
   /** Whether the episode was created for it. */
@@ -43,20 +45,30 @@ export async function keepPlays(
   const number = client ? numberOf(client.id) : 0;
   const reports = heard
     .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
-    .map(({ episode, action: { sent_at, started, position, total }, isNew }) => ({
-      ...{ episode: episode.id, client: number, at: actedAt(sent_at, now), started, position, total, isNew },
-      saysStart: client?.product !== null,
-    }))
+    .map(({ episode, action: { sent_at, started, position, total }, before, isNew }) => {
+      const at = actedAt(sent_at, now);
+      const report = { episode: episode.id, client: number, at, started, position, total };
+      return { ...report, saysStart: client?.product !== null, isNew, before };
+    })
     .filter(({ at }) => at >= oldest)
     .sort((a, b) => a.at - b.at);
   if (reports.length > 0) await saveReports(user, reports);
 }
 
+type Asking = PlayReport & Pick<Heard, "isNew" | "before">;
+
+/** Whether a play may be there that goes on with this report, or is the same. */
+function needsLookup({ isNew, before, ...report }: Asking): boolean {
+  if (isNew) return false;
+  if (before?.client !== report.client || report.at <= before.acted_at) return true;
+  return mayFollow(report, { position: before.position, ended_at: before.acted_at });
+}
+
 type Row = Awaited<ReturnType<typeof findPlays>>[number];
 
-async function saveReports(user: UserTx, reports: (PlayReport & { isNew: boolean })[]): Promise<void> {
+async function saveReports(user: UserTx, reports: Asking[]): Promise<void> {
   const { tx, user_id } = user;
-  const asked = reports.filter(({ isNew }) => !isNew).map(({ episode, client, at }) => ({ episode, client, at }));
+  const asked = reports.filter(needsLookup).map(({ episode, client, at }) => ({ episode, client, at }));
   const stored = await findPlays(tx, { user_id }, asked);
   const plays = Map.groupBy(stored, ({ episode }) => episode);
   const changed = new Map<number, Row>();

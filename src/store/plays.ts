@@ -14,11 +14,11 @@ export const findPlays = bulkStatement(
       from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)}, ${number(row.client)}, ${number(row.at)})`))})
         as wanted
       cross join plays
-      where plays.user_id = ${p.user_id} and plays.id = (
-        select earlier.id from plays as earlier
-        where earlier.user_id = ${p.user_id} and earlier.episode = wanted.column1 and earlier.client = wanted.column2
-          and earlier.begun_at <= wanted.column3
-        order by earlier.begun_at desc, earlier.id desc limit 1)`,
+      where plays.user_id = ${p.user_id} and plays.episode = wanted.column1 and plays.client = wanted.column2
+        and plays.begun_at = (
+          select max(earlier.begun_at) from plays as earlier
+          where earlier.user_id = ${p.user_id} and earlier.episode = wanted.column1
+            and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3)`,
 );
 
 /** Inserts plays, or makes those that exist longer. */
@@ -44,7 +44,7 @@ export const savePlays = bulkStatement((db, p: Owner, rows: Omit<PlayTable, "use
       })),
     )
     .onConflict((conflict) =>
-      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
+      conflict.columns(["user_id", "begun_at", "id"]).doUpdateSet((row) => ({
         ended_at: row.ref("excluded.ended_at"),
         position: row.ref("excluded.position"),
         total: row.ref("excluded.total"),
@@ -76,6 +76,7 @@ export const prunePlays = statement((db, p: Owner & { before: number; limit: num
   db
     .deleteFrom("plays")
     .where("user_id", "=", p.user_id)
+    .where("begun_at", "<", p.before)
     .where("id", "in", (row) =>
       row
         .selectFrom("plays as old")

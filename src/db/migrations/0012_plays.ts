@@ -28,18 +28,13 @@ export function addPlays(dialect: Dialect): Migration {
         .addColumn("actor_id", text)
         .addColumn("actor_label", text)
         .addColumn("actor_device", text)
-        .addPrimaryKeyConstraint("plays_key", ["user_id", "id"])
+        .addPrimaryKeyConstraint("plays_key", ["user_id", "begun_at", "id"])
         .execute();
-      for (const [name, columns] of [
-        ["plays_by_episode", ["episode", "client", "begun_at"]],
-        ["plays_by_time", ["begun_at"]],
-      ] as const) {
-        await db.schema
-          .createIndex(name)
-          .on("plays")
-          .columns(["user_id", ...columns])
-          .execute();
-      }
+      await db.schema
+        .createIndex("plays_by_episode")
+        .on("plays")
+        .columns(["user_id", "episode", "client", "begun_at"])
+        .execute();
     },
   };
 }
