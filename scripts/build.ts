@@ -48,6 +48,8 @@ const { outputs } = await Bun.build({
     // Files in the current directory must not change what the executable does.
     autoloadDotenv: false,
     autoloadBunfig: false,
+    // Private CAs that the machine trusts, besides the CAs that Bun has.
+    execArgv: ["--use-system-ca"],
   },
 });
 for (const { path } of outputs) console.log(`${path}  ${(Bun.file(path).size / 1e6).toFixed(1)} MB`);

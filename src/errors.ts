@@ -56,7 +56,22 @@ export function addSubject(error: unknown, subject: Subject | undefined): unknow
   return new DomainError(code, message, { ...extras, subject: { ...extras.subject, ...subject } });
 }
 
+/** Why TLS failed, by the codes of node:https and of Bun's fetch. */
+export const TLS_REASONS: Record<string, string> = {
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is from a CA that this machine does not trust",
+  UNABLE_TO_GET_ISSUER_CERT: "its certificate chain is incomplete",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is from an unknown CA, or the chain is incomplete",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is from an unknown CA, or the chain is incomplete",
+  EPROTO: "no TLS on this port",
+  ERR_SSL_WRONG_VERSION_NUMBER: "no TLS on this port",
+};
+
 const REASONS: Record<string, string> = {
+  ...TLS_REASONS,
   EACCES: "permission denied",
   EADDRINUSE: "another program uses it",
   EADDRNOTAVAIL: "this machine does not have that address",
@@ -85,10 +100,22 @@ const REASONS: Record<string, string> = {
 /** Why a system call or a request failed, in words. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
-  // Unknown codes: the text between the code and the system call.
-  return REASONS[code] ?? error.message.replace(/^E[A-Z0-9]+: (.*), \w+(?: '.*')?$/s, "$1");
+  const known = REASONS[codeOf(error)] ?? REASONS[error.name];
+  // Unknown codes: the text between the code and the system call, without Bun's hint to programmers.
+  return (
+    known ??
+    error.message
+      .replace(/[.:]? For more information, pass `verbose: true`.*$/s, "")
+      .replace(/^E[A-Z0-9]+: (.*), \w+(?: '.*')?$/s, "$1")
+  );
 }
+
+/** The code of a system error; empty if it has none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+
+export const isTlsError = (error: unknown): boolean =>
+  codeOf(error) in TLS_REASONS || /CERT|TLS|SSL|SIGNATURE|ISSUER/.test(codeOf(error));
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {

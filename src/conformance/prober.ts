@@ -1,6 +1,6 @@
 // The requests of a check, recorded, at a limited rate, with a report of what can't be understood.
 import type { z } from "zod";
-import { reasonOf } from "../errors.ts";
+import { isTlsError, reasonOf } from "../errors.ts";
 import { Failure } from "./expect.ts";
 
 /** The most requests of one run. */
@@ -194,7 +194,5 @@ function describeSilence(url: string, error: unknown): string {
   const { origin } = new URL(url);
   if (error instanceof DOMException && error.name === "TimeoutError") return `${origin} did not respond within 30 s`;
   const reason = reasonOf(error);
-  return /cert|tls|ssl|self.signed/i.test(reason)
-    ? `TLS of ${origin}: ${reason}`
-    : `${origin} does not respond: ${reason}`;
+  return isTlsError(error) ? `TLS of ${origin}: ${reason}` : `${origin} does not respond: ${reason}`;
 }

@@ -1,7 +1,7 @@
 // The public URL: what a client finds there.
 import { z } from "zod";
 import { isLocal } from "../config/app-url.ts";
-import { reasonOf } from "../errors.ts";
+import { codeOf, isTlsError, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 import { ask, challengeOf, isOurs } from "./request.ts";
 
@@ -16,9 +16,11 @@ const describeThrottle = (address: string) =>
  * @param token a token of the server there; null leaves out the check that needs one
  */
 export async function checkPublicUrl(address: string, token: string | null): Promise<Finding[]> {
-  const findings = [checkScheme(address)];
+  const isPlain = new URL(address).protocol === "http:";
+  const findings = isPlain ? [checkPlain(address)] : [];
   try {
     const response = await ask(address);
+    if (!isPlain) findings.push(ok("TLS", "in use"));
     if (isThrottled(response)) return [...findings, describeThrottle(address)];
     if (!isOurs(response)) return [...findings, describeStranger(address, response)];
     findings.push(ok("public URL", `podkeep responds at ${address}/v1`));
@@ -40,19 +42,32 @@ async function checkAuthorization(address: string): Promise<Finding> {
   return problem("authorization", "the header does not reach podkeep", advice);
 }
 
-function checkScheme(address: string): Finding {
-  if (new URL(address).protocol === "https:") return ok("TLS", "in use");
+function checkPlain(address: string): Finding {
   if (isLocal(address)) return ok("TLS", "not needed on this machine");
   return problem("TLS", "tokens are sent unencrypted", "Use https: put Caddy, nginx or Tailscale in front");
 }
 
 function describeSilence(address: string, error: unknown): Finding {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const reason = `${address}: ${reasonOf(error)}`;
-  if (/CERT|TLS|SSL|SIGNATURE|ISSUER/i.test(`${code} ${reason}`)) {
-    return problem("TLS", reason, "Renew the proxy's certificate for this name; apps refuse it too");
-  }
+  if (isTlsError(error)) return problem("TLS", reason, adviceOnTls(codeOf(error), new URL(address).hostname));
   return problem("public URL", reason, "Check the DNS name, the router's port forwarding and the proxy");
+}
+
+function adviceOnTls(code: string, host: string): string {
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return "Renew the proxy's certificate; apps refuse it too";
+    case "CERT_NOT_YET_VALID":
+      return "Set this machine's clock, or renew the proxy's certificate";
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `Get a certificate for ${host}, or use the name that this one is for; apps refuse it too`;
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return "Get a certificate from a CA, as Caddy does by itself; apps refuse this one too";
+    case "EPROTO":
+      return "Give the port that has TLS, or turn TLS on for this one in the proxy";
+    default:
+      return "Let the proxy send the whole chain; if the CA is your own, add it to this machine and to each app's device";
+  }
 }
 
 /** Whether podkeep responds, but not with its API: by a redirect of the page, or because the path is unknown. */

@@ -9,6 +9,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { type FeedHead, FeedHeadError, FeedHeadReader } from "../domain/feed-head.ts";
 import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
 import { encodingOf } from "../domain/text-encoding.ts";
+import { codeOf, TLS_REASONS } from "../errors.ts";
 import { VERSION } from "../version.ts";
 
 export interface FetchOptions {
@@ -65,17 +66,12 @@ const BUSY = [429, 503];
 const LATE = "no complete response in time";
 
 const REASONS: Record<string, string> = {
+  ...TLS_REASONS,
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was closed before the response",
   EHOSTUNREACH: "the host can't be reached",
   ENETUNREACH: "the host can't be reached",
   ETIMEDOUT: "no connection in time",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is self-signed",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is from an unknown authority",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate chain is incomplete",
 };
 
 /** Why a feed was not fetched. */
@@ -161,7 +157,7 @@ function describeFailure(error: unknown, { origin }: URL, signal: AbortSignal): 
   }
   if (signal.aborted) return failed(LATE, { origin });
   if (error instanceof FeedHeadError) return failed(error.message);
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = codeOf(error);
   if (code.startsWith("Z_")) return failed("the compressed response is damaged");
   return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { origin });
 }

@@ -1,6 +1,5 @@
 // The doctor's check of the public URL, behind several kinds of proxies.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { Server } from "bun";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPublicUrl } from "../../src/doctor/public-url.ts";
@@ -25,11 +24,8 @@ afterAll(async () => {
 });
 
 /** Starts a proxy on this machine. @returns its URL */
-function front(
-  answer: (request: Request) => Response | Promise<Response>,
-  tls?: { cert: string; key: string },
-): string {
-  const proxy = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => answer(request), ...(tls && { tls }) });
+function front(answer: (request: Request) => Response | Promise<Response>): string {
+  const proxy = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => answer(request) });
   proxies.push(proxy);
   return proxy.url.origin;
 }
@@ -121,13 +117,6 @@ test("a redirect is reported, because clients don't send tokens to its target", 
   expect(await judge(address)).toMatchObject([
     { about: "public URL", advice: expect.stringContaining("redirects to") },
   ]);
-});
-
-test("an untrusted certificate is reported", async () => {
-  const pem = await Bun.file(join(import.meta.dirname, "self-signed.pem")).text();
-  const at = pem.indexOf("-----BEGIN PRIVATE KEY");
-  const address = front(forward, { cert: pem.slice(0, at), key: pem.slice(at) });
-  expect(await judge(address)).toMatchObject([{ about: "TLS", advice: expect.stringContaining("certificate") }]);
 });
 
 test("a URL that doesn't respond is reported", async () => {
