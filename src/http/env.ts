@@ -28,6 +28,8 @@ export interface HttpEnv {
     userName: string;
     /** The id of the page's session. */
     sessionId: string | null;
+    /** True if a stranger may open this page. */
+    isOpen: boolean | undefined;
     /** The path of the public URL, which links of pages begin with. */
     basePath: string;
     /** Reads what pages show around their content. */

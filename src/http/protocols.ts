@@ -4,26 +4,9 @@ import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
 import { mountLazily } from "./lazy.ts";
 import { createOpenPodcast } from "./openpodcast/protocol.ts";
+import { CLOSED_PATHS, OPEN_PATHS } from "./page-paths.ts";
 import type { Shared } from "./shared.ts";
 
-const WEB_PATHS = [
-  "/",
-  "/sign-in",
-  "/sign-out",
-  "/podcasts",
-  "/podcasts/*",
-  "/apps",
-  "/apps/*",
-  "/connect",
-  "/connect/*",
-  "/history",
-  "/history/*",
-  "/account",
-  "/account/*",
-  "/allow/*",
-  "/docs",
-  "/assets/*",
-];
 const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*", "/apps/gpoddersync/*", "/ocs/v2.php/core/*"];
 const GPODDER_PATHS = ["/api/*"];
 /** /subscriptions/USER.json, /subscriptions/USER/DEVICE.json. Not patterns of Hono: with them its faster router gives up. */
@@ -41,7 +24,7 @@ export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): v
     async () => (await import("./gpodder/protocol.ts")).serveGpodder,
   );
   http.all("/subscriptions/*", (c, next) => (GPODDER_LISTS.test(c.req.path) ? gpodder(c) : next()));
-  const page = mountLazily(http, WEB_PATHS, app, shared, async () => {
+  const page = mountLazily(http, [...OPEN_PATHS, ...CLOSED_PATHS], app, shared, async () => {
     const { serveWeb } = await import("./web/protocol.tsx");
     return (routes) => serveWeb(routes, app, shared, openPodcast.document);
   });

@@ -8,7 +8,7 @@ import { readBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
-import { noStore } from "../no-store.ts";
+import { OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
 import { requireScope } from "../sign-in.ts";
 import { serveAccount } from "./account.tsx";
@@ -20,22 +20,9 @@ import { serveHistory } from "./history.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
-import { requireSession } from "./session.ts";
+import { openToStrangers, requireSession } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
-
-const SIGNED_IN = [
-  "/podcasts",
-  "/podcasts/*",
-  "/apps",
-  "/apps/*",
-  "/connect",
-  "/history",
-  "/history/*",
-  "/account",
-  "/account/*",
-  "/allow/*",
-];
 
 const SECURITY = secureHeaders({
   contentSecurityPolicy: {
@@ -90,7 +77,8 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
     );
   }
   http.use(refuseCrossSite(shared, { page: true }));
-  for (const path of SIGNED_IN) http.use(path, noStore, requireSession(app, shared));
+  for (const path of OPEN_PATHS) http.use(path, openToStrangers);
+  http.use(requireSession(app, shared));
   limitBodies(http, app);
   serveSignIn(http, app, shared);
   serveDocs(http, document);

@@ -1,32 +1,48 @@
 // The page's session: a cookie that only the page takes.
 import type { Context, MiddlewareHandler } from "hono";
+import { matchedRoutes } from "hono/route";
 import type { App } from "../../app.ts";
 import type { Actor } from "../../services/actor.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import { deleteSessionCookie, readSessionCookies } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
+import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { findSession, giveSession } from "../sign-in.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
 
-/** Sets the actor of a request by its session. A page goes to the sign-in page instead, and back after that. */
+/** Lets strangers open a page. Before requireSession(). */
+export const openToStrangers: MiddlewareHandler<HttpEnv> = (c, next) => {
+  c.set("isOpen", true);
+  return next();
+};
+
+/**
+ * Sets the actor of a request by its session. A stranger who opens a page that is not open goes to the sign-in page, and
+ * back after that; a path without a page needs no session.
+ */
 export function requireSession(app: App, shared: Shared): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
+    if (c.get("isOpen")) return next();
     const session = await findSession(c, app, shared, "page");
-    if (!session) {
+    if (!session && hasPage(c)) {
       const query = new URLSearchParams({ next: pageOf(c) });
       if (readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
-    c.set("actor", session.actor);
-    c.set("userName", session.name);
-    c.set("sessionId", session.id);
-    c.set("frame", () => readFrame(app, session.actor));
-    await next();
-    return;
+    if (session) {
+      c.set("actor", session.actor);
+      c.set("userName", session.name);
+      c.set("sessionId", session.id);
+      c.set("frame", () => readFrame(app, session.actor));
+    }
+    return noStore(c, next);
   };
 }
+
+/** Whether a route responds to the request, and not only middleware. */
+const hasPage = (c: Context) => matchedRoutes(c).some(({ method }) => method !== "ALL");
 
 /** Whether the user signed in with the password: a token may not change how the user signs in. */
 export const isByPassword = (c: Context<HttpEnv>) => c.get("actor").id === null;

@@ -191,6 +191,24 @@ test("GET and HEAD change nothing, whichever page is opened", async () => {
   expect(await dump()).toEqual(before);
 });
 
+test("a new page is closed to strangers unless it says otherwise", async () => {
+  const http = new Hono<HttpEnv>();
+  const forwarded = createForwarded(server.app.config);
+  serveWeb(http, server.app, { forwarded, throttle: createThrottle(server.app) }, () => ({}));
+  const paths = ["/new", "/docs/new", "/connect/new/page", "/sign-in/new"];
+  for (const path of paths) http.on(["GET", "POST"], path, (c) => c.text("open"));
+  for (const path of paths) {
+    for (const method of ["GET", "HEAD", "POST"]) {
+      const stranger = await http.fetch(new Request(ORIGIN + path, { method }), {});
+      expect([method, path, stranger.status]).toEqual([method, path, 303]);
+      expect(stranger.headers.get("location")).toStartWith("/sign-in?");
+    }
+    const headers = { Cookie: cookies(), "Sec-Fetch-Site": "same-origin" };
+    const own = await http.fetch(new Request(ORIGIN + path, { headers }), {});
+    expect([await own.text(), own.headers.get("cache-control")]).toEqual(["open", "no-store"]);
+  }
+});
+
 test("no cache keeps what a user sees", async () => {
   const shared = /^\/($|sign-in|docs|assets)/;
   for (const path of viewable().filter((one) => !shared.test(one))) {
