@@ -1,9 +1,10 @@
 // The public URL: what a client finds there.
 import { z } from "zod";
 import { isLocal } from "../config/app-url.ts";
+import { CLIENT, readClient } from "../domain/doctor-headers.ts";
 import { codeOf, isTlsError, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
-import { ask, challengeOf, isOurs } from "./request.ts";
+import { ask, challengeOf, get, isOurs } from "./request.ts";
 
 const Page = z.looseObject({ previous: z.string() });
 
@@ -26,7 +27,8 @@ export async function checkPublicUrl(address: string, token: string | null): Pro
     findings.push(ok("public URL", `podkeep responds at ${address}/v1`));
     const authorization = await checkAuthorization(address);
     findings.push(authorization);
-    if (authorization.state === "ok") findings.push(await checkLinks(address, token));
+    findings.push(await checkPaths(address));
+    if (authorization.state === "ok") findings.push(...(await checkWithToken(address, token)));
   } catch (error) {
     findings.push(describeSilence(address, error));
   }
@@ -70,6 +72,43 @@ function adviceOnTls(code: string, host: string): string {
   }
 }
 
+/** What responds without a token, for each part of the server that a proxy may leave out. */
+const PARTS = [
+  { path: "/api/2/devices/doctor.json", part: "/api (gPodder apps)", isIts: isOurs },
+  { path: "/index.php/apps/gpoddersync/subscriptions", part: "/index.php (Nextcloud apps)", isIts: isOurs },
+  { path: "/sign-in", part: "/ (the web page)", isIts: async (response: Response) => isSignIn(await response.text()) },
+];
+const isSignIn = (text: string) => text.includes("podkeep") && text.includes('name="password"');
+
+async function checkPaths(address: string): Promise<Finding> {
+  const missing: string[] = [];
+  for (const { path, part, isIts } of PARTS) if (!(await isIts(await get(address + path)))) missing.push(part);
+  if (missing.length === 0) return ok("paths", "the proxy forwards what apps and the web page need");
+  return problem(
+    "paths",
+    `podkeep does not respond at ${missing.join(", ")}`,
+    "Configure the proxy to forward every path, not only /v1",
+  );
+}
+
+/** Whether the server counts failed logins by the address of each client. An older server does not say. */
+function checkClient(url: string, response: Response): Finding[] {
+  const about = "client addresses";
+  const client = readClient(response.headers.get(CLIENT));
+  if (!client) return [];
+  const { address, forwarded } = client;
+  if (forwarded === "ignored") {
+    const detail = `podkeep does not trust the proxy at ${address}: all clients share its address`;
+    return [problem(about, detail, `Add ${address} to PODKEEP_TRUSTED_PROXIES`)];
+  }
+  // podkeep has no TLS, so a proxy sent this.
+  if (forwarded === "missing" && url.startsWith("https:")) {
+    const detail = `the proxy at ${address} does not say who its clients are: all share its address`;
+    return [problem(about, detail, "Configure the proxy to send X-Forwarded-For")];
+  }
+  return [ok(about, `podkeep sees this machine as ${address}`)];
+}
+
 /** Whether podkeep responds, but not with its API: by a redirect of the page, or because the path is unknown. */
 const isPage = ({ status, headers }: Response) =>
   headers.get("location")?.startsWith("/sign-in?") || (status === 404 && headers.has("x-request-id"));
@@ -83,6 +122,10 @@ function describeStranger(address: string, response: Response): Finding {
     return problem("public URL", `the proxy passes ${path} on to podkeep`, advice);
   }
   if (to) return problem("public URL", `${address} redirects to ${to}`, "Give apps the URL that it redirects to");
+  if (response.status === 401 && response.headers.has("www-authenticate")) {
+    const advice = "Turn that off in the proxy: an app sends one name and password, which are podkeep's";
+    return problem("authorization", "the proxy asks for a password itself", advice);
+  }
   const advice =
     response.status >= 500
       ? "The proxy doesn't reach podkeep: check the address that it forwards to"
@@ -90,13 +133,17 @@ function describeStranger(address: string, response: Response): Finding {
   return problem("public URL", `${address}/v1 responds ${response.status}, and not from podkeep`, advice);
 }
 
-async function checkLinks(address: string, token: string | null): Promise<Finding> {
+async function checkWithToken(address: string, token: string | null): Promise<Finding[]> {
   const about = "links";
-  if (token === null) return warning(about, "not checked", "Give a token of that server with --token");
+  const advice = "Give a token of that server with --token";
+  if (token === null) return [warning(about, "not checked", advice)];
   const response = await ask(address, token);
-  if (response.status === 401) {
-    return warning(about, "that server does not accept this data's tokens", "Give a token of that server with --token");
-  }
+  if (response.status === 401) return [warning(about, "that server does not accept this data's tokens", advice)];
+  return [await checkLinks(address, response), ...checkClient(address, response)];
+}
+
+async function checkLinks(address: string, response: Response): Promise<Finding> {
+  const about = "links";
   const page = Page.safeParse(await response.json().catch(() => null));
   if (!page.success)
     return problem(about, `GET /v1/subscriptions responds ${response.status}`, "Read the server's log");

@@ -1,14 +1,20 @@
 // The request that shows whether podkeep responds at a URL.
 
+import { DOCTOR } from "../domain/doctor-headers.ts";
+
 /** Milliseconds. */
 export const TIMEOUT = 10_000;
 
 /** Requests a page of subscriptions. @throws if nothing responds over HTTP */
 export function ask(url: string, token?: string): Promise<Response> {
-  const headers = token === undefined ? undefined : { Authorization: `Bearer ${token}` };
-  const init: RequestInit = { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT), ...(headers && { headers }) };
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}`, [DOCTOR]: "1" };
   // Every page but the first has a link to the one before.
-  return fetch(`${url}/v1/subscriptions?page=2&per_page=1`, init);
+  return get(`${url}/v1/subscriptions?page=2&per_page=1`, headers);
+}
+
+/** @throws if nothing responds over HTTP */
+export function get(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT), headers });
 }
 
 export const challengeOf = (response: Response) => response.headers.get("www-authenticate") ?? "";

@@ -1,6 +1,7 @@
 // Bearer authentication (RFC 6750).
 import { createMiddleware } from "hono/factory";
 import type { App } from "../app.ts";
+import { CLIENT, DOCTOR, writeClient } from "../domain/doctor-headers.ts";
 import { DomainError } from "../errors.ts";
 import { requireWrite } from "../services/actor.ts";
 import { authenticate } from "../services/tokens.ts";
@@ -17,6 +18,9 @@ export function requireToken(app: App, { forwarded, throttle }: Shared, write: b
       const actor = await authenticate(app, bearerOf(c.req.raw));
       c.set("actor", actor);
       if (write) requireWrite(actor);
+      if (c.req.raw.headers.has(DOCTOR)) {
+        c.header(CLIENT, writeClient(forwarded.describeClient(c.req.raw, c.env.address)));
+      }
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
       app.metrics?.unauthorized(error.message);

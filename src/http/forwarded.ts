@@ -1,4 +1,5 @@
 // Client addresses and base URLs, also behind proxies.
+import type { DoctorClient } from "../domain/doctor-headers.ts";
 import { familyOf, isIP, isLoopback, networkList, plainAddress } from "../domain/networks.ts";
 import type { Logger } from "../log.ts";
 
@@ -16,6 +17,8 @@ export interface Forwarded {
   basePath: string;
   /** The client's own address. */
   addressOf(request: Request, peer: string | undefined): string;
+  /** For `podkeep doctor`: that address, and whether it is the first one of X-Forwarded-For. */
+  describeClient(request: Request, peer: string | undefined): DoctorClient;
   /** Scheme, host and port of links. Reads the peer's address only if a proxy sent the request, because that is slow. */
   baseUrlOf(request: Request, peer: Peer): string;
   /** The public URL if the request's host is neither the public one nor one of the local network; else null. */
@@ -47,21 +50,29 @@ export function createForwarded(
     return host && isHost(host) && isTrusted(addressIn(peer.address)) ? host : url.host;
   };
 
+  function addressOf(request: Request, peer: string | undefined): string {
+    const header = request.headers.get("x-forwarded-for");
+    let address = addressIn(peer);
+    if (header === null) return address;
+    if (!isTrusted(address)) {
+      isLikelyProxy(address);
+      return address;
+    }
+    for (const hop of header.split(",").toReversed()) {
+      if (!isTrusted(address)) break;
+      address = readHop(hop.trim()) ?? UNKNOWN;
+    }
+    return address;
+  }
+
   return {
     basePath: public_url ? new URL(public_url).pathname.replace(/\/$/, "") : "",
-    addressOf(request, peer) {
-      const header = request.headers.get("x-forwarded-for");
-      let address = addressIn(peer);
-      if (header === null) return address;
-      if (!isTrusted(address)) {
-        isLikelyProxy(address);
-        return address;
-      }
-      for (const hop of header.split(",").toReversed()) {
-        if (!isTrusted(address)) break;
-        address = readHop(hop.trim()) ?? UNKNOWN;
-      }
-      return address;
+    addressOf,
+    describeClient(request, peer) {
+      const address = addressOf(request, peer);
+      const [first] = request.headers.get("x-forwarded-for")?.split(",") ?? [];
+      const forwarded = first === undefined ? "missing" : readHop(first.trim()) === address ? "used" : "ignored";
+      return { address, forwarded };
     },
     baseUrlOf(request, peer) {
       if (public_url) return public_url;

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { Server } from "bun";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPublicUrl } from "../../src/doctor/public-url.ts";
+import { CLIENT, DOCTOR } from "../../src/domain/doctor-headers.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 let podkeep: TestApp;
@@ -30,13 +31,13 @@ function front(answer: (request: Request) => Response | Promise<Response>): stri
   return proxy.url.origin;
 }
 
-/** Passes a request to podkeep with changed headers. */
-function forward(request: Request, change: (headers: Headers) => void = () => {}) {
+/** Passes a request to podkeep with changed headers. @param address the proxy's, as podkeep sees it */
+function forward(request: Request, change: (headers: Headers) => void = () => {}, address = "127.0.0.1") {
   const { pathname, search, host } = new URL(request.url);
   const headers = new Headers(request.headers);
   headers.set("Host", host);
   change(headers);
-  return podkeep.http.fetch(new Request(`http://${headers.get("Host")}${pathname}${search}`, { headers }), {});
+  return podkeep.http.fetch(new Request(`http://${headers.get("Host")}${pathname}${search}`, { headers }), { address });
 }
 
 const worst = (findings: Finding[]) =>
@@ -49,7 +50,7 @@ async function judge(address: string, given: string | null = token) {
 test("a server with a correct proxy passes every check", async () => {
   const findings = await checkPublicUrl(front(forward), token);
   expect(findings.map(({ about, state }) => [about, state])).toEqual(
-    ["TLS", "public URL", "authorization", "links"].map((about) => [about, "ok"]),
+    ["TLS", "public URL", "authorization", "paths", "links", "client addresses"].map((about) => [about, "ok"]),
   );
 });
 
@@ -97,6 +98,60 @@ test("a proxy that doesn't reach podkeep is reported", async () => {
 test("a proxy with something else at /v1 is reported", async () => {
   const address = front(() => new Response("<html>", { status: 404 }));
   expect(await judge(address)).toMatchObject([{ about: "public URL", advice: expect.stringContaining("/v1") }]);
+});
+
+test("a proxy that forwards /v1 only is reported, with the apps that don't work", async () => {
+  const address = front((request) =>
+    new URL(request.url).pathname.startsWith("/v1/") ? forward(request) : new Response("<html>", { status: 404 }),
+  );
+  expect(await checkPublicUrl(address, token)).toContainEqual({
+    about: "paths",
+    state: "problem",
+    detail: "podkeep does not respond at /api (gPodder apps), /index.php (Nextcloud apps), / (the web page)",
+    advice: "Configure the proxy to forward every path, not only /v1",
+  });
+});
+
+test("a proxy that asks for a password itself is reported", async () => {
+  const challenge = { "WWW-Authenticate": 'Basic realm="Home"' };
+  const address = front(() => new Response("Unauthorized", { status: 401, headers: challenge }));
+  expect(await judge(address)).toMatchObject([
+    { about: "authorization", state: "problem", advice: expect.stringContaining("Turn that off") },
+  ]);
+});
+
+test("a proxy whose address is not trusted is reported with that address, and the setting", async () => {
+  const address = front((request) =>
+    forward(request, (headers) => headers.set("X-Forwarded-For", "203.0.113.7"), "172.17.0.1"),
+  );
+  expect(await judge(address)).toEqual([
+    { about: "client addresses", state: "problem", advice: "Add 172.17.0.1 to PODKEEP_TRUSTED_PROXIES" },
+  ]);
+});
+
+test("behind a trusted proxy the address is shown that podkeep has of this machine", async () => {
+  const trusting = await openTestApp({ trusted_proxies: "172.17.0.1" });
+  const user = await trusting.user();
+  const address = front((request) => {
+    const headers = new Headers(request.headers);
+    headers.set("X-Forwarded-For", "203.0.113.7");
+    return trusting.http.fetch(new Request(request, { headers }), { address: "172.17.0.1" });
+  });
+  const detail = "podkeep sees this machine as 203.0.113.7";
+  expect(await checkPublicUrl(address, user.token)).toContainEqual({
+    about: "client addresses",
+    state: "ok",
+    detail,
+    advice: null,
+  });
+  await trusting.close();
+});
+
+test("nobody learns an address of the server without a token", async () => {
+  for (const headers of [{}, { Authorization: "Bearer podkeep_doctor" }]) {
+    const request = new Request("http://podkeep.test/v1/subscriptions", { headers: { ...headers, [DOCTOR]: "1" } });
+    expect((await podkeep.http.fetch(request, { address: "127.0.0.1" })).headers.get(CLIENT)).toBeNull();
+  }
 });
 
 test("a proxy that passes the public URL's path on is reported, with what to set or to strip", async () => {

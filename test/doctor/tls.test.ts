@@ -32,7 +32,7 @@ interface Row {
 
 /** Serves podkeep at https://localhost. @param tls null to serve plain HTTP there */
 function serve(tls: Tls | null) {
-  const fetch = (request: Request) => podkeep.http.fetch(request, {});
+  const fetch = (request: Request) => podkeep.http.fetch(request, { address: "127.0.0.1" });
   const server = Bun.serve({ port: 0, hostname: "localhost", fetch, ...(tls && { tls }) });
   return { url: `https://localhost:${server.port}`, stop: () => server.stop(true) };
 }
@@ -43,7 +43,10 @@ async function examine(tls: Tls | null, program = openProgram(SOURCE, { SSL_CERT
   try {
     const { out } = await program.run(["doctor", "--json", "--url", server.url, "--token", token]);
     const rows: Row[] = JSON.parse(out);
-    return { rows: rows.filter(({ about }) => ["TLS", "public URL", "links"].includes(about)), url: server.url };
+    return {
+      rows: rows.filter(({ about }) => ["TLS", "public URL", "links", "client addresses"].includes(about)),
+      url: server.url,
+    };
   } finally {
     await server.stop();
     program.close();
@@ -69,6 +72,16 @@ for (const [what, detail, advice, tls] of CASES) {
     ]);
   });
 }
+
+test("a proxy with TLS that does not send X-Forwarded-For is reported", async () => {
+  const { rows } = await examine(await authority.issue("DNS:localhost"));
+  expect(rows).toContainEqual({
+    about: "client addresses",
+    state: "problem",
+    detail: "the proxy at 127.0.0.1 does not say who its clients are: all share its address",
+    advice: "Configure the proxy to send X-Forwarded-For",
+  });
+});
 
 test("a certificate of a CA that this machine does not trust is reported with both ways out", async () => {
   const { rows, url } = await examine(await authority.issue("DNS:localhost"), openProgram());
