@@ -222,6 +222,49 @@ test.each(["-1e300", "-1e16", "1e300", '"0000-01-01T00:00:00+10:00"', '"9999-12-
   },
 );
 
+const played = { podcast: A, episode: `${A}/1.mp3`, action: "play", timestamp: "2025-12-31T00:00:00", position: 5 };
+
+test("an app without a name gets times with a zone, a phone the same without", async () => {
+  await appOf("AntennaPod/3.5.0")("POST", episodes, [{ ...played, total: 9 }]);
+  const timeFor = async (agent: string | null) =>
+    (await appOf(agent)("GET", `${episodes}?since=0`)).body.actions[0].timestamp;
+  expect(await timeFor(null)).toBe("2025-12-31T00:00:00+00:00");
+  expect(await timeFor("Kasts/25.04")).toBe("2025-12-31T00:00:00");
+});
+
+test("gPodder gets plays without a total, and without a position; AntennaPod does not", async () => {
+  const app = appOf(GPODDER);
+  const mark = { podcast: A, episode: `${A}/2.mp3`, action: "play", timestamp: played.timestamp };
+  await app("POST", `${episodes}?device=one`, [played, mark]);
+  const { body } = await appOf(GPODDER)("GET", `${episodes}?since=0&device=two`);
+  expect(body.actions).toEqual([{ ...played, started: 0 }, mark]);
+  expect((await appOf("AntennaPod/3.5.0")("GET", `${episodes}?since=0`)).body.actions).toEqual([]);
+});
+
+describe("Kasts", () => {
+  test("is the device that its actions name, with the cookie of another or none", async () => {
+    const kasts = appOf("Kasts/25.04", { ...basic() });
+    const action = { ...played, total: 9, device: "laptop" };
+    // As at its start: no request before has named the device.
+    await kasts("POST", episodes, [action]);
+    await kasts("GET", "/api/2/subscriptions/ann/laptop.json?since=0");
+    expect((await kasts("GET", `${episodes}?since=1`)).body.actions).toHaveLength(1);
+    const { timestamp } = (await kasts("GET", `${episodes}?since=0`)).body;
+    const other = appOf("Kasts/25.04");
+    await other("GET", "/api/2/subscriptions/ann/phone.json?since=0");
+    server.clock.advance(60_000);
+    await other("POST", episodes, [{ ...action, timestamp: "2025-12-31T00:01:00", position: 6 }]);
+    expect((await kasts("GET", `${episodes}?since=${timestamp}`)).body.actions).toEqual([]);
+    expect((await other("GET", `${episodes}?since=0`)).body.actions).toMatchObject([{ position: 6 }]);
+  });
+});
+
+test("what is no text in a list of feeds keeps the others not back", async () => {
+  const upload = { add: [A, null, 7, { url: B }], remove: [null] };
+  expect((await appOf("AntennaPod/3.5.0")("POST", subscriptions, upload)).status).toBe(200);
+  expect((await ann.changes()).map(({ feed_url }) => feed_url)).toEqual([A]);
+});
+
 describe("gPodder", () => {
   test("uploads and downloads whole lists", async () => {
     const app = appOf(GPODDER);
