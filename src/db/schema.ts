@@ -105,7 +105,7 @@ export interface DeviceTable {
   id: string;
   caption: string;
   type: "desktop" | "laptop" | "mobile" | "server" | "other";
-  /** The token that created it; null for the password. */
+  /** The token that it synced with last; null for the password. */
   token_id: string | null;
   created_at: number;
   last_sync_at: number | null;

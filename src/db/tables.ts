@@ -235,7 +235,8 @@ export const tables = {
       reported: "value",
       reported_at: "dropped",
       decided: "dropped",
-      resend_at: "dropped",
+      // Older than all that is renewed: a client that starts from the beginning is resent those feeds.
+      resend_at: "value",
     },
   },
   spellings: {

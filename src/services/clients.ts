@@ -54,17 +54,17 @@ export async function introduceClient(
   now: number,
 ): Promise<void> {
   const { tx, user_id } = user;
-  const client = { user_id, id, token_id, device, product, seen_at: now, began: user.clock() };
-  await insertClient(tx, { ...client, from_nothing: Number(fromNothing) });
-  if (device !== null && product !== null) {
-    const earlier = (await listClientsOn(tx, { user_id, device, product })).filter((one) => one.id !== id);
-    const tokens = earlier.length > 0 ? await listUserTokens(tx, { user_id }) : [];
-    const live = new Set(tokens.filter((token) => isLive(token, now)).map((token) => token.id));
-    const ended = earlier.filter((one) => one.token_id !== null && !live.has(one.token_id));
-    const from = ended[0] ?? (fromNothing ? undefined : earlier[0]);
-    if (from) await copyHoldings(tx, { user_id, from: from.id, to: id });
-    await deleteClients(tx, { user_id }, ended);
-  }
+  const takes = device !== null && product !== null;
+  const earlier = takes ? (await listClientsOn(tx, { user_id, device, product })).filter((one) => one.id !== id) : [];
+  const tokens = earlier.length > 0 ? await listUserTokens(tx, { user_id }) : [];
+  const live = new Set(tokens.filter((token) => isLive(token, now)).map((token) => token.id));
+  const ended = earlier.filter((one) => one.token_id !== null && !live.has(one.token_id));
+  const from = ended[0] ?? (fromNothing ? undefined : earlier[0]);
+  // What it received since it began with the earlier credential counts too.
+  const { began, from_nothing } = from ?? { began: user.clock(), from_nothing: Number(fromNothing) };
+  await insertClient(tx, { user_id, id, token_id, device, product, seen_at: now, began, from_nothing });
+  if (from) await copyHoldings(tx, { user_id, from: from.id, to: id });
+  await deleteClients(tx, { user_id }, ended);
   await deleteOldClients(tx, { user_id, kept: MOST_CLIENTS });
 }
 

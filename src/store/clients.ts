@@ -22,7 +22,7 @@ export const listProducts = statement((db, p: Owner) =>
 export const listClientsOn = statement((db, p: Owner & { device: string; product: string }) =>
   db
     .selectFrom("clients")
-    .select(["id", "token_id", "seen_at"])
+    .select(["id", "token_id", "began", "from_nothing"])
     .where("user_id", "=", p.user_id)
     .where("device", "=", p.device)
     .where("product", "=", p.product)

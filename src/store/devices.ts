@@ -21,7 +21,7 @@ export const listAllDevices = statement((db) =>
     .orderBy("devices.id"),
 );
 
-/** Inserts a device. One that is there gets a later `last_sync_at` alone. */
+/** Inserts a device. One that is there gets a later `last_sync_at`, and the token of that sync. */
 export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
   db
     .insertInto("devices")
@@ -37,6 +37,12 @@ export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
     .onConflict((conflict) =>
       conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
         last_sync_at: row.fn.coalesce("excluded.last_sync_at", "devices.last_sync_at"),
+        token_id: row
+          .case()
+          .when("excluded.last_sync_at", "is", null)
+          .then(row.ref("devices.token_id"))
+          .else(row.ref("excluded.token_id"))
+          .end(),
       })),
     )
     .returning("created_at"),

@@ -237,10 +237,11 @@ export class Server implements SyncServer {
   }
 
   private introduce(client: string, fromNothing: boolean): void {
-    if (this.clients.has(client)) return;
-    // The old token may be another device's.
-    if (fromNothing && this.lasting.delete(client)) this.holdings.delete(client);
-    this.clients.set(client, { began: this.clock, fromNothing });
+    // Another token of the same device id that starts from nothing may be another device's.
+    const isOther = fromNothing && this.lasting.has(client);
+    this.lasting.delete(client);
+    if (isOther) this.forgetAll(client);
+    if (!this.clients.has(client)) this.clients.set(client, { began: this.clock, fromNothing });
   }
 
   private spellingsOf(client: string): ClientSpellings {
@@ -258,7 +259,7 @@ export class Server implements SyncServer {
     this.positions.clear();
     for (const holdings of this.holdings.values()) {
       for (const [feed, one] of holdings) {
-        holdings.set(feed, { ...one, reported_at: null, decided: null, resend_at: null });
+        holdings.set(feed, { ...one, reported_at: null, decided: null });
       }
     }
     if (this.rules.forgetsHoldings) for (const client of this.holdings.keys()) this.forgetAll(client);
@@ -272,7 +273,6 @@ export class Server implements SyncServer {
   renewToken(client: string, revoked: boolean): void {
     // A new client with the old one's holdings.
     this.positions.delete(client);
-    this.clients.delete(client);
     if (revoked) this.lasting.delete(client);
     else this.lasting.add(client);
     if (this.rules.forgetsHoldings) this.forgetAll(client);

@@ -15,7 +15,9 @@ export type Step =
   | { do: "delete"; feed: number }
   | { do: "tap"; device: number; feed: number; spelling: number; quick: boolean }
   | { do: "sync"; device: number; luck: Luck; between: Step[]; beside?: Beside }
-  | { do: "list" | "backup" | "restore"; device: number }
+  | { do: "list" | "backup" | "restore" | "forget"; device: number }
+  | { do: "renew"; device: number; revoked: boolean }
+  | { do: "restore server" }
   | { do: "listen"; device: number; feed: number; under: number; episode: number }
   | { do: "read"; replica: number; pages: number };
 
@@ -80,10 +82,15 @@ const rare: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("list", fc.record({ device })) },
   { weight: 1, arbitrary: step("backup", fc.record({ device })) },
   { weight: 1, arbitrary: step("restore", fc.record({ device })) },
+  { weight: 1, arbitrary: step("forget", fc.record({ device })) },
+  { weight: 1, arbitrary: step("renew", fc.record({ device, revoked: fc.boolean() })) },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: "restore server" }) },
 ];
+/** How wrong the clocks of devices are, in seconds. */
+const SKEWS = [0, 0, -90, 90, -30, -600, 600, -3600, -86_400, 86_400];
 const worldOf = (one: fc.Arbitrary<Step>, size: fc.SizeForArbitrary): fc.Arbitrary<World> =>
   fc.record({
-    devices: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), skew: fc.constantFrom(0, 0, -90, 90) }), {
+    devices: fc.array(fc.record({ kind: fc.constantFrom(...KINDS), skew: fc.constantFrom(...SKEWS) }), {
       minLength: 3,
       maxLength: 3,
     }),
@@ -208,6 +215,8 @@ const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
 export async function play({ devices: kinds, steps }: World, server: SyncServer, others?: Others): Promise<void> {
   const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
   const decisions = new Decisions();
+  /** Devices of which the server doesn't know where they are: what they echo can't be told from what is new. */
+  const strangers = new Set<Device>();
 
   const sync = async (
     one: Device,
@@ -234,8 +243,10 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     decisions.hear(one, counts);
     if (luck?.lost !== "post") decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
-    const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
+    const undoes = (posted: string) =>
+      strangers.has(one) || before.includes(posted) || decisions.changedSince(counts, posted);
     decisions.disturb(one.postedBack.filter(undoes));
+    strangers.delete(one);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
 
@@ -245,6 +256,12 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       return;
     }
     if (one.do === "read") return others?.read(one.replica, one.pages);
+    if (one.do === "restore server") {
+      decisions.disturb(ALL);
+      for (const device of devices) strangers.add(device);
+      await server.restoreServer();
+      return;
+    }
     if (!("device" in one)) {
       if ("to" in one) decisions.join(url(one.feed, 0), url(one.to, 0));
       else if (one.do === "write") decisions.settle(url(one.feed, 0), one.on);
@@ -277,6 +294,14 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       await sync(on, one.luck, during, one.beside);
     } else if (one.do === "listen") {
       others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode);
+    } else if (one.do === "forget") {
+      decisions.disturb(ALL);
+      strangers.add(on);
+      await server.forget(on.name);
+    } else if (one.do === "renew") {
+      decisions.disturb(ALL);
+      strangers.add(on);
+      await server.renewToken(on.name, one.revoked);
     } else if (one.do === "backup") on.keepBackup();
     else if (one.do === "restore") {
       decisions.disturb(ALL);

@@ -12,7 +12,8 @@ import { CAN_TRACE, trace } from "./strace.ts";
 
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
 
-const APP = { "User-Agent": "AntennaPod/3.5" };
+const APP = { "User-Agent": "Kasts/25.04" };
+const ANTENNAPOD = { "User-Agent": "AntennaPod/3.5" };
 
 const FAULTS: [what: string, calls: string, inject: string][] = [
   ["every sync fails", "fsync,fdatasync", "error=EIO"],
@@ -109,6 +110,8 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     const sync = (device: string, since: number) =>
       server.request(token, "GET", `/api/2/subscriptions/ann/${device}.json?since=${since}`, undefined, APP);
     const { timestamp } = (await sync("phone", 0)).body;
+    const pixel = "/api/2/subscriptions/ann/pixel.json?since=0";
+    const known = (await server.request(token, "GET", pixel, undefined, ANTENNAPOD)).body;
     const feed_url = "https://feeds.test/1";
     await add(server, token, feed_url);
     const faults = await trace(server.pid, "fsync,fdatasync", "error=EIO");
@@ -116,6 +119,9 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(during).toMatchObject({ status: 200, body: { add: [feed_url], remove: [], timestamp } });
     // It would not be told of removals: an unknown device has nothing to remove.
     expect((await sync("tablet", 0)).status).toBe(503);
+    // It forgets what it has queued if only its upload fails.
+    const path = `/api/2/subscriptions/ann/pixel.json?since=${known.timestamp}`;
+    expect((await server.request(token, "GET", path, undefined, ANTENNAPOD)).status).toBe(503);
     await faults.end();
     const after = (await sync("phone", timestamp)).body;
     expect(after.add).toEqual([feed_url]);
@@ -177,6 +183,13 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
     const podkeep = install(join(folder, "data"));
     const token = await podkeep.user("ann");
     let server = await podkeep.serve(SETTINGS);
+    const start = async (agent: string): Promise<number> =>
+      (
+        await server.request(token, "GET", "/api/2/subscriptions/ann/phone.json?since=0", undefined, {
+          "User-Agent": agent,
+        })
+      ).body.timestamp;
+    const phone = { AntennaPod: await start("AntennaPod/3.9.0"), Kasts: await start("Kasts/25.04") };
     const kept: string[] = [];
     let refused = 0;
     for (let n = 0; n < 5000 && refused < 20; n++) {
@@ -188,6 +201,16 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
     }
     expect(refused).toBe(20);
     expect(await addresses(server, token)).toEqual(kept);
+    // AntennaPod would forget what it has queued if only its upload failed.
+    const read = (agent: string, since: number) =>
+      server.request(token, "GET", `/api/2/subscriptions/ann/phone.json?since=${since}`, undefined, {
+        "User-Agent": agent,
+      });
+    // Its GET writes as its upload would. A few small writes may still fit into the log.
+    let answer = await read("AntennaPod/3.9.0", phone.AntennaPod);
+    for (let n = 0; n < 500 && answer.status === 200; n++) answer = await read("AntennaPod/3.9.0", phone.AntennaPod);
+    expect(answer.status).toBe(503);
+    expect((await read("Kasts/25.04", phone.Kasts)).status).toBe(200);
     await server.end("SIGKILL");
     inspect(podkeep.database);
     // It starts on the full disk.

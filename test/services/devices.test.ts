@@ -46,13 +46,13 @@ test("a device keeps what an app does not say again", async () => {
   ]);
 });
 
-test("a sync creates an unknown device, with the token that it came by", async () => {
+test("a sync creates an unknown device; each has the token that it synced with last", async () => {
   await save("phone", "My phone", "mobile");
   const token = { ...actorOf(ann.id), kind: "token" as const, id: "abc" };
   for (const id of ["phone", "tablet"]) await podkeep.app.database.write((tx) => noteSync(tx, token, id, START + 5));
   await save("phone", undefined, "laptop");
   expect(await list()).toMatchObject([
-    { id: "phone", caption: "My phone", type: "laptop", token_id: null, last_sync_at: START + 5 },
+    { id: "phone", caption: "My phone", type: "laptop", token_id: "abc", last_sync_at: START + 5 },
     { id: "tablet", caption: "tablet", token_id: "abc", created_at: START + 5, last_sync_at: START + 5 },
   ]);
 });

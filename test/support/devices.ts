@@ -16,12 +16,18 @@ export async function readPosition({ sql }: TestApp, where: string): Promise<Syn
 }
 
 /** Does to a user's devices what the restore of a backup of this moment does. */
-export async function restoreDevices({ sql }: TestApp, user_id: string): Promise<void> {
+export async function restoreDevices({ app }: TestApp, user_id: string): Promise<void> {
   const where = `where user_id = '${user_id}'`;
-  await sql(`delete from cursors ${where}`);
-  await sql(`update clients set from_nothing = null ${where}`);
-  await sql(`update holdings set reported_at = null, decided = null, resend_at = null ${where}`);
-  await sql(`update users set clock = clock + 86400000 where id = '${user_id}'`);
+  await app.database.write(async ({ execute }) => {
+    for (const sql of [
+      `delete from cursors ${where}`,
+      `update clients set from_nothing = null ${where}`,
+      `update holdings set reported_at = null, decided = null ${where}`,
+      `update users set clock = clock + 86400000 where id = '${user_id}'`,
+    ]) {
+      await execute({ sql, parameters: [] });
+    }
+  }, user_id);
 }
 
 /** For what may be gone already. */

@@ -2,11 +2,11 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import type { Actor } from "../../services/actor.ts";
 import { countFeeds } from "../../services/device-list.ts";
 import { listDevices, saveDevice } from "../../services/devices.ts";
 import { readJson } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
+import { productOf } from "../user-agent.ts";
 import { nameDeviceOf, requireUserInPath } from "./client.ts";
 
 const Device = z.object({
@@ -14,7 +14,7 @@ const Device = z.object({
   type: z.enum(["desktop", "laptop", "mobile", "server", "other"]).nullish().catch(null),
 });
 
-/** PinePods reads the lists of the devices that it is told of, so there is always one. */
+/** PinePods, which names no product, reads the lists of the devices that it is told of, so for it there is always one. */
 const NO_DEVICE = { id: "podkeep", caption: "podkeep", type: "server" };
 
 export function serveDevices(http: Hono<HttpEnv>, app: App): void {
@@ -22,7 +22,7 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
     const actor = c.get("actor");
     const devices = await listDevices(app, actor);
     const subscriptions = await countFeeds(app, actor);
-    const listed = devices.length > 0 ? devices : [NO_DEVICE];
+    const listed = devices.length > 0 || productOf(c.req.raw) !== null ? devices : [NO_DEVICE];
     return c.json(listed.map(({ id, caption, type }) => ({ id, caption, type, subscriptions })));
   });
 
@@ -34,15 +34,8 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
     return c.body("", 200);
   });
 
-  // All devices have one list, so all are synchronized, whatever is asked for.
-  http.on(["GET", "POST"], "/api/2/sync-devices/:user{[^/]+\\.json}", requireUserInPath, async (c) =>
-    c.json(await listSynchronized(app, c.get("actor"))),
+  // All devices have one list. An app that is offered others uploads its list for each of them.
+  http.on(["GET", "POST"], "/api/2/sync-devices/:user{[^/]+\\.json}", requireUserInPath, (c) =>
+    c.json({ synchronized: [], "not-synchronized": [] }),
   );
-}
-
-async function listSynchronized(app: App, actor: Actor) {
-  const ids = (await listDevices(app, actor)).map(({ id }) => id);
-  return ids.length > 1
-    ? { synchronized: [ids], "not-synchronized": [] }
-    : { synchronized: [], "not-synchronized": ids };
 }

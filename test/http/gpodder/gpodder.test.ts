@@ -52,8 +52,7 @@ describe("AntennaPod", () => {
   test("signs in, names its device, syncs and gets nothing back of what it knows", async () => {
     const app = appOf("AntennaPod/3.5.0");
     expect(await app("POST", "/api/2/auth/ann/login.json", "")).toMatchObject({ status: 200, body: "" });
-    const [device] = (await app("GET", "/api/2/devices/ann.json")).body;
-    expect(device).toEqual({ id: "podkeep", caption: "podkeep", type: "server", subscriptions: 0 });
+    expect((await app("GET", "/api/2/devices/ann.json")).body).toEqual([]);
     const created = await app("POST", "/api/2/devices/ann/phone.json", { caption: "Ann's phone", type: "mobile" });
     expect(created).toMatchObject({ status: 200, body: "" });
     expect((await app("GET", "/api/2/devices/ann.json")).body).toEqual([
@@ -361,12 +360,17 @@ test("Kasts fetches everything again, and what was removed elsewhere stays remov
   expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: false });
 });
 
-test("Kasts has all devices synchronized, and signs out", async () => {
+test("PinePods, which reads the lists of devices, finds one before there is any", async () => {
+  const { body } = await appOf(null)("GET", "/api/2/devices/ann.json");
+  expect(body).toEqual([{ id: "podkeep", caption: "podkeep", type: "server", subscriptions: 0 }]);
+});
+
+test("Kasts finds no devices to link, and signs out", async () => {
   const app = appOf("Kasts/25.04");
   for (const id of ["one", "two"]) await app("POST", `/api/2/devices/ann/${id}.json`, { caption: id });
-  const all = { synchronized: [["one", "two"]], "not-synchronized": [] };
-  expect((await app("GET", "/api/2/sync-devices/ann.json")).body).toEqual(all);
-  expect((await app("POST", "/api/2/sync-devices/ann.json", { synchronize: [["one", "two"]] })).body).toEqual(all);
+  const none = { synchronized: [], "not-synchronized": [] };
+  expect((await app("GET", "/api/2/sync-devices/ann.json")).body).toEqual(none);
+  expect((await app("POST", "/api/2/sync-devices/ann.json", { synchronize: [["one", "two"]] })).body).toEqual(none);
   const out = await app("POST", "//api/2/auth/ann/logout.json", "");
   expect(out.status).toBe(200);
   expect(out.headers.getSetCookie()[0]).toContain("Max-Age=0");
