@@ -31,7 +31,7 @@ import {
 import { findByGuid, listSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { findTimestamp, readMassRemovals } from "./mass-removals.ts";
+import { findTimestamp, massRemovalsIn, readActs } from "./mass-removals.ts";
 import { streamUserIds } from "./users.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
@@ -212,36 +212,31 @@ export interface MassRemoval extends Removals {
 const isReturn = ({ what }: Pick<HistoryTable, "what">) => what === "subscribed" || what === "added";
 
 /** The mass removals since a wall time of which something is still missing, newest first. */
-export function listMassRemovals({ database }: Context, { user_id }: Actor, since: number): Promise<MassRemoval[]> {
-  return database.read(async (tx) => {
-    const from = await findTimestamp(tx, user_id, since);
-    const [removals] = await countRemovals(tx, { user_id, from });
-    if (Number(removals?.count ?? 0) < FEWEST_REMOVED) return [];
-    const { rows, found } = await readMassRemovals(tx, user_id, since);
-    if (found.length === 0) return [];
-    const present = await listSubscriptions(tx, { user_id });
-    const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
-    const merged = new Map(rows.map(({ subscription, merged_into }) => [subscription, merged_into]));
-    const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
-    return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
-      const later = rows.filter(({ changed_at }) => changed_at > to.changed_at);
-      const returned = new Set(later.filter(isReturn).map(({ subscription }) => subscription));
-      const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
-      const last = rows.find((row) => row.changed_at === to.changed_at && appOf(readChangedBy(row)) === actor);
-      if (missing === 0 || !last) return [];
-      const times = { started_at: from.at, ended_at: to.at };
-      return [
-        {
-          by: readChangedBy(last),
-          from: from.changed_at,
-          to: to.changed_at,
-          ...times,
-          removed: removed.size,
-          of,
-          missing,
-        },
-      ];
-    });
+export async function listMassRemovals(
+  { database }: Context,
+  { user_id }: Actor,
+  since: number,
+): Promise<MassRemoval[]> {
+  const from = await database.read((tx) => findTimestamp(tx, user_id, since));
+  const [removals] = await database.read((tx) => countRemovals(tx, { user_id, from }));
+  if (Number(removals?.count ?? 0) < FEWEST_REMOVED) return [];
+  const read = await readActs(database, { user_id, from });
+  const found = massRemovalsIn(read);
+  if (found.length === 0) return [];
+  const { acts } = read;
+  const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
+  const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
+  const merged = new Map(acts.map(({ subscription, merged_into }) => [subscription, merged_into]));
+  const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
+  return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
+    const later = acts.filter(({ changed_at }) => changed_at > to.changed_at);
+    const returned = new Set(later.filter(isReturn).map(({ subscription }) => subscription));
+    const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
+    const last = acts.find((act) => act.changed_at === to.changed_at && act.actor === actor);
+    if (missing === 0 || !last) return [];
+    const times = { started_at: from.at, ended_at: to.at };
+    const timestamps = { from: from.changed_at, to: to.changed_at };
+    return [{ by: readChangedBy(last), ...timestamps, ...times, removed: removed.size, of, missing }];
   });
 }
 

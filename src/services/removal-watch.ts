@@ -7,12 +7,17 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { countChanged } from "../store/change-feed.ts";
-import { listLatestChanges } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 import { findName } from "../store/users.ts";
-import { isApp, massRemovalsIn } from "./mass-removals.ts";
+import { isApp, massRemovalsIn, readActs } from "./mass-removals.ts";
 
 type Remover = ChangedBy & { user_id: string };
+
+interface Removals {
+  /** When the first of them was noted, in Unix milliseconds. */
+  at: number;
+  removals: Change[];
+}
 
 export interface RemovalWatch {
   /** Notes what somebody has changed in one transaction, which is durable. */
@@ -24,38 +29,42 @@ const MESSAGE = "an app removed most of a list";
 const LOOK_BACK = 24 * MASS_REMOVAL_WINDOW;
 /** The least number of changes that are read. */
 const FEWEST_READ = 100;
+/** How much longer than a look the pause after it is: an app may remove podcasts one by one. */
+const REST = 4;
 /** Changes that are read for each podcast, because an app may change one again and again. */
 const READ_PER_PODCAST = 4;
 
 /** Logs and counts each time that an app removes more than half of a list of ten or more within an hour. */
 export function createRemovalWatch(
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock }: { database: Pick<Database, "read">; clock: Clock },
   log: Logger,
   metrics: Metrics | undefined,
 ): RemovalWatch {
   /** The mass removal that these removals made one of, and not an earlier transaction; and whose list it is. */
-  function look(by: Remover, removals: Change[]): Promise<{ found: MassRemoval; user: string | undefined } | null> {
+  async function look(
+    by: Remover,
+    { at: now, removals }: Removals,
+  ): Promise<{ found: MassRemoval; user: string | undefined } | null> {
     const { user_id } = by;
-    return database.read(async (tx) => {
-      const now = clock.now();
+    const limit = await database.read(async (tx) => {
       const [changed] = await countChanged(tx, { user_id, since: now - MASS_REMOVAL_WINDOW - 1 });
       const recent = Number(changed?.count ?? 0);
-      if (recent < FEWEST_REMOVED) return null;
       const [row] = await countSubscribed(tx, { user_id });
       const subscribed = Number(row?.count ?? 0);
       // The rest of the list did not change in this hour, so it was there before.
-      if (2 * recent <= subscribed - recent) return null;
-      const limit = Math.max(FEWEST_READ, READ_PER_PODCAST * (subscribed + recent));
-      const rows = await listLatestChanges(tx, { user_id, from: now - LOOK_BACK, limit });
-      const found = massRemovalsIn(rows.toReversed(), subscribed).findLast(({ actor }) => actor === appOf(by));
-      if (!found || !removals.some(({ changed_at }) => changed_at === found.noticed_at)) return null;
-      const [named] = await findName(tx, { user_id });
-      return { found, user: named?.name };
+      if (recent < FEWEST_REMOVED || 2 * recent <= subscribed - recent) return 0;
+      return Math.max(FEWEST_READ, READ_PER_PODCAST * (subscribed + recent));
     });
+    if (limit === 0) return null;
+    const read = await readActs(database, { user_id, from: now - LOOK_BACK, limit });
+    const found = massRemovalsIn(read).findLast(({ actor }) => actor === appOf(by));
+    if (!found || !removals.some(({ changed_at }) => changed_at === found.noticed_at)) return null;
+    const [named] = await database.read((tx) => findName(tx, { user_id }));
+    return { found, user: named?.name };
   }
 
-  async function check(by: Remover, removals: Change[]): Promise<void> {
-    const known = await look(by, removals);
+  async function check(by: Remover, noted: Removals): Promise<void> {
+    const known = await look(by, noted);
     if (!known) return;
     const { found, user } = known;
     metrics?.massRemoval();
@@ -65,12 +74,36 @@ export function createRemovalWatch(
     );
   }
 
+  /** Removals that wait for the next look at what an app does, by user and app. */
+  const waiting = new Map<string, Removals | null>();
+
+  /** Looks once at all removals that were noted during the last look. */
+  async function watch(key: string, by: Remover, first: Removals): Promise<void> {
+    try {
+      for (let noted: Removals | null | undefined = first; noted; noted = waiting.get(key)) {
+        waiting.set(key, null);
+        const begun = performance.now();
+        await check(by, noted);
+        await Bun.sleep(REST * (performance.now() - begun));
+      }
+    } finally {
+      waiting.delete(key);
+    }
+  }
+
   return {
     note(by, changes) {
       if (!isApp(by)) return;
       const removals = changes.filter(isRemoval);
       if (removals.length === 0) return;
-      check(by, removals).catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"));
+      const key = JSON.stringify([by.user_id, appOf(by)]);
+      const noted = waiting.get(key) ?? { at: clock.now(), removals: [] };
+      for (const one of removals) noted.removals.push(one);
+      if (waiting.has(key)) {
+        waiting.set(key, noted);
+        return;
+      }
+      watch(key, by, noted).catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"));
     },
   };
 }

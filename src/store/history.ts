@@ -1,7 +1,7 @@
 // Statements on history.
-import { type Kysely, sql } from "kysely";
+import { type ExpressionBuilder, type Kysely, sql } from "kysely";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 
 type ChangeOf = Omit<HistoryTable, keyof ActorColumns | "user_id" | "at">;
@@ -32,6 +32,12 @@ const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const
 
 type Position = Owner & { changed_at: number; seq: number; limit: number };
 
+const isBefore = (row: ExpressionBuilder<Schema, "history">, p: Position) =>
+  row.or([
+    row("changed_at", "<", p.changed_at),
+    row.and([row("changed_at", "=", p.changed_at), row("seq", "<", p.seq)]),
+  ]);
+
 /** A user's changes before a position, newest first. */
 const changesBefore = (db: Kysely<Schema>, p: Position) =>
   db
@@ -46,12 +52,7 @@ const changesBefore = (db: Kysely<Schema>, p: Position) =>
         .as("present_title"),
     )
     .where("user_id", "in", [p.user_id])
-    .where((row) =>
-      row.or([
-        row("changed_at", "<", p.changed_at),
-        row.and([row("changed_at", "=", p.changed_at), row("seq", "<", p.seq)]),
-      ]),
-    )
+    .where((row) => isBefore(row, p))
     // Says the same again, in the form that the index serves.
     .where("changed_at", "<=", p.changed_at)
     .orderBy("changed_at", "desc")
@@ -166,16 +167,18 @@ export const listChangesFrom = statement((db, p: Owner & { from: number }) =>
     .orderBy("seq", "desc"),
 );
 
-/** The `limit` latest changes from a timestamp on, newest first. */
-export const listLatestChanges = statement((db, p: Owner & { from: number; limit: number }) =>
+/** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
+export const listActsFrom = statement((db, p: Position & { from: number }) =>
   db
     .selectFrom("history")
-    .select(columnsOf("history"))
-    .where("user_id", "=", p.user_id)
+    .select(["changed_at", "seq", "at", "subscription", "what", "before", "merged_into", ...ACTOR])
+    .where("user_id", "in", [p.user_id])
     .where("changed_at", ">=", p.from)
+    .where((row) => isBefore(row, p))
+    .where("changed_at", "<=", p.changed_at)
     .orderBy("changed_at", "desc")
     .orderBy("seq", "desc")
-    .limit(p.limit),
+    .limit(limitTo(p.limit)),
 );
 
 export const readHistoryStart = statement((db, p: Owner) =>

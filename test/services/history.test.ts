@@ -399,6 +399,44 @@ describe("an app that removes most of a list", () => {
     expect(await removals()).toMatchObject([{ removed: 10, of: 12 }]);
   });
 
+  test("is looked for once for all that was removed during the last look, however many requests did it", async () => {
+    const { app } = server;
+    let reads = 0;
+    const read: typeof app.database.read = (...work) => {
+      reads++;
+      return app.database.read(...work);
+    };
+    const watch = createRemovalWatch({ clock: app.clock, database: { read } }, app.log, app.metrics);
+    const by = { ...actorOf(user.id), kind: "token", id: phone.token_id } as const;
+    const quiet = { ...app, removals: { note: () => {} } };
+    for (const guid of guids.slice(0, 6)) await patchSubscription(quiet, by, guid, { is_subscribed: false });
+    const { changed_at } = (await entries())[0]!;
+    const one = { changed_at, seq: 0, subscription: 1, feed_url: null, guid: null, merged_into: null, title: null };
+    for (let n = 0; n < 100; n++) watch.note(by, [{ ...one, what: "unsubscribed", before: "subscribed" }]);
+    for (let last = -1; last !== reads; await Bun.sleep(200)) last = reads;
+    expect(reads).toBeLessThan(10);
+  });
+
+  test("is looked for in a long history with turns for the requests of others", async () => {
+    await unsubscribe(0, 12);
+    await settle(1);
+    await server.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+      insert into history (user_id, changed_at, seq, at, what, actor_kind)
+      select '${user.id}', ${START + HOUR} + i, 0, ${START + HOUR}, 'moved', 'page' from n`);
+    // The reads of one turn share a snapshot.
+    await Bun.sleep(1);
+    let turns = 0;
+    let ended = false;
+    const count = () => {
+      turns++;
+      if (!ended) setImmediate(count);
+    };
+    count();
+    expect(await removals()).toHaveLength(1);
+    ended = true;
+    expect(turns).toBeGreaterThan(10);
+  });
+
   test("is not what the user removes on the page, by password or token, before, after or between", async () => {
     const { app } = server;
     const [byPassword, byToken] = [null, phone.token_id].map(
