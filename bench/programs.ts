@@ -13,14 +13,14 @@ export interface Programs {
   slowsync: string;
 }
 
+/** @throws Error if a tool is missing, with the Debian packages that have it */
+export function requireTool(tool: string, packages: string): void {
+  if (!Bun.which(tool)) throw new Error(`The benchmark needs ${tool}: apt-get install -y ${packages}`);
+}
+
 /** Builds both executables and the library. @throws Error if a tool is missing */
 export function build(folder: string): Programs {
-  for (const [tool, debian] of [
-    ["wrk", "wrk"],
-    ["gcc", "gcc libc6-dev"],
-  ]) {
-    if (!Bun.which(tool ?? "")) throw new Error(`The benchmark needs ${tool}: apt-get install -y ${debian}`);
-  }
+  requireTool("gcc", "gcc libc6-dev");
   mkdirSync(folder, { recursive: true });
   const programs = {
     podkeep: join(ROOT, "dist", "podkeep"),

@@ -1,6 +1,7 @@
 // One run of wrk, the load generator.
 import { join } from "node:path";
 import { z } from "zod";
+import { requireTool } from "./programs.ts";
 
 export interface Load {
   /** `{user}` in its path is the number of the header that is used, from 0. */
@@ -18,8 +19,9 @@ const Result = z.object({ rate: z.number(), p50: z.number(), p99: z.number(), fa
 /** Requests a second, latencies in milliseconds. */
 export type Result = z.infer<typeof Result>;
 
-/** Runs a load. @throws Error if a request failed */
+/** Runs a load. @throws Error if a request failed, or wrk is missing */
 export async function runLoad({ url, connections, seconds, headers, send = { get: "" } }: Load): Promise<Result> {
+  requireTool("wrk", "wrk");
   const { origin } = new URL(url);
   const script = ["-s", join(import.meta.dir, "requests.lua"), origin, "--", headers, url.slice(origin.length)];
   const kind = "post" in send ? ["post", send.post] : ["get", send.get];
