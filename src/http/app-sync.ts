@@ -18,9 +18,18 @@ import { readFeedChanges } from "../services/device-list.ts";
 import { uploadFeedChanges } from "../services/device-uploads.ts";
 import { readActions, uploadActions } from "../services/episodes.ts";
 import { takeTurns } from "../turns.ts";
-import { readBody } from "./body.ts";
+import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
-import { listOf, MOST_DETAILS, mostActions, requireFew, requireFewValues } from "./limits.ts";
+import { readElements } from "./json-elements.ts";
+import {
+  listOf,
+  MOST_DETAILS,
+  mostActionBytes,
+  mostActions,
+  mostValues,
+  requireFew,
+  requireFewValues,
+} from "./limits.ts";
 import { productOf } from "./user-agent.ts";
 
 type Ctx = Context<HttpEnv>;
@@ -166,9 +175,10 @@ export async function receiveActions(
   const now = app.clock.now();
   const actions: EpisodeAction[] = [];
   const giveTurn = takeTurns();
-  const sent = await readJson(c, app, z.array(z.unknown()));
-  requireFew(sent.length, mostActions(app.config), "episode actions");
-  for (const one of sent) {
+  const chunks = streamBody(c, app.config.max_body, mostActionBytes(app.config));
+  let count = 0;
+  for await (const one of readElements(chunks, mostValues(app.config))) {
+    requireFew(++count, mostActions(app.config), "episode actions");
     // One that can't be read must not keep the others back: apps send them together, again and again.
     const { data } = Action.safeParse(one);
     if (data) actions.push(toAction(data, now));

@@ -13,10 +13,16 @@ const MOST_DISCARDED = 8;
 const PATIENCE = { silence: 5000, total: 30_000 };
 /** How many of the largest bodies one user's requests may hold at a time. */
 const MOST_AT_ONCE = 2;
+/** How many streamed bodies that are larger than other requests may be there at a time, of different users. */
+const MOST_LARGE = 2;
+/** Milliseconds in which such a body must arrive, so that a slow one does not keep others out. */
+const LARGE_PATIENCE = 10 * 60_000;
 
 /** Bytes that the running requests of each user hold, and of each request; more than one server may share them. */
 const heldBy = new Map<string, number>();
 const heldIn = new WeakMap<Request, { holder: string; bytes: number }>();
+/** The users whose large bodies are there, by their requests. */
+const large = new Map<Request, string>();
 
 /**
  * Reads a request's body, which counts as its user's until the response.
@@ -50,10 +56,53 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   return Buffer.concat(chunks);
 }
 
+/**
+ * Gives a request's body as it arrives. Up to `max` bytes it counts as readBody() counts it; a longer one is one of few.
+ * @param most bytes
+ * @throws DomainError as readBody() does
+ */
+export async function* streamBody(c: Context<HttpEnv>, max: number, most: number): AsyncGenerator<Uint8Array> {
+  const request = c.req.raw;
+  const length = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (length <= max) {
+    yield await readBody(c, max);
+    return;
+  }
+  const tooLarge = () => new DomainError("too_large", "The request body is too large");
+  const holder = c.get("actor")?.user_id ?? "";
+  if (length > most) throw tooLarge();
+  if (length > max) holdLarge(request, holder);
+  if (!request.body) return;
+  const reader: Reader = request.body.getReader();
+  const end = performance.now() + LARGE_PATIENCE;
+  try {
+    let size = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      size += next.value.length;
+      if (size > most) throw tooLarge();
+      if (size <= max && !large.has(request)) hold(request, holder, next.value.length, max);
+      else if (!large.has(request)) holdLarge(request, holder);
+      if (performance.now() > end) throw tooMany("The upload took too long");
+      yield next.value;
+    }
+  } finally {
+    reader.releaseLock();
+  }
+}
+
+function holdLarge(request: Request, holder: string): void {
+  if (large.size >= MOST_LARGE || large.values().some((other) => other === holder)) {
+    throw tooMany("Too many large uploads at once");
+  }
+  large.set(request, holder);
+}
+
+const tooMany = (message: string) => new DomainError("too_many", message, { retry_after: 5 });
+
 function hold(request: Request, holder: string, bytes: number, max: number): void {
   const held = heldBy.get(holder) ?? 0;
   if (holder !== "" && held + bytes > MOST_AT_ONCE * max) {
-    throw new DomainError("too_many", "Too many large requests at once", { retry_after: 5 });
+    throw tooMany("Too many large requests at once");
   }
   heldBy.set(holder, held + bytes);
   heldIn.set(request, { holder, bytes: (heldIn.get(request)?.bytes ?? 0) + bytes });
@@ -61,6 +110,7 @@ function hold(request: Request, holder: string, bytes: number, max: number): voi
 
 /** Ends what a request holds. */
 export function releaseBody(request: Request): void {
+  large.delete(request);
   const held = heldIn.get(request);
   if (!held) return;
   heldIn.delete(request);

@@ -8,8 +8,11 @@ type Limits = Pick<Config, "max_items">;
 /** Episode actions in one upload: some apps send all their plays at every sync. */
 export const mostActions = ({ max_items }: Limits) => 10 * max_items;
 
+/** Bytes of an upload of episode actions, which is read as a stream: apps send years of plays at their first sync. */
+export const mostActionBytes = ({ max_body }: Pick<Config, "max_body">) => Math.max(max_body, 32 * 1024 * 1024);
+
 /** Values in one JSON body: an episode action is ten. Parsed, each takes up to 64 bytes of memory. */
-const mostValues = (limits: Limits) => 10 * mostActions(limits);
+export const mostValues = (limits: Limits) => 10 * mostActions(limits);
 
 /** @throws DomainError "too_large" */
 export function requireFew(count: number, most: number, what: string): void {

@@ -49,7 +49,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
     // The banner names the app that removed most of the list.
     const named = { Authorization: `Basic ${btoa(`ann:${token}`)}`, "User-Agent": "gPodder/3" };
     await send("POST", "/api/2/devices/ann/wiper.json", named, { caption: NASTY[1], type: "mobile" });
-    const all = await (await fetch(`${origin}/subscriptions/ann.json`, { headers: named })).json();
+    const all = await (await fetch(`${origin}/subscriptions/ann/wiper.json`, { headers: named })).json();
     await send("POST", "/api/2/subscriptions/ann/wiper.json", named, { add: [], remove: (all as string[]).slice(2) });
     return flows;
   }

@@ -183,6 +183,11 @@ const GPODDER: Record<string, Example> = {
     json: { caption: "<own.mark> telephone", type: "mobile" },
     reader: 403,
   },
+  "PUT /api/2/devices/:user/:device{[^/]+\\.json}": {
+    ...named("/api/2/devices/<own.name>/<own.device>.json"),
+    json: { caption: "<own.mark> telephone", type: "mobile" },
+    reader: 403,
+  },
   "GET /api/2/sync-devices/:user{[^/]+\\.json}": named("/api/2/sync-devices/<own.name>.json"),
   "POST /api/2/sync-devices/:user{[^/]+\\.json}": {
     ...named("/api/2/sync-devices/<own.name>.json"),
@@ -200,6 +205,11 @@ const GPODDER: Record<string, Example> = {
   "GET /api/2/episodes/:user{[^/]+\\.json}": named("/api/2/episodes/<own.name>.json?since=0"),
   "POST /api/2/episodes/:user{[^/]+\\.json}": {
     ...named("/api/2/episodes/<own.name>.json"),
+    json: PLAYS,
+    reader: 403,
+  },
+  "POST /api/2/episodes/:user/:device{[^/]+\\.json}": {
+    ...named("/api/2/episodes/<own.name>/<own.device>.json"),
     json: PLAYS,
     reader: 403,
   },

@@ -71,7 +71,7 @@ test("a list with many wrong elements has twenty reasons at most", async () => {
   expect([status, body.details.length]).toEqual([400, 10]);
   const many = await openTestApp({ max_items: "100" });
   const user = await many.user("ann");
-  const refused = await user.request("POST", "/api/2/subscriptions/ann/phone.json", { add: Array(100).fill(1) });
+  const refused = await user.request("PUT", "/subscriptions/ann/phone.json", Array(100).fill(1));
   expect([refused.status, refused.body.details.length]).toEqual([400, 20]);
   await many.close();
 });

@@ -127,5 +127,5 @@ test("a list restored as of a time reaches the apps of each protocol at their ne
     [C, false],
   ]);
   expect((await get("/subscriptions/ann/phone.json", "AntennaPod/3.5.0")).toSorted()).toEqual([A, B]);
-  expect((await get("/subscriptions/ann.json", "AntennaPod/3.5.0")).toSorted()).toEqual([A, B]);
+  expect((await get("/subscriptions/ann/phone.json", "AntennaPod/3.5.0")).toSorted()).toEqual([A, B]);
 });

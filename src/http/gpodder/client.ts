@@ -9,8 +9,8 @@ import type { HttpEnv } from "../env.ts";
 import { nameDevice } from "../sign-in.ts";
 import { productOf } from "../user-agent.ts";
 
-/** How the last part of a path says its format. */
-const EXTENSION = /\.(json|opml|txt)$/;
+/** How the last part of a path says its format. PinePods adds `.json` to a device's name that has it already. */
+const EXTENSION = /(\.json)+$|\.(opml|txt)$/;
 
 /** Makes a path of another user 400; names compare without case, and may end like a file. */
 export const requireUserInPath: MiddlewareHandler<HttpEnv> = async (c, next) => {

@@ -26,8 +26,8 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
     return c.json(listed.map(({ id, caption, type }) => ({ id, caption, type, subscriptions })));
   });
 
-  // mygpoclient takes a response with a body for a failure.
-  http.post("/api/2/devices/:user/:device{[^/]+\\.json}", requireUserInPath, async (c) => {
+  // mygpoclient takes a response with a body for a failure; before 1.1 and podliner send PUT.
+  http.on(["POST", "PUT"], "/api/2/devices/:user/:device{[^/]+\\.json}", requireUserInPath, async (c) => {
     const id = nameDeviceOf(c, c.req.param("device"));
     const { caption, type } = await readJson(c, app, Device);
     await saveDevice(app, c.get("actor"), { id, caption: caption ?? undefined, type: type ?? undefined });

@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import { readerOf, receiveActions, sendActions } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
-import { clientIfNamed, requireUserInPath } from "./client.ts";
+import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   const path = "/api/2/episodes/:user{[^/]+\\.json}";
@@ -11,4 +11,9 @@ export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   http.post(path, requireUserInPath, async (c) =>
     c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, device)), update_urls: [] }),
   );
+  // As oPodSync has it.
+  http.post("/api/2/episodes/:user/:device{[^/]+\\.json}", requireUserInPath, async (c) => {
+    nameDeviceOf(c, c.req.param("device"));
+    return c.json({ timestamp: await receiveActions(c, app, () => clientOf(c)), update_urls: [] });
+  });
 }

@@ -15,12 +15,25 @@ import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 const FILE = "{[^/]+\\.(json|opml|txt)}";
 
-/** A URL in a JSON list, or an object as gpodder.net writes it for a user. */
+/** A URL in a JSON list, or an object as in the list of a user. */
 const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
   const whole = `/subscriptions/:user${FILE}`;
-  http.get(whole, requireUserInPath, (c) => sendList(c, app, null, c.req.param("user")));
+  http.get(whole, requireUserInPath, async (c) => {
+    const file = c.req.param("user");
+    if (!file.endsWith(".json")) return sendList(c, app, null, file);
+    // `url` as gpodder.net has it, `feed` as oPodSync; the rest isn't known without the feed.
+    const feeds = await listDeviceFeeds(app, c.get("actor"), null);
+    const describe = ({ feed_url, title }: (typeof feeds)[number]) => ({
+      url: feed_url,
+      feed: feed_url,
+      title: title ?? feed_url,
+      website: null,
+      description: null,
+    });
+    return c.json(feeds.map(describe));
+  });
   http.put(whole, requireUserInPath, (c) => receiveList(c, app, c.req.param("user")));
 
   const path = `/subscriptions/:user/:device${FILE}`;

@@ -48,6 +48,9 @@ function appOf(agent: string | null, headers: Headers = basic()) {
 const subscriptions = "/api/2/subscriptions/ann/phone.json";
 const episodes = "/api/2/episodes/ann.json";
 
+/** The feed URLs in the list of a user. */
+const urlsIn = ({ body }: Answer) => body.map(({ url }: { url: string }) => url);
+
 describe("AntennaPod", () => {
   test("signs in, names its device, syncs and gets nothing back of what it knows", async () => {
     const app = appOf("AntennaPod/3.5.0");
@@ -275,12 +278,12 @@ describe("gPodder", () => {
     expect(opml.headers.get("content-type")).toStartWith("text/x-opml");
     expect(opml.body).toContain(`xmlUrl="${A}"`);
     expect(await app("PUT", `${path}.txt`, `${B}\r\n`)).toMatchObject({ status: 200, body: "" });
-    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([B]);
+    expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([B]);
     expect(await app("PUT", `${path}.opml`, opml.body)).toMatchObject({ status: 200, body: "" });
-    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A, B]);
+    expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([A, B]);
     // A new device has nothing: its empty list removes nothing.
     expect((await app("PUT", "/subscriptions/ann/laptop.json", [])).status).toBe(200);
-    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A, B]);
+    expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([A, B]);
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
@@ -288,9 +291,9 @@ describe("gPodder", () => {
     await ann.add(A);
     const app = appOf("mygpoclient/1.9");
     expect(await app("PUT", "/subscriptions/ann.json", [B])).toMatchObject({ status: 200, body: "" });
-    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A, B]);
+    expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([A, B]);
     expect((await app("PUT", "/subscriptions/ann.txt", `${A}\n`)).status).toBe(200);
-    expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([A]);
+    expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([A]);
   });
 
   test("gets each kind of list with its type", async () => {
@@ -397,7 +400,7 @@ test("a user whose name ends like a file signs in and syncs", async () => {
   expect((await app("POST", `/api/2/auth/${name}/login.json`, "")).status).toBe(200);
   const sync = await app("POST", `/api/2/subscriptions/${name}/phone.json`, { add: [A], remove: [] });
   expect(sync.status).toBe(200);
-  expect((await app("GET", `/subscriptions/${name}.json`)).body).toEqual([A]);
+  expect(urlsIn(await app("GET", `/subscriptions/${name}.json`))).toEqual([A]);
   expect((await app("GET", "/subscriptions/ann.json")).status).toBe(400);
 });
 
@@ -446,7 +449,7 @@ test("more podcasts than one transaction takes are refused, and change nothing",
     const { status, body: refused } = await app(method, path, body);
     expect([path, status, refused.message]).toEqual([path, 413, "More than 3 podcasts in one request"]);
   }
-  expect((await app("GET", "/subscriptions/ann.json")).body).toEqual([]);
+  expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([]);
   expect((await app("PUT", "/subscriptions/ann/phone.json", [A, B, c])).status).toBe(200);
 });
 
@@ -454,4 +457,88 @@ test("the Open Podcast API keeps its own paths under /subscriptions", async () =
   const { guid } = await ann.add(A);
   expect((await ann.request("GET", `/subscriptions/${guid}`)).body).toMatchObject({ feed_url: A });
   expect((await ann.request("GET", "/subscriptions/other")).status).toBe(405);
+});
+
+describe("routes of other servers of this API", () => {
+  test("the list of a user has objects, with what mygpo and oPodSync call the URL", async () => {
+    await ann.add(A);
+    const [item] = (await appOf(null)("GET", "/subscriptions/ann.json")).body;
+    expect(item).toEqual({ url: A, feed: A, title: A, website: null, description: null });
+    expect((await appOf(null)("GET", "/subscriptions/ann/phone.json")).body).toEqual([A]);
+    expect((await appOf(null)("PUT", "/subscriptions/ann.json", [item, { ...item, url: B }])).status).toBe(200);
+    expect((await ann.changes()).map(({ feed_url }) => feed_url).sort()).toEqual([A, B]);
+  });
+
+  test("a device is set by PUT too, and is one device with any number of .json", async () => {
+    const app = appOf("podliner/2.0.1");
+    const saved = await app("PUT", "/api/2/devices/ann/desk.json.json", { caption: "Desk", type: "desktop" });
+    expect(saved).toMatchObject({ status: 200, body: "" });
+    expect((await app("GET", "/api/2/subscriptions/ann/desk.json?since=0")).status).toBe(200);
+    expect((await app("GET", "/api/2/devices/ann.json")).body).toMatchObject([{ id: "desk", caption: "Desk" }]);
+  });
+});
+
+describe("an upload of years of plays", () => {
+  const listOf = (count: number, length: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      podcast: A,
+      episode: `https://a.example/${n}/${"x".repeat(length)}.mp3`,
+      action: "play",
+      timestamp: "2026-01-01T00:00:00",
+      position: 5,
+      total: 9,
+    }));
+  const agent = { "User-Agent": "GNOME Podcasts/25.2" };
+  const send = (body: string | ReadableStream, user: TestUser, headers = {}) =>
+    server.send("POST", `/api/2/episodes/${user.name}.json`, {
+      headers: { Authorization: `Bearer ${user.token}`, ...agent, ...headers },
+      body,
+    });
+
+  test("is taken whole if it is larger than other requests may be, and its repetition changes nothing", async () => {
+    const body = JSON.stringify(listOf(3000, 2000));
+    expect(body.length).toBeGreaterThan(server.app.config.max_body);
+    const chunks = () => new Blob([body]).stream();
+    for (const sent of [body, chunks()]) expect((await send(sent, ann)).status).toBe(200);
+    const [row] = await server.sql("select count(*) as count from episode_actions");
+    expect(Number(row?.["count"])).toBe(3000);
+  });
+
+  test("is refused above 32 MB, and by other routes", async () => {
+    const long = `[${" ".repeat(33 * 1024 * 1024)}]`;
+    expect((await send(long, ann)).status).toBe(413);
+    expect((await send(new Blob([long]).stream(), ann)).status).toBe(413);
+    const list = `{"add":[]${" ".repeat(6 * 1024 * 1024)}}`;
+    expect((await ann.request("POST", subscriptions, list)).status).toBe(413);
+  });
+
+  test("is one of two at a time, of different users; others get 429 until one has ended", async () => {
+    const users = [ann, await server.user("bob"), await server.user("cai")] as const;
+    const open = (user: TestUser) => {
+      let end = () => {};
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(Buffer.from(`[${" ".repeat(6 * 1024 * 1024)}`));
+          end = () => {
+            controller.enqueue(Buffer.from("]"));
+            controller.close();
+          };
+        },
+      });
+      return { answer: send(body, user), end: () => end() };
+    };
+    const first = open(users[0]);
+    const again = open(users[0]);
+    expect((await again.answer).status).toBe(429);
+    const second = open(users[1]);
+    const third = open(users[2]);
+    const { status, headers } = await third.answer;
+    expect([status, headers.get("retry-after")]).toEqual([429, "5"]);
+    first.end();
+    second.end();
+    expect([(await first.answer).status, (await second.answer).status]).toEqual([200, 200]);
+    const last = open(users[2]);
+    last.end();
+    expect((await last.answer).status).toBe(200);
+  });
 });

@@ -1,0 +1,58 @@
+// JSON arrays that are read while they arrive.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { readElements } from "../../src/http/json-elements.ts";
+
+async function* split(bytes: Uint8Array, size: number) {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+async function elementsOf(text: string, size = 7, most = 10_000): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const one of readElements(split(Buffer.from(text), size), most)) found.push(one);
+  return found;
+}
+
+test("an array in chunks of any size is read as JSON.parse() reads it", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.jsonValue()),
+      fc.nat(2),
+      fc.integer({ min: 1, max: 40 }),
+      async (list, indent, size) => {
+        const text = JSON.stringify(list, null, indent);
+        expect(await elementsOf(text, size)).toEqual(JSON.parse(text));
+      },
+    ),
+  );
+});
+
+test("an array with a bit of text put in or taken out is read or refused as by JSON.parse()", async () => {
+  const bits = fc.constantFrom("", ",", "[", "]", "{", "}", '"', "\\", " ", "1", ":");
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.jsonValue()), fc.nat(), bits, fc.nat(1), async (list, place, bit, taken) => {
+      const whole = JSON.stringify(list);
+      const at = place % (whole.length + 1);
+      const text = whole.slice(0, at) + bit + whole.slice(at + taken);
+      let parsed: unknown;
+      try {
+        parsed = JSON.parse(text);
+      } catch {}
+      if (Array.isArray(parsed)) expect(await elementsOf(text)).toEqual(parsed);
+      else expect(elementsOf(text)).rejects.toThrow("could not be read");
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("a byte order mark is no part of the array, and what is no array is refused", async () => {
+  expect(await elementsOf("\ufeff [1]")).toEqual([1]);
+  for (const text of ["", "{}", "1", '"[]"', "[", "[1", "[1]]", "[1}", "[,]", "[1,]", "[1 2]", "[]x"]) {
+    expect(elementsOf(text)).rejects.toThrow("could not be read");
+  }
+});
+
+test("an element that is too long is left out, and too many values are refused", async () => {
+  expect(await elementsOf(JSON.stringify([1, "x".repeat(2_000_000), 2]), 65_536)).toEqual([1, undefined, 2]);
+  expect(elementsOf(JSON.stringify(Array(20).fill([1])), 7, 30)).rejects.toThrow("More than 30 JSON values");
+});
