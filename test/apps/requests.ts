@@ -1,0 +1,281 @@
+// The requests of apps, as their sources send them: data for one story of signing in, syncing both ways and signing out.
+
+type Play = { started: number; position: number; total: number; timestamp: string };
+type Sent = readonly [method: string, path: string, body?: unknown];
+
+export interface AppRequests {
+  name: string;
+  /** The User-Agent; null for none. */
+  agent: string | null;
+  /** Further headers of every request. */
+  headers?: Record<string, string>;
+  protocol: "gpodder" | "nextcloud";
+  /**
+   * How it gets in: login.json and its cookie alone, Basic and the cookie, the cookie after a challenge, Nextcloud's login
+   * flow, a token for the password, or Bearer.
+   */
+  signIn: "login" | "basic" | "challenge" | "flow" | "getapppassword" | "bearer";
+  /** How it polls the login flow. */
+  poll?: "form" | "query" | "json";
+  /** The cookie that it looks for; the first one by default. */
+  cookie?: string;
+  /** The device in its paths, which DEVICE stands for. */
+  device?: string;
+  /** Once after signing in. */
+  setUp?: readonly Sent[];
+  /** Before every sync. */
+  before?: readonly Sent[];
+  /** Where it reads its list, and the feeds in the response, if not in `add` and `remove`. */
+  list?: { path: string; feedsIn: (body: never) => string[] };
+  /** True if it uploads nothing, and reads no actions. */
+  readsOnly?: true;
+  /** Where it sends actions. */
+  actionsTo?: string;
+  /** What it writes of a play. */
+  play?: (play: Play) => object;
+  /** Whether it can read an action. */
+  canRead?: (action: Record<string, unknown>) => boolean;
+  /** Its `since` is the time of its own clock, not the timestamp that it was given. */
+  ownClock?: true;
+  signOut?: Sent & { 0: string };
+  /** Whether signing out ends what it signed in with. */
+  ends?: true;
+}
+
+const LOGOUT = ["POST", "/api/2/auth/ann/logout.json"] as const;
+const SAVE_DEVICE = ["POST", "/api/2/devices/ann/DEVICE.json", { caption: "An app", type: "mobile" }] as const;
+const PUT_DEVICE = ["PUT", SAVE_DEVICE[1], SAVE_DEVICE[2]] as const;
+const GET_DEVICES = ["GET", "/api/2/devices/ann.json"] as const;
+const LOGIN = ["POST", "/api/2/auth/ann/login.json"] as const;
+const END_TOKEN = ["DELETE", "/ocs/v2.php/core/apppassword"] as const;
+const PROBE = ["GET", "/index.php/apps/gpoddersync/subscriptions?since=2147483647"] as const;
+
+const isNumber = (value: unknown) => typeof value === "number";
+const hasAllNumbers = ({ started, position, total }: Record<string, unknown>) =>
+  [started, position, total].every(isNumber);
+const hasZone = ({ timestamp }: Record<string, unknown>) => /(Z|[+-]\d\d:\d\d)$/.test(String(timestamp));
+const zoned = (play: Play) => ({ ...play, timestamp: `${play.timestamp}.123456+00:00` });
+
+export const APPS: readonly AppRequests[] = [
+  {
+    name: "AntennaPod with the gPodder API",
+    agent: "AntennaPod/3.11.4",
+    protocol: "gpodder",
+    signIn: "login",
+    device: "pixel",
+    setUp: [GET_DEVICES, SAVE_DEVICE],
+    before: [LOGIN],
+    canRead: (action) => action["action"] !== "play" || hasAllNumbers(action),
+  },
+  {
+    name: "AntennaPod with Nextcloud",
+    agent: "AntennaPod/3.11.4",
+    protocol: "nextcloud",
+    signIn: "flow",
+    ownClock: true,
+    canRead: hasAllNumbers,
+  },
+  {
+    name: "FocusPodcast",
+    agent: "FocusPodcast/2.0",
+    protocol: "gpodder",
+    signIn: "login",
+    device: "focus",
+    setUp: [GET_DEVICES, SAVE_DEVICE],
+    before: [LOGIN],
+  },
+  {
+    name: "Podcini.X",
+    agent: "Podcini/10.5",
+    protocol: "nextcloud",
+    signIn: "flow",
+    ownClock: true,
+    canRead: hasAllNumbers,
+  },
+  {
+    name: "Kasts with the gPodder API",
+    agent: "Kasts/25.04.3",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "kasts-desk",
+    setUp: [GET_DEVICES, SAVE_DEVICE, ["GET", "/api/2/sync-devices/ann.json"]],
+    play: (play) => ({ ...play, started: play.position, device: "kasts-desk" }),
+    // Qt::ISODate with a format of its own: a zone makes it 1970.
+    canRead: (action) => !hasZone(action),
+    signOut: LOGOUT,
+  },
+  {
+    name: "Kasts with Nextcloud",
+    agent: "Kasts/25.04.3",
+    protocol: "nextcloud",
+    signIn: "basic",
+    play: (play) => ({ ...play, started: play.position, device: "kasts-desk" }),
+    canRead: (action) => !hasZone(action) && hasAllNumbers(action),
+  },
+  {
+    name: "gPodder",
+    agent: "mygpoclient/1.9 (+http://gpodder.org/mygpoclient) gPodder/3.11.1",
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    protocol: "gpodder",
+    signIn: "challenge",
+    device: "desk",
+    setUp: [SAVE_DEVICE, ["GET", "/subscriptions/ann.opml"]],
+    // -1 in an action stops its whole batch.
+    canRead: ({ started, position, total }) => [started, position, total].every((one) => one !== -1),
+  },
+  {
+    name: "mygpoclient 1.0",
+    agent: "mygpoclient/1.0 (+http://thpinfo.com/2010/mygpoclient/)",
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    protocol: "gpodder",
+    signIn: "challenge",
+    device: "lib",
+    setUp: [PUT_DEVICE, GET_DEVICES, ["GET", "/subscriptions/ann/DEVICE.json"]],
+  },
+  {
+    name: "PinePods",
+    agent: null,
+    protocol: "gpodder",
+    signIn: "login",
+    device: "podkeep",
+    before: [LOGIN, GET_DEVICES],
+    play: (play) => ({ ...zoned(play), started: 0 }),
+    canRead: hasZone,
+    ownClock: true,
+  },
+  {
+    name: "Cardo with the gPodder API",
+    agent: "tauri-plugin-http/2.5.7",
+    headers: { Origin: "tauri://localhost" },
+    protocol: "gpodder",
+    signIn: "login",
+    device: "cardo",
+    setUp: [GET_DEVICES, SAVE_DEVICE],
+    signOut: LOGOUT,
+    ends: true,
+  },
+  {
+    name: "Cardo with Nextcloud",
+    agent: "tauri-plugin-http/2.5.7",
+    headers: { Origin: "http://tauri.localhost" },
+    protocol: "nextcloud",
+    signIn: "flow",
+    ownClock: true,
+  },
+  {
+    name: "GNOME Podcasts",
+    agent: "GNOME Podcasts/25.2",
+    headers: { "OCS-APIRequest": "true" },
+    protocol: "nextcloud",
+    signIn: "getapppassword",
+    canRead: (action) => hasAllNumbers(action) && "guid" in action && hasZone(action),
+    signOut: END_TOKEN,
+    ends: true,
+  },
+  { name: "Podium", agent: "Podium/1.9", protocol: "nextcloud", signIn: "flow", poll: "query", ownClock: true },
+  {
+    name: "Kodi's plugin.audio.podcasts",
+    agent: "Kodi/21.2 plugin.audio.podcasts/2.3.3",
+    protocol: "gpodder",
+    signIn: "login",
+    cookie: "sessionid",
+    readsOnly: true,
+    list: {
+      path: "/subscriptions/ann.opml",
+      feedsIn: (text: string) => [...text.matchAll(/xmlUrl="([^"]+)"/g)].map(([, url]) => String(url)),
+    },
+  },
+  {
+    name: "hullcaster",
+    agent: null,
+    protocol: "gpodder",
+    signIn: "login",
+    device: "terminal",
+    setUp: [GET_DEVICES, SAVE_DEVICE],
+    list: {
+      path: "/subscriptions/ann.json",
+      feedsIn: (list: { feed: string; url: string }[]) => list.map(({ feed }) => feed),
+    },
+    actionsTo: "/api/2/episodes/ann/DEVICE.json",
+    play: zoned,
+    canRead: hasZone,
+  },
+  {
+    name: "podliner",
+    agent: "podliner/2.0.1",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "podliner",
+    setUp: [LOGIN, PUT_DEVICE],
+  },
+  {
+    name: "Podsilo",
+    agent: "Podsilo/1.0",
+    headers: { "OCS-APIRequest": "true" },
+    protocol: "nextcloud",
+    signIn: "flow",
+    signOut: END_TOKEN,
+    ends: true,
+  },
+  {
+    name: "YourPods with the gPodder API",
+    agent: "YourPods/1 CFNetwork/1498.700.2 Darwin/23.6.0",
+    protocol: "gpodder",
+    signIn: "login",
+    device: "yourpods-ios",
+    setUp: [SAVE_DEVICE, ["GET", "/api/2/episodes/ann.json?since=0&deviceid=yourpods-ios"]],
+  },
+  {
+    name: "YourPods with Nextcloud",
+    agent: "YourPods/1 CFNetwork/1498.700.2 Darwin/23.6.0",
+    protocol: "nextcloud",
+    signIn: "basic",
+  },
+  {
+    name: "AerialPod",
+    agent: "AerialPod/1.4",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "aerial",
+    setUp: [
+      SAVE_DEVICE,
+      ["POST", "/api/2/sync-devices/ann.json", { synchronize: [["aerial", "other"]], "stop-synchronize": [] }],
+    ],
+    list: {
+      path: "/subscriptions/ann.json",
+      feedsIn: (list: (string | { url: string })[]) => list.map((one) => (typeof one === "string" ? one : one.url)),
+    },
+  },
+  {
+    name: "cliamp",
+    agent: "cliamp/1.0",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "cliamp",
+    before: [GET_DEVICES, ["GET", "/subscriptions/ann/other.json"]],
+    // A stream's length is unknown to it, and `started` is the time of day.
+    play: ({ timestamp, position }) => ({ timestamp, started: 1_795_321_846, position, total: 0 }),
+  },
+  {
+    name: "Podcast Merlin",
+    agent: "Podcast Merlin",
+    protocol: "nextcloud",
+    signIn: "flow",
+    poll: "form",
+    before: [PROBE],
+  },
+  {
+    name: "Music Assistant with the gPodder API",
+    agent: "Music Assistant/2.7",
+    protocol: "gpodder",
+    signIn: "login",
+    device: "mass",
+    setUp: [["GET", "/api/2/episodes/ann.json?since=0&device=mass"]],
+  },
+  {
+    name: "Music Assistant with Nextcloud",
+    agent: "Music Assistant/2.7",
+    protocol: "nextcloud",
+    signIn: "bearer",
+  },
+];
