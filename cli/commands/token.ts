@@ -69,6 +69,12 @@ export function placeOfSettings(command: Command): string {
   return `in ${file.path}, then run ${restart}`;
 }
 
+/** What to set so that phones reach the server. */
+export function adviseOnAddress({ config }: App, place: string): string {
+  const host = config.host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or ";
+  return `No phone reaches this server: set ${host}PODKEEP_PUBLIC_URL ${place}.`;
+}
+
 type Issued = Awaited<ReturnType<typeof issueFor>>;
 
 /** Issues a token, with everything that its user has to know. */
@@ -78,10 +84,7 @@ export async function issueFor(app: App, user: string, options: Parameters<typeo
   const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
   const address = appUrl(app.config);
   const remarks = ["The password is a token for this app alone. It is not shown again."];
-  if (isLocal(address)) {
-    const host = app.config.host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or ";
-    remarks.push(`No phone reaches this server: set ${host}PODKEEP_PUBLIC_URL ${place}.`);
-  }
+  if (isLocal(address)) remarks.push(adviseOnAddress(app, place));
   if (others.length > 0) {
     const count = others.length === 1 ? "another token" : `${others.length} more tokens`;
     remarks.push(`${user} has ${count} labelled ${label}. To revoke: podkeep token revoke ${others.join(" or ")}`);

@@ -1,7 +1,10 @@
 // `podkeep user`: creates, lists, renames and deletes users, sets passwords and ends sessions.
 import { type Command, Option } from "commander";
+import type { App } from "../../src/app.ts";
+import { appUrl, isLocal } from "../../src/config/app-url.ts";
 import { describeLocation } from "../../src/config/location.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
+import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
+import { createPasswordLink } from "../../src/services/password-links.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { signOutEverywhere } from "../../src/services/sessions.ts";
 import { checkLabel } from "../../src/services/tokens.ts";
@@ -11,26 +14,29 @@ import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp } from "../with-app.ts";
-import { issueFor, layToken, placeOfSettings } from "./token.ts";
+import { adviseOnAddress, issueFor, layToken, placeOfSettings } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
   const user = program.command("user").description("Create, list, rename and delete users, and set their passwords");
   const creation = user
     .command("create <name>")
     .description("Create a user, and the database if there is none")
-    .addOption(new Option("--password", "ask for a password").conflicts(["passwordStdin", "generate"]))
+    .addOption(new Option("--password", "ask for a password").conflicts(["passwordStdin", "generate", "invite"]))
+    .option("--invite", "print a link by which the user chooses a password: it works once, for 7 days")
     .option("--token <label>", "also issue a token, with the name of the app as its label");
-  addPasswordOptions(creation, [])
+  addPasswordOptions(creation, ["invite"])
     .addHelpText("after", "\nExample: podkeep user create alice --password")
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
   addSettings(creation, ADDRESS_SETTINGS);
   const password = user
     .command("password <name>")
     .description("Set a user's password, and end all sessions; tokens stay valid")
-    .option("--remove", "remove the password: only tokens sign in");
-  addPasswordOptions(password, ["remove"])
+    .addOption(new Option("--remove", "remove the password: only tokens sign in").conflicts(["link"]))
+    .option("--link", "print a link by which the user chooses a password: it works once, for 7 days");
+  addPasswordOptions(password, ["remove", "link"])
     .addHelpText("after", "\nExample: podkeep user password alice")
     .action((name: string, options: NewPasswordOptions, command: Command) => changePassword(name, options, command));
+  addSettings(password, ADDRESS_SETTINGS);
   user
     .command("sign-out <name>")
     .description("End all sessions of a user; apps with the password or a token sign in again")
@@ -56,16 +62,18 @@ export function addUserCommands(program: Command): void {
 
 interface CreateOptions extends PasswordOptions {
   password?: boolean;
+  invite?: true;
   /** The label of a token to issue. */
   token?: string;
 }
 
 interface NewPasswordOptions extends PasswordOptions {
   remove?: boolean;
+  link?: true;
 }
 
 async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
-  const { password, passwordStdin, generate, token: label } = options;
+  const { password, passwordStdin, generate, invite, token: label } = options;
   if (label !== undefined) checkLabel(label);
   const set = password || passwordStdin || generate ? await readPassword(options) : null;
   const place = placeOfSettings(command);
@@ -73,27 +81,64 @@ async function create(name: string, options: CreateOptions, command: Command): P
     command,
     async (app) => {
       const created = { ...(await createUser(app, name)), data: describeLocation(app.config.location) };
-      if (set !== null) await setPassword(app, await actAsAdmin(app, name, "user create"), set);
-      if (label === undefined) return created;
-      return { ...created, token: await issueFor(app, name, { label, scope: "write", expires_at: null }, place) };
+      const actor = await actAsAdmin(app, name, "user create");
+      if (set !== null) await setPassword(app, actor, set);
+      const address = appUrl(app.config);
+      const link = invite && (await linkFor(app, actor, place));
+      const token = label !== undefined && { label, scope: "write" as const, expires_at: null };
+      return {
+        ...{ ...created, address },
+        ...(link && { link }),
+        ...(token && { token: await issueFor(app, name, token, place) }),
+      };
     },
     { first: true },
   );
+  const next =
+    set !== null
+      ? `Next: sign in at ${made.address}, then choose Connect an app`
+      : `Next: podkeep token issue ${name} --label APP, or podkeep user password ${name} --link`;
   const done = [
     `Created user ${made.name}, data in ${made.data}`,
-    ...("token" in made ? [layToken(made.token)] : []),
+    ...(made.token ? [layToken(made.token)] : []),
+    ...(made.link ? [layLink(made.link)] : []),
+    ...(made.token || made.link ? [] : [next]),
   ].join("\n\n");
   await printPassword(command, made, done, generate ? set : null);
 }
 
+/** A link by which a user chooses a password, and what the admin has to know. */
+async function linkFor(app: App, actor: Actor, place: string) {
+  const { secret, expires_at } = await createPasswordLink(app, actor);
+  const address = appUrl(app.config);
+  const remarks = isLocal(address) ? [adviseOnAddress(app, place)] : [];
+  return { url: `${address}/password/${secret}`, expires: formatTime(expires_at), remarks };
+}
+
+const layLink = ({ url, expires, remarks }: Awaited<ReturnType<typeof linkFor>>) =>
+  layPairs([
+    ["Link", url],
+    ["", `It works once, until ${expires}: the user opens it and chooses a password.`],
+    ...remarks.map((remark): [string, string] => ["", remark]),
+  ]);
+
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {
-  const set = await withApp(command, async (app) => {
+  if (options.link) {
+    const place = placeOfSettings(command);
+    const link = await withApp(command, async (app) =>
+      linkFor(app, await actAsAdmin(app, name, "user password"), place),
+    );
+    return printResult(command, { name, link }, () => layLink(link));
+  }
+  const { set, address } = await withApp(command, async (app) => {
     const actor = await actAsAdmin(app, name, "user password");
     const password = options.remove ? null : await readPassword(options);
     await setPassword(app, actor, password);
-    return password;
+    return { set: password, address: appUrl(app.config) };
   });
-  const done = options.remove ? `Removed the password of ${name}` : `Set the password of ${name}`;
+  const done = options.remove
+    ? `Removed the password of ${name}`
+    : `Set the password of ${name}. Sign in at ${address}`;
   await printPassword(command, { name, password_set: set !== null }, done, options.generate ? set : null);
 }
 

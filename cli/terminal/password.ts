@@ -37,14 +37,24 @@ export async function askPassword(passwordStdin: boolean | undefined): Promise<s
   return ask("Password: ");
 }
 
+/** How often a new password is asked for. */
+const MOST_TRIES = 5;
+
 async function askTwice(): Promise<string> {
   if (!process.stdin.isTTY) {
     throw new DomainError("invalid", "There is no terminal to ask on: add --password-stdin or --generate");
   }
-  const password = await ask("Password: ");
-  requireGoodPassword(password);
-  if ((await ask("Again: ")) !== password) throw new DomainError("invalid", "The two passwords differ");
-  return password;
+  for (let left = MOST_TRIES; ; left--) {
+    try {
+      const password = await ask("Password: ");
+      requireGoodPassword(password);
+      if ((await ask("Again: ")) !== password) throw new DomainError("invalid", "The two passwords differ");
+      return password;
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== "invalid" || left === 1) throw error;
+      process.stderr.write(`${error.message}. Try again.\n`);
+    }
+  }
 }
 
 // The terminal shows what readline writes, and so nothing of the password.

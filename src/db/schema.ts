@@ -170,6 +170,21 @@ export interface ConnectLinkTable {
   expires_at: number;
 }
 
+/** The code that makes the first user. */
+interface SetupCodeTable {
+  id: number;
+  /** In lower case. Not hashed, so that every start prints the same; it opens an empty server only. */
+  code: string;
+}
+
+/** A link by which a user chooses a password. */
+interface PasswordLinkTable {
+  user_id: string;
+  /** SHA-256 of the secret in the link, in hex. */
+  link_hash: string;
+  expires_at: number;
+}
+
 /** An app on a device with one credential (docs/devices.md). */
 export interface ClientTable {
   user_id: string;
@@ -359,6 +374,8 @@ export interface Schema {
   ended_sessions: EndedSessionTable;
   page_sessions: PageSessionTable;
   connect_links: ConnectLinkTable;
+  setup_codes: SetupCodeTable;
+  password_links: PasswordLinkTable;
   clients: ClientTable;
   cursors: CursorTable;
   holdings: HoldingTable;

@@ -193,6 +193,19 @@ export const tables = {
     },
     dropped: true,
   },
+  setup_codes: {
+    owner: null,
+    key: ["id"],
+    columns: { id: "value", code: "value" },
+    dropped: true,
+    cache: true,
+  },
+  password_links: {
+    owner: "user_id",
+    key: ["user_id"],
+    columns: { user_id: "value", link_hash: "value", expires_at: "value" },
+    dropped: true,
+  },
   clients: {
     owner: "user_id",
     key: ["user_id", "id"],

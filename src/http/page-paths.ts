@@ -1,7 +1,16 @@
 // The paths of the web page, as patterns of Hono: the one list that a new page needs.
 
 /** Pages and files for strangers. */
-export const OPEN_PATHS = ["/", "/sign-in", "/sign-out", "/docs", "/connect/:secret", "/assets/*"];
+export const OPEN_PATHS = [
+  "/",
+  "/sign-in",
+  "/sign-out",
+  "/docs",
+  "/connect/:secret",
+  "/setup/:code",
+  "/password/:secret",
+  "/assets/*",
+];
 
 /** Pages of users: a stranger who opens one gets the sign-in page. Every path that no list has is closed too. */
 export const CLOSED_PATHS = [

@@ -5,13 +5,16 @@ import { type App, openApp } from "../app.ts";
 import { newestBackupTime } from "../backups/backups.ts";
 import { scheduleBackups } from "../backups/schedule.ts";
 import { systemClock } from "../clock.ts";
+import { appUrl } from "../config/app-url.ts";
 import { describeLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import { parseListen } from "../config/values.ts";
+import { messageOf } from "../errors.ts";
 import type { MetricsEndpoint } from "../http/metrics.ts";
 import { createHttp, type Http } from "../http/server.ts";
 import type { Logger } from "../log.ts";
 import type { LookupWorker } from "../lookup/worker.ts";
+import { prepareSetup } from "../services/setup.ts";
 import { hasUsers } from "../services/users.ts";
 import { connectSystemd } from "../systemd/notify.ts";
 import { startWatchdog } from "../systemd/watchdog.ts";
@@ -126,14 +129,31 @@ async function welcome(
 ): Promise<void> {
   const { config } = app;
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config.location)}`;
-  const step = (await hasUsers(app)) ? null : firstStep(server?.port ?? config.port);
-  const wanting = "There are no users yet. Create one, with a token for the first app:";
-  if (forPeople) show(`${listening}\n${step === null ? "" : `\n${wanting}\n\n    ${step}\n\n`}`);
+  const setup = (await hasUsers(app)) ? [] : await firstSteps(app, server?.port ?? config.port, firstStep);
+  if (forPeople)
+    show([`${listening}\n`, ...setup.map(({ about, step }) => `${about}\n\n    ${step}\n`), ""].join("\n"));
   else {
     app.log.info(listening);
-    if (step !== null) app.log.info(`${wanting} ${step}`);
+    for (const { about, step } of setup) app.log.info(`${about} ${step}`);
   }
   if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
+}
+
+/** How to create the first user: by a link, and by a command. */
+async function firstSteps(app: App, port: number, firstStep: RunOptions["firstStep"]) {
+  const command = { about: "Or create one in a terminal, with a token for the first app:", step: firstStep(port) };
+  try {
+    const code = await prepareSetup(app);
+    if (code === null) return [];
+    const step = `${appUrl({ ...app.config, port })}/setup/${code}`;
+    return [{ about: "There is no user yet. Open this link to create the first one:", step }, command];
+  } catch (error) {
+    app.log.error(
+      { reason: messageOf(error) },
+      "the setup link can't be created: free some space, then restart podkeep",
+    );
+    return [command];
+  }
 }
 
 /** Resolves at the first signal; the second one ends the process at once. */

@@ -1,4 +1,5 @@
 // Passwords: setting one, and generating one.
+import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { setPassword as setRow } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
@@ -20,10 +21,13 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   const password_hash = password === null ? null : await context.passwords.hash(password);
   const { user_id } = actor;
   const password_changed_at = context.clock.now();
-  await context.database.write(async (tx) => {
-    await setRow(tx, { user_id, password_hash, password_changed_at });
-    await deleteSignIns(tx, user_id);
-  }, user_id);
+  await context.database.write((tx) => replacePassword(tx, { user_id, password_hash, password_changed_at }), user_id);
+}
+
+/** Sets a password, and ends what the old one has begun. */
+export async function replacePassword(tx: Tx, row: Parameters<typeof setRow>[1]): Promise<void> {
+  await setRow(tx, row);
+  await deleteSignIns(tx, row.user_id);
 }
 
 /** @throws DomainError "invalid" if it is too short or too long, or no keyboard types it */

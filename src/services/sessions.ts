@@ -21,6 +21,7 @@ import {
   listPageSessions,
   seePageSession,
 } from "../store/page-sessions.ts";
+import { deletePasswordLink } from "../store/password-links.ts";
 import { deleteSessionKey, findUserById, keepSessionKey } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -176,7 +177,7 @@ async function refuseEnded({ database }: Context, user_id: string, session_hash:
 
 /**
  * Ends all sessions of the actor's user, and what a session has prepared: apps that were allowed and have not fetched
- * their token, and links that show one.
+ * their token, links that show one, and a link to choose a password.
  * @throws DomainError "forbidden" if the actor signed in with a token
  */
 export async function signOutEverywhere({ database }: Context, actor: Actor): Promise<void> {
@@ -194,6 +195,7 @@ export async function deleteSignIns(tx: Tx, user_id: string): Promise<void> {
   await deleteEndedSessions(tx, { user_id });
   await deleteUserFlows(tx, { user_id });
   await deleteUserLinks(tx, { user_id });
+  await deletePasswordLink(tx, { user_id });
 }
 
 /** The user's session key; the first session makes one. */

@@ -3,6 +3,7 @@ import type { Tx } from "../db/statement.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
+import { takeSetupCode } from "../store/setup-codes.ts";
 import { deleteUserRows, listUsersAfter } from "../store/transfer.ts";
 import {
   anyUser,
@@ -25,21 +26,23 @@ export async function findUser(tx: Tx, name: string) {
 }
 
 /** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken in any case */
-export async function createUser(
-  { database, clock, ids }: Context,
-  name: string,
-): Promise<{ id: string; name: string }> {
+export async function createUser(context: Context, name: string): Promise<{ id: string; name: string }> {
   requireName(name);
+  return context.database.write((tx) => addUser(tx, context, name));
+}
+
+/** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
+export async function addUser(tx: Tx, { clock, ids }: Context, name: string): Promise<{ id: string; name: string }> {
   const id = ids.random(16);
-  await database.write(async (tx) => {
-    const taken = await findUser(tx, name);
-    if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
-    await insertUser(tx, { user_id: id, name, name_key: foldName(name), created_at: clock.now() });
-  });
+  await takeSetupCode(tx, {});
+  const taken = await findUser(tx, name);
+  if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
+  await insertUser(tx, { user_id: id, name, name_key: foldName(name), created_at: clock.now() });
   return { id, name };
 }
 
-function requireName(name: string): void {
+/** @throws DomainError "invalid" if the name is not allowed */
+export function requireName(name: string): void {
   if (isUserName(name)) return;
   throw new DomainError(
     "invalid",

@@ -15,6 +15,7 @@ import { addSignIns } from "./0010_sign_ins.ts";
 import { addEpisodes } from "./0011_episodes.ts";
 import { addPlays } from "./0012_plays.ts";
 import { separateHoldings } from "./0013_holdings.ts";
+import { addFirstSteps } from "./0014_first_steps.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -32,11 +33,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0011_episodes": addEpisodes(dialect),
     "0012_plays": addPlays(dialect),
     "0013_holdings": separateHoldings(dialect),
+    "0014_first_steps": addFirstSteps(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0013_holdings";
+export const SCHEMA_VERSION = "0014_first_steps";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

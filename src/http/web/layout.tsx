@@ -156,6 +156,32 @@ export function NeedsPassword({ children }: { children?: Child }) {
   );
 }
 
+/** The field of a new password, with the rule; the script shows a button that shows what is typed. */
+export function NewPassword({ label, name }: { label: string; name: string }) {
+  const text = texts.choosePassword;
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        name={name}
+        type="password"
+        autocomplete="new-password"
+        minlength={8}
+        maxlength={1000}
+        aria-describedby={`${name}-rule`}
+        required
+      />
+      <p class="small muted" id={`${name}-rule`}>
+        {text.rule}
+      </p>
+      <button type="button" hidden data-reveal={name} data-done={text.hide}>
+        {text.show}
+      </button>
+    </div>
+  );
+}
+
 /** A form that is one button. */
 export function ActionButton({
   action,

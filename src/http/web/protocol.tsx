@@ -16,6 +16,7 @@ import { serveAllow } from "./allow.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
+import { serveFirstSteps } from "./first-steps.tsx";
 import { serveHistory } from "./history.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
@@ -83,6 +84,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveSignIn(http, app, shared);
   serveDocs(http, document);
   serveConnectLinks(http, app);
+  serveFirstSteps(http, app, shared);
   servePodcasts(http, app);
   serveHistory(http, app);
   serveApps(http, app, shared);

@@ -49,6 +49,16 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
+for (const button of document.querySelectorAll("button[data-reveal]")) {
+  button.hidden = false;
+  const field = document.getElementById(button.dataset.reveal);
+  const texts = { password: button.textContent, text: button.dataset.done };
+  button.addEventListener("click", () => {
+    field.type = field.type === "password" ? "text" : "password";
+    button.textContent = texts[field.type];
+  });
+}
+
 // Marks a form whose response is on its way; the Back button may show the page as it was left.
 addEventListener("submit", ({ target }) => target.setAttribute("aria-busy", "true"));
 addEventListener("pageshow", () => {

@@ -7,11 +7,12 @@ import { isLocal } from "../../config/app-url.ts";
 import { DomainError } from "../../errors.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
+import { hasUsers } from "../../services/users.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { findSession } from "../sign-in.ts";
 import { readForm } from "./form.ts";
-import { SignInPage } from "./pages/sign-in.tsx";
+import { NoUserPage, SignInPage } from "./pages/sign-in.tsx";
 import { safePath, show } from "./render.tsx";
 import { beginSession, clearSession } from "./session.ts";
 import { texts } from "./texts.ts";
@@ -22,12 +23,13 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
 
   http.get("/", async (c) => {
-    return (await findSession(c, app, shared, "page"))
-      ? c.redirect("/podcasts", 303)
-      : show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
+    if (await findSession(c, app, shared, "page")) return c.redirect("/podcasts", 303);
+    if (!(await hasUsers(app))) return show(c, <NoUserPage />);
+    return show(c, <SignInPage url={urlOf(c)} next="/podcasts" />);
   });
 
-  http.get("/sign-in", (c) => {
+  http.get("/sign-in", async (c) => {
+    if (!(await hasUsers(app))) return show(c, <NoUserPage />);
     const problem = c.req.query("ended") ? texts.signIn.ended : null;
     return show(c, <SignInPage url={urlOf(c)} next={safePath(c.req.query("next"))} problem={problem} />);
   });

@@ -25,10 +25,30 @@ export const texts = {
     ended: "Your session has ended. Sign in to continue.",
     needsHttps: (url: string) => `Open ${url} to sign in: over http your browser would forget that you did.`,
     appsConnectTo: "Apps connect to",
-    noAccount: "No account yet? The admin creates one:",
-    createUser: "podkeep user create NAME --password",
+    noAccount: "No account yet, or the password is lost? Ask the admin for a link.",
     noPassword: "No password yet? The admin sets one:",
     setPassword: "podkeep user password NAME",
+  },
+
+  setup: {
+    title: "Create the first user",
+    about: "This server has no user yet. Choose a name and a password; then connect an app.",
+    password: "Password",
+    submit: "Create",
+    over: "This setup link is wrong, or the first user was created already.",
+    none: "There is no user yet. Open the setup link: podkeep printed it when it started, in its terminal or its log.",
+  },
+
+  choosePassword: {
+    title: "Choose a password",
+    first: (name: string) => `Your user name is ${name}. Choose a password; then connect an app.`,
+    again: (name: string) => `A new password for ${name}. It ends all sessions; apps keep their tokens.`,
+    password: "New password",
+    rule: "At least 8 characters.",
+    show: "Show",
+    hide: "Hide",
+    submit: "Save",
+    over: "This link was used, replaced by a newer one, or its seven days are over. The admin creates another one.",
   },
 
   podcasts: {

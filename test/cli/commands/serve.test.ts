@@ -175,6 +175,23 @@ test("a damaged database, and one of a newer podkeep, are exit code 3 with a rea
   expect(readFileSync(file).equals(whole)).toBe(true);
 });
 
+test("the setup link that the first start prints makes the first user, and is printed no more after that", async () => {
+  const other = openProgram(SOURCE);
+  const server = await other.serve([]);
+  const link = /create the first one: (http\S+)"\}/.exec(await server.until("create the first one"))?.[1] ?? "";
+  expect(link).toStartWith(`${server.address}/setup/`);
+  const body = new URLSearchParams({ name: "ann", password: "correct horse" });
+  const headers = { "Sec-Fetch-Site": "same-origin" };
+  const made = await fetch(link, { method: "POST", body, headers, redirect: "manual" });
+  expect([made.status, made.headers.get("location")]).toEqual([303, "/connect?new=1"]);
+  await server.stop();
+  const again = await other.serve([]);
+  expect(await again.until("listens on")).not.toContain("/setup/");
+  expect((await fetch(link.replace(server.address, again.address))).status).toBe(410);
+  await again.stop();
+  other.close();
+});
+
 test.each<[string, string[], (folder: string) => Record<string, string>]>([
   ["in a directory with a space", ["--data-dir", "my data"], () => ({})],
   ["in systemd's state directory", [], (folder) => ({ PODKEEP_DATA_DIR: "", STATE_DIRECTORY: join(folder, "state") })],

@@ -4,6 +4,7 @@ import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { noteSync, saveDevice } from "../../../src/services/devices.ts";
+import { findPasswordLink } from "../../../src/services/password-links.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
@@ -30,9 +31,36 @@ async function isPassword(name: string, password: string): Promise<boolean> {
 test("a user is created with a password from standard input, without its line's end", async () => {
   expect(await podkeep.run(["user", "create", "ann", "--password-stdin"], "correct: horse ü\n")).toMatchObject({
     code: 0,
-    out: `Created user ann, data in ${podkeep.data}\n`,
+    out: `Created user ann, data in ${podkeep.data}\n\nNext: sign in at http://127.0.0.1:8042, then choose Connect an app\n`,
   });
   expect(await isPassword("ann", "correct: horse ü")).toBe(true);
+});
+
+test("an invitation and a password link are printed once, and no file has them", async () => {
+  const url = "https://podcasts.example.org";
+  const made = await podkeep.run(["user", "create", "bob", "--invite", "--public-url", url]);
+  expect(made.code).toBe(0);
+  const invitation = /https:\/\/podcasts\.example\.org\/password\/([a-z2-7]{32})/.exec(made.out)?.[1] ?? "none";
+  expect(made.out).toContain("It works once, until");
+  const { json } = await podkeep.run(["user", "password", "bob", "--link", "--public-url", url, "--json"]);
+  expect(json.link.url).toStartWith(`${url}/password/`);
+  const app = await open();
+  const links = await Promise.all(
+    [invitation, json.link.url.split("/").at(-1)].map((secret) => findPasswordLink(app, secret).catch(() => null)),
+  );
+  await app.close();
+  expect(links.map((link) => link?.name)).toEqual([undefined, "bob"]);
+  const files = await Array.fromAsync(new Bun.Glob("**/*").scan({ cwd: podkeep.data, absolute: true }));
+  for (const file of files) expect(await Bun.file(file).text()).not.toContain(invitation);
+  expect((await podkeep.run(["user", "create", "eve", "--invite", "--generate"])).code).toBe(2);
+  expect((await podkeep.run(["user", "password", "bob", "--link", "--remove"])).code).toBe(2);
+  expect((await podkeep.run(["user", "password", "nobody", "--link"])).code).toBe(4);
+});
+
+test("a link that no phone can open says what to set", async () => {
+  const { out } = await podkeep.run(["user", "create", "bob", "--invite"]);
+  expect(out).toContain("http://127.0.0.1:8042/password/");
+  expect(out).toContain("No phone reaches this server: set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL");
 });
 
 test("a generated passphrase is printed once", async () => {

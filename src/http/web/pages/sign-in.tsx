@@ -3,6 +3,21 @@
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
+/** While there is no user, in place of signing in. */
+export function NoUserPage() {
+  const { signIn, setup } = texts;
+  return (
+    <Layout title={signIn.title}>
+      <h1>{texts.name}</h1>
+      <p>{texts.tagline}</p>
+      <Notice>{setup.none}</Notice>
+      <p>
+        <a href="/docs">{texts.docs.title}</a>
+      </p>
+    </Layout>
+  );
+}
+
 interface SignInProps {
   /** The URL that apps connect to. */
   url: string;
@@ -53,9 +68,7 @@ export function SignInPage({ url, next, name = "", problem = null }: SignInProps
       <p>
         <Copyable text={url} />
       </p>
-      <p class="muted">
-        {signIn.noAccount} <code>{signIn.createUser}</code>
-      </p>
+      <p class="muted">{signIn.noAccount}</p>
       <p>
         <a href="/docs">{texts.docs.title}</a>
       </p>

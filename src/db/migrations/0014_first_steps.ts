@@ -1,0 +1,26 @@
+// The code that makes the first user, and links by which users choose their password.
+import { type Kysely, type Migration, sql } from "kysely";
+import { type Dialect, textType } from "./dialect.ts";
+
+export function addFirstSteps(dialect: Dialect): Migration {
+  const text = textType(dialect);
+  return {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable("setup_codes")
+        .modifyEnd(sql.raw(dialect.tableOptions))
+        .addColumn("id", "integer", (column) => column.primaryKey().notNull())
+        .addColumn("code", text, (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable("password_links")
+        .modifyEnd(sql.raw(dialect.tableOptions))
+        .addColumn("user_id", text, (column) =>
+          column.primaryKey().notNull().references("users.id").onDelete("cascade"),
+        )
+        .addColumn("link_hash", text, (column) => column.notNull().unique())
+        .addColumn("expires_at", "bigint", (column) => column.notNull())
+        .execute();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+// Making the first user, and choosing a password by a link.
+/** @jsxImportSource hono/jsx */
+import type { PasswordLink } from "../../../services/password-links.ts";
+import { Layout, NewPassword, Notice } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+export function SetupPage({ name = "", problem = null }: { name?: string; problem?: string | null }) {
+  const text = texts.setup;
+  return (
+    <Layout title={text.title}>
+      <h1>{text.title}</h1>
+      <p>{text.about}</p>
+      {problem && <Notice kind="danger">{problem}</Notice>}
+      <form method="post">
+        <div class="field">
+          <label for="name">{texts.signIn.name}</label>
+          <input
+            id="name"
+            name="name"
+            value={name}
+            autocomplete="username"
+            autocapitalize="none"
+            spellcheck={false}
+            maxlength={64}
+            required
+            autofocus
+          />
+        </div>
+        <NewPassword label={text.password} name="password" />
+        <button type="submit" class="primary">
+          {text.submit}
+        </button>
+      </form>
+    </Layout>
+  );
+}
+
+export function PasswordPage({ link, problem = null }: { link: PasswordLink; problem?: string | null }) {
+  const text = texts.choosePassword;
+  return (
+    <Layout title={text.title}>
+      <h1>{text.title}</h1>
+      <p>{link.isFirst ? text.first(link.name) : text.again(link.name)}</p>
+      {problem && <Notice kind="danger">{problem}</Notice>}
+      <form method="post">
+        <input type="hidden" name="name" value={link.name} autocomplete="username" />
+        <NewPassword label={text.password} name="password" />
+        <button type="submit" class="primary">
+          {text.submit}
+        </button>
+      </form>
+    </Layout>
+  );
+}

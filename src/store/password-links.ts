@@ -1,0 +1,29 @@
+// Statements on links by which users choose their password. A user has one at most.
+import type { Owner } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+
+export const deletePasswordLink = statement((db, p: Owner) =>
+  db.deleteFrom("password_links").where("user_id", "=", p.user_id),
+);
+
+export const insertPasswordLink = statement((db, p: { user_id: string; link_hash: string; expires_at: number }) =>
+  db.insertInto("password_links").values({ user_id: p.user_id, link_hash: p.link_hash, expires_at: p.expires_at }),
+);
+
+export const findPasswordLink = statement((db, p: { link_hash: string; now: number }) =>
+  db
+    .selectFrom("password_links")
+    .innerJoin("users", "users.id", "password_links.user_id")
+    .select(["users.id as user_id", "users.name", "users.password_hash"])
+    .where("link_hash", "=", p.link_hash)
+    .where("expires_at", ">", p.now),
+);
+
+/** Deletes a link, and returns its user if it was there: of several transactions, one gets it. */
+export const takePasswordLink = statement((db, p: { link_hash: string; now: number }) =>
+  db
+    .deleteFrom("password_links")
+    .where("link_hash", "=", p.link_hash)
+    .where("expires_at", ">", p.now)
+    .returning("user_id"),
+);
