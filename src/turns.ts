@@ -15,3 +15,14 @@ export function takeTurns(): () => Promise<void> {
     begun = performance.now();
   };
 }
+
+/** Maps items, and gives others a turn every LONGEST_TURN. */
+export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R): Promise<R[]> {
+  const mapped: R[] = [];
+  const giveTurn = takeTurns();
+  for (const item of items) {
+    mapped.push(map(item));
+    await giveTurn();
+  }
+  return mapped;
+}

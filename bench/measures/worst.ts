@@ -122,7 +122,10 @@ async function runAll(server: Server, data: Data, measureWork: Measure): Promise
 
   async function unsubscribeAll(): Promise<void> {
     const { success } = (await (await send(add("d"))).json()) as { success: { guid: string }[] };
-    for (const { guid } of success) await send({ method: "DELETE", path: `/subscriptions/${guid}` });
+    for (let start = 0; start < ITEMS; start += 100) {
+      const some = success.slice(start, start + 100);
+      await Promise.all(some.map(({ guid }) => send({ method: "DELETE", path: `/subscriptions/${guid}` })));
+    }
     await Bun.sleep(3000);
   }
 }

@@ -13,6 +13,7 @@ import { findFeeds } from "../store/feeds.ts";
 import { listChangesFrom } from "../store/history.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
 import { listEncoded, saveSpellings } from "../store/spellings.ts";
+import { mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
@@ -45,7 +46,7 @@ export async function uploadFeedChanges(
 ): Promise<Seconds> {
   const both = new Set(add);
   if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
-  const [sentAdded, sentRemoved] = [readFeedUrls(add), readFeedUrls(remove)];
+  const [sentAdded, sentRemoved] = [await readFeedUrls(add), await readFeedUrls(remove)];
   return transact(context, actor, async (user) => {
     const added = await findMeant(user, client, sentAdded);
     const removed = await findMeant(user, client, sentRemoved);
@@ -59,7 +60,7 @@ export async function uploadFeedChanges(
 
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
 export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
-  const sent = readFeedUrls(urls);
+  const sent = await readFeedUrls(urls);
   return transact(context, actor, async (user) => {
     const list = (await findMeant(user, client, sent)).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
     const holdings = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
@@ -69,11 +70,8 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
   });
 }
 
-const readFeedUrls = (urls: string[]): FeedUrl[] =>
-  urls.flatMap((url) => {
-    const feed = readFeedUrl(url.trim());
-    return "message" in feed ? [] : [feed];
-  });
+const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
+  (await mapInTurns(urls, (url) => readFeedUrl(url.trim()))).flatMap((feed) => ("message" in feed ? [] : [feed]));
 
 /** The feeds that URLs mean which an app may have spelled its own way. */
 async function findMeant({ tx, user_id }: UserTx, client: Client | null, sent: FeedUrl[]): Promise<FeedUrl[]> {
@@ -109,10 +107,11 @@ async function applyReports(
   const cursor = await ClientCursor.begin(user, client, "feeds", false, now);
   const { last } = cursor;
   const clock = user.clock();
-  const read = new Map(readFeedUrls(reports.map(({ feed_url }) => feed_url)).map((feed) => [feed.hash, feed]));
+  const feeds = await readFeedUrls(reports.map(({ feed_url }) => feed_url));
+  const read = new Map(feeds.map((feed) => [feed.hash, feed]));
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
-  const listings = listingsIn(set, read.keys());
+  const listings = await listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
   const reversed = client ? reports.filter((one) => isReversed(one, listings, last)) : [];
   const past = await readPast(user, set, reversed, last);
@@ -124,19 +123,19 @@ async function applyReports(
     received: (listing: Listing) => receivedSpelling(listing, spellings),
   };
   const holdings = new Map(before);
-  const heard = reports.map((report) => {
+  const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });
     if (one.holds) holdings.set(report.feed, one.holds);
     return { ...one, report };
   });
-  for (const { change, report } of heard) {
+  await mapInTurns(heard, ({ change, report }) => {
     const url = read.get(report.feed);
     if (change && url) applyReport(set, report, url);
-  }
+  });
   await saveWorkingSet(user, set, context);
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
   await cursor.noteUpload(user, now, user.clock() > clock);
-  const after = listingsIn(set, read.keys());
+  const after = await listingsIn(set, read.keys());
   for (const { change, holds, resend, report } of heard) {
     const holding = holdings.get(report.feed);
     if (!holds || !holding) continue;
@@ -148,7 +147,8 @@ async function applyReports(
       resend_at: resend || !agrees ? user.nextTimestamp() : holding.resend_at,
     });
   }
-  const changed = [...holdings.values()].filter((holding) => !isKept(holding, before.get(holding.feed), last));
+  const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), last));
+  const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
   const own = changed.filter(
     ({ feed, feed_url }) => !spellings.former.get(feed)?.some((one) => one.feed_url === feed_url),
@@ -200,17 +200,17 @@ async function readPast(
   return listed;
 }
 
-function listingsIn(set: WorkingSet, feeds: Iterable<string>): Map<string, Listing> {
+async function listingsIn(set: WorkingSet, feeds: Iterable<string>): Promise<Map<string, Listing>> {
   const listings = new Map<string, Listing>();
-  for (const feed of feeds) {
+  await mapInTurns(feeds, (feed) => {
     const subscription = set.byFeed(feed);
-    if (!subscription) continue;
+    if (!subscription) return;
     if (hashFeedUrl(subscription.feed_url) === feed) {
       listings.set(feed, currentListing(feed, subscription));
     } else {
       const { left_url, left_at } = set.leaving(feed) ?? {};
       listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
     }
-  }
+  });
   return listings;
 }

@@ -226,11 +226,12 @@ export async function listMassRemovals(
   const { acts } = read;
   const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
   const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
-  const merged = new Map(acts.map(({ subscription, merged_into }) => [subscription, merged_into]));
+  const merges = acts.filter(({ merged_into }) => merged_into !== null);
+  const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
   const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
   return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
-    const later = acts.filter(({ changed_at }) => changed_at > to.changed_at);
-    const returned = new Set(later.filter(isReturn).map(({ subscription }) => subscription));
+    const returns = acts.filter((act) => act.changed_at > to.changed_at && isReturn(act));
+    const returned = new Set(returns.map(({ subscription }) => subscription));
     const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
     const last = acts.find((act) => act.changed_at === to.changed_at && act.actor === actor);
     if (missing === 0 || !last) return [];

@@ -14,6 +14,7 @@ import {
   patchSubscription,
   requestDeletion,
 } from "../../services/subscriptions.ts";
+import { mapInTurns } from "../../turns.ts";
 import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
@@ -111,7 +112,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     }),
     async (c) => {
       const { subscriptions } = c.req.valid("json");
-      const { items, failure } = readItems(subscriptions);
+      const { items, failure } = await readItems(subscriptions);
       const added = await addSubscriptions(app, c.get("actor"), items);
       return c.json({ success: added.map(writeAdded), failure }, 200);
     },
@@ -194,16 +195,16 @@ const writeTimestamp = (milliseconds: number) => new Date(milliseconds).toISOStr
 
 type Refusal = NewSubscriptions["failure"][number];
 
-function readItems(sent: FeedArray["subscriptions"]): { items: NewSubscription[]; failure: Refusal[] } {
+async function readItems(sent: FeedArray["subscriptions"]): Promise<{ items: NewSubscription[]; failure: Refusal[] }> {
   const items: NewSubscription[] = [];
   const failure: Refusal[] = [];
-  for (const { feed_url, guid: sentGuid } of sent) {
+  await mapInTurns(sent, ({ feed_url, guid: sentGuid }) => {
     const feed = readFeedUrl(feed_url);
     const parsed = sentGuid === undefined ? null : guid.safeParse(sentGuid);
     if ("message" in feed) failure.push({ feed_url, message: feed.message });
     else if (parsed?.success === false) failure.push({ feed_url, message: "guid is not a valid UUID" });
     else items.push({ feed, guid: parsed?.data ?? null });
-  }
+  });
   return { items, failure };
 }
 
