@@ -47,6 +47,12 @@ export interface ClientSpellings {
 
 export const isListed = (listing: Listing | undefined): boolean => listing?.state === "subscribed";
 
+/** Whether a window sends a client a feed that it did not have: not one that it reported as added. */
+export const lacks = ({ start }: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
+  isListed(listing) &&
+  !holding?.reported &&
+  (listing.changed > start || (holding?.reported === false && (holding.resend_at ?? 0) > start));
+
 /** How a client without a holding spells a feed. */
 export const receivedSpelling = ({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string =>
   firstReceived(feed_url, former.get(feed) ?? [], began);

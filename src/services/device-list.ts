@@ -7,6 +7,7 @@ import {
   type Holding,
   type Holdings,
   type Listing,
+  lacks,
   receivedSpelling,
 } from "../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
@@ -22,6 +23,7 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
+import { renewForClient } from "./episode-rows.ts";
 import type { UserTx } from "./transact.ts";
 
 export interface FeedChanges {
@@ -36,6 +38,8 @@ interface Found {
   changes: Omit<FeedChanges, "timestamp">;
   /** What the client reports by asking. */
   assumed: Holding[];
+  /** Feeds that the client lacked until now. */
+  lacked: Listing[];
 }
 
 /**
@@ -61,8 +65,10 @@ export async function readFeedChanges(
     find: (tx, cursor, window) => findChanges(tx, actor.user_id, cursor, window),
     isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
     hasMore: ({ assumed }) => assumed.length > 0,
-    keep: async (user, { assumed }) => {
-      if (client) await keepHoldings(user, client, assumed);
+    keep: async (user, { assumed, lacked }) => {
+      if (!client) return;
+      await keepHoldings(user, client, assumed);
+      await renewForClient(user, client.id, lacked);
     },
   });
   return { ...found.changes, timestamp: window.given };
@@ -97,7 +103,10 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const changes = changesFor(window, listings.values(), holdings, spellings, habits);
   const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
-  return { changes: { add: write(changes.add), remove: write(changes.remove) }, assumed };
+  // From nothing or again, it asks for its episodes in the same way.
+  const goesOn = last !== null && since !== 0 && since !== last.since && !window.own;
+  const lacked = goesOn ? [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed))) : [];
+  return { changes: { add: write(changes.add), remove: write(changes.remove) }, assumed, lacked };
 }
 
 /** How a client spells the feeds of which it reported nothing. */

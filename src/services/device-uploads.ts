@@ -1,9 +1,9 @@
 // Uploads of devices: what they report, and what that changes.
-import { type Holding, type Holdings, type Listing, receivedSpelling } from "../domain/device-list.ts";
+import { type Holding, type Holdings, isListed, type Listing, receivedSpelling } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
-import { addedIn, hear, isReversed, type Report, reportsOf } from "../domain/reports.ts";
+import { addedIn, type Heard, hear, isReversed, type Report, reportsOf } from "../domain/reports.ts";
 import { spell, withSchemeOf } from "../domain/spellings.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
@@ -19,6 +19,7 @@ import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { byFeed, currentListing, keepHoldings, readSpellings } from "./device-list.ts";
+import { renewForClient } from "./episode-rows.ts";
 import { transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -150,6 +151,7 @@ async function applyReports(
   const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), last));
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
+  await renewForClient(user, client.id, newlyHeld(client, last, heard, known.listings, before));
   const own = changed.filter(
     ({ feed, feed_url }) => !spellings.former.get(feed)?.some((one) => one.feed_url === feed_url),
   );
@@ -169,6 +171,27 @@ function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl
   }
   const subscription = set.byFeed(feed);
   if (subscription) changeSubscribed(set, subscription, false);
+}
+
+/**
+ * The feeds of the account that a client adds and lacked. What enters the list by its upload brings its positions anyway,
+ * and an app that echoes at once had them with the feed.
+ */
+function newlyHeld(
+  { habits }: Client,
+  last: SyncPosition | null,
+  heard: readonly (Heard & { report: Report })[],
+  listings: ReadonlyMap<string, Listing>,
+  before: Holdings,
+): Listing[] {
+  // After a GET from nothing, it asks for all episodes too.
+  if (!last || last.since === 0) return [];
+  return heard.flatMap(({ change, report: { feed, subscribed } }) => {
+    const listing = listings.get(feed);
+    const reported = before.get(feed)?.reported ?? null;
+    const hadIt = reported ?? habits.echoes === "at once";
+    return subscribed && !change && listing && isListed(listing) && !hadIt ? [listing] : [];
+  });
 }
 
 /** Whether a stored holding says the same. One that was reported before the last GET is renewed. */

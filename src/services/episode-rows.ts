@@ -2,7 +2,9 @@
 import type { Tx } from "../db/statement.ts";
 import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { StoredAction } from "../domain/episodes.ts";
+import { endOf, type Millis } from "../domain/sync-window.ts";
 import type { StoredRows, SubscriptionChange } from "../domain/working-set.ts";
+import { findCursor } from "../store/cursors.ts";
 import {
   deleteActions,
   deleteActionsOf,
@@ -16,6 +18,7 @@ import {
   saveActions,
   saveEpisodes,
 } from "../store/episodes.ts";
+import { findFeeds } from "../store/feeds.ts";
 import { deletePlaysOf, movePlays } from "../store/plays.ts";
 import type { UserTx } from "./transact.ts";
 
@@ -131,6 +134,22 @@ async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts
       if (last) moveClock(last.arrived_at);
     }
   }
+}
+
+/**
+ * Has a client be told the actions on podcasts that it lacked until now, as far as it may have been told them already.
+ * @param feeds with the time since when they are on the list
+ */
+export async function renewForClient(
+  user: UserTx,
+  client: string,
+  feeds: { feed: string; changed: Millis }[],
+): Promise<void> {
+  const { tx, user_id } = user;
+  const [cursor] = feeds.length > 0 ? await findCursor(tx, { user_id, client, stream: "episodes" }) : [];
+  const passed = cursor ? feeds.filter(({ changed }) => changed <= endOf(cursor.given)) : [];
+  const podcasts = (await findFeeds(tx, { user_id }, passed)).map(({ subscription }) => subscription);
+  await renewPodcasts(user, [...new Set(podcasts)]);
 }
 
 /** Deletes all that is known of a subscription's episodes. */

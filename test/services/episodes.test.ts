@@ -6,6 +6,7 @@ import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { type ActionQuery, readActions, uploadActions } from "../../src/services/episodes.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
@@ -157,6 +158,35 @@ test("devices, also the one that sent them, get the places of a feed again when 
   await patchSubscription(podkeep.app, ann, away, { new_guid: guid });
   await expectNews(["https://moved.example/rss", 2]);
   await expectNews();
+});
+
+test("a client that was told positions before it had their feed gets them with the feed, once", async () => {
+  const [kasts, gpodder] = [clientOf("laptop", "kasts"), clientOf("desktop", "gPodder")];
+  const since = new Map<Client, { feeds: number; episodes: number }>();
+  const sync = async (client: Client, between = async () => {}) => {
+    podkeep.clock.advance(60_000);
+    const last = since.get(client) ?? { feeds: 0, episodes: 0 };
+    const feeds = await readFeedChanges(podkeep.app, ann, client, { since: last.feeds });
+    await between();
+    const { timestamp, actions } = await read(client, { since: last.episodes });
+    since.set(client, { feeds: feeds.timestamp, episodes: timestamp });
+    return [feeds.add, actions.map(({ position }) => position)];
+  };
+  const inBetween = async () => {
+    podkeep.clock.advance(5000);
+    await subscribe(A);
+    await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  };
+  expect(await sync(gpodder)).toEqual([[], []]);
+  expect(await sync(kasts, inBetween)).toEqual([[], [1]]);
+  expect(await sync(kasts)).toEqual([[A], [1]]);
+  expect(await sync(kasts)).toEqual([[], []]);
+  // Its user accepts the podcast after a later sync.
+  expect(await sync(gpodder)).toEqual([[A], [1]]);
+  for (const told of [[1], [], []]) {
+    await uploadFeedChanges(podkeep.app, ann, gpodder, { add: [A], remove: [] });
+    expect(await sync(gpodder)).toEqual([[], told]);
+  }
 });
 
 test("an episode under its own URL as podcast is the one that a single subscription has", async () => {
