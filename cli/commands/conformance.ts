@@ -15,6 +15,8 @@ import { askPassword } from "../terminal/password.ts";
 const CHOICES = ["all", "openpodcast", "gpodder", "nextcloud"] as const;
 /** Requests a second to servers elsewhere. */
 const RATE = 10;
+/** Seconds. */
+const TIMEOUT = 30;
 
 interface Options {
   protocol: (typeof CHOICES)[number];
@@ -55,7 +57,7 @@ function readRate(text: string): number {
 
 async function check(text: string, options: Options, command: Command): Promise<void> {
   const { readAccount, readBaseUrl, takesPassword } = await import("../../src/conformance/account.ts");
-  const { Unreachable } = await import("../../src/conformance/prober.ts");
+  const { NoResponse } = await import("../../src/conformance/prober.ts");
   const { breaksMust, CHECKS, isOf, runChecks } = await import("../../src/conformance/suite.ts");
   const url = readBaseUrl(text);
   if (url === null)
@@ -86,7 +88,7 @@ async function check(text: string, options: Options, command: Command): Promise<
     await report(url, run, options, command);
     if (breaksMust(run)) throw new DomainError("conflict", describeEnd(run));
   } catch (error) {
-    throw error instanceof Unreachable ? new DomainError("unavailable", error.message) : error;
+    throw error instanceof NoResponse ? new DomainError("unavailable", error.message) : error;
   }
 }
 
@@ -113,6 +115,7 @@ async function readTarget(url: string, options: Options): Promise<Target> {
     second_token: secondToken,
     second_password: null,
     rate: rate ?? (isLocal(url) ? 0 : RATE),
+    timeout: TIMEOUT,
     send: (request) => fetch(request),
     clock: { now: Date.now, sleep: Bun.sleep },
   };

@@ -4,7 +4,7 @@ import { scriptFor, syncClient } from "./apps/client.ts";
 import type { Protocol } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { openPodcast } from "./openpodcast/client.ts";
-import { Pace, Prober, type Target } from "./prober.ts";
+import { NoResponse, Pace, Prober, type Target } from "./prober.ts";
 
 /** What is known of a protocol on a server before its checks. */
 export interface Account {
@@ -15,14 +15,14 @@ export interface Account {
   reason: string;
 }
 
-/** Asks for the list by a protocol. @throws Unreachable if the server does not respond */
+/** Asks for the list by a protocol. @throws NoResponse if the server does not respond */
 export async function readAccount(target: Target, protocol: Protocol): Promise<Account> {
-  const prober = new Prober(target, new Pace(target.rate, target.clock), "account");
+  const prober = new Prober(target, new Pace(target), "account");
   try {
     return { protocol, subscriptions: await countSubscribed(prober, protocol), reason: "" };
   } catch (error) {
     if (error instanceof NotApplicable) return { protocol, subscriptions: null, reason: error.message };
-    if (!(error instanceof Failure)) throw error;
+    if (!(error instanceof Failure) || error instanceof NoResponse) throw error;
     return { protocol, subscriptions: null, reason: describe(prober, error) };
   }
 }
@@ -33,13 +33,31 @@ export async function takesPassword(target: Target, protocol: Protocol, password
 }
 
 async function countSubscribed(prober: Prober, protocol: Protocol): Promise<number> {
-  if (protocol === "openpodcast") {
-    const items = await openPodcast(prober).changes(undefined, 500);
-    return items.filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined).length;
-  }
-  if (protocol === "openpodcast-draft") throw new NotApplicable("the draft has no checks in this version");
-  const client = syncClient(prober, scriptFor(protocol), "podkeep-conformance");
-  return (await client.readFeeds(0)).add.length;
+  if (protocol === "openpodcast") return (await listSubscribed(prober)).length;
+  return (await readList(prober, protocol).readFeeds(0)).add.length;
+}
+
+const readList = (prober: Prober, protocol: Exclude<Protocol, "openpodcast">) =>
+  syncClient(prober, scriptFor(protocol), "podkeep-conformance");
+const listSubscribed = async (prober: Prober) =>
+  (await openPodcast(prober).changes(undefined, 500)).filter(
+    ({ is_subscribed, deleted }) => is_subscribed && deleted === undefined,
+  );
+
+/** Removes the subscriptions that checks of a run left behind. @param prober whose id is the run's */
+export async function removeLeft(prober: Prober, protocol: Protocol): Promise<void> {
+  const isLeft = (feed_url: string) => feed_url.toLowerCase().includes(`conformance.example/${prober.id}-`);
+  prober.atEnd(async () => {
+    if (protocol === "openpodcast") {
+      const left = (await listSubscribed(prober)).filter(({ feed_url }) => isLeft(feed_url));
+      for (const { guid } of left) await openPodcast(prober).patch(guid, { is_subscribed: false });
+      return;
+    }
+    const client = readList(prober, protocol);
+    const left = (await client.readFeeds(0)).add.filter(isLeft);
+    if (left.length > 0) await client.sendFeeds([], left);
+  });
+  await prober.end();
 }
 
 /** What the last response says of a server that can't be used, in words for who typed the command. */
@@ -49,7 +67,8 @@ function describe(prober: Prober, failure: Failure): string {
   const { status, headers } = response;
   if (status === 401 || status === 403) return `${request.url} refuses the credentials (${status})`;
   if (status >= 300 && status < 400) return `${request.url} redirects to ${headers["location"]}: use that URL`;
-  if (status === 404) return `${request.url} does not exist: the server does not speak this, or has it at another path`;
+  if (status === 404 || status === 405)
+    return `${request.url} does not exist: the server does not speak this, or has it at another path`;
   return `${request.url}: ${failure.message}`;
 }
 

@@ -1,14 +1,18 @@
 // The requests of a check, recorded, at a limited rate, with a report of what can't be understood.
 import type { z } from "zod";
-import { isTlsError, reasonOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import { Failure } from "./expect.ts";
+import { Secrets } from "./secrets.ts";
 
-/** The most requests of one run. */
+/** The most requests of one run, without those that clean up. */
 const MOST_REQUESTS = 3000;
-/** Milliseconds. */
-const TIMEOUT = 30_000;
 /** Characters of a body that are kept for the report. */
 const KEPT = 4000;
+/** Bytes of a response that are read. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Attempts at a request that is answered 429, and the most seconds waited before the next one. */
+const ATTEMPTS = 3;
+const MOST_WAIT = 60;
 
 export interface Clock {
   /** Unix milliseconds. */
@@ -31,9 +35,13 @@ export interface Target {
   second_password: string | null;
   /** Requests a second; 0 for no limit. */
   rate: number;
+  /** Seconds until a response must be complete. */
+  timeout: number;
   /** How requests reach the server; tests call it in their own process. */
   send(request: Request): Promise<Response>;
   clock: Clock;
+  /** Ends the run early; what it made is still removed. */
+  signal?: AbortSignal;
 }
 
 export interface Exchange {
@@ -55,26 +63,35 @@ export interface Sent {
   headers?: Record<string, string>;
 }
 
-/** The server does not respond, or a run has sent as much as it may: no further check makes sense. */
-export class Unreachable extends Error {}
+/** No complete response came. */
+export class NoResponse extends Failure {}
 
-/** Counts and spaces the requests of one run. */
+/** The run ends here: it was interrupted, or has sent as much as it may. */
+export class RunEnd extends Error {}
+
+/** What the checks of one run share: the pace of their requests, and secrets. */
 export class Pace {
   #sent = 0;
   #next = 0;
+  readonly secrets = new Secrets();
 
-  constructor(
-    private readonly rate: number,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly target: Target) {
+    const { user, password, token, second_token, second_password } = target;
+    const encode = (one: string | null) => one && Buffer.from(`${user}:${one}`).toString("base64");
+    this.secrets.add(password, token, second_token, second_password, encode(password), encode(second_password));
+  }
 
-  async take(): Promise<void> {
-    if (++this.#sent > MOST_REQUESTS) throw new Unreachable(`More than ${MOST_REQUESTS} requests: the run ends here`);
-    if (this.rate === 0) return;
-    const now = this.clock.now();
+  /** @param cleans whether the request removes what a check made, which always may be sent */
+  async take(cleans: boolean): Promise<void> {
+    const { rate, clock, signal } = this.target;
+    if (!cleans && signal?.aborted) throw new RunEnd("The run was interrupted");
+    if (!cleans && this.#sent >= MOST_REQUESTS) throw new RunEnd(`The run ends after ${MOST_REQUESTS} requests`);
+    this.#sent++;
+    if (rate === 0) return;
+    const now = clock.now();
     const at = Math.max(now, this.#next);
-    this.#next = at + 1000 / this.rate;
-    if (at > now) await this.clock.sleep(at - now);
+    this.#next = at + 1000 / rate;
+    if (at > now) await clock.sleep(at - now);
   }
 
   sent = () => this.#sent;
@@ -83,18 +100,18 @@ export class Pace {
 /** Sends the requests of one check. */
 export class Prober {
   readonly exchanges: Exchange[] = [];
+  readonly clock: Clock;
   readonly #feeds: string[] = [];
   readonly #ends: (() => Promise<void>)[] = [];
+  #cleans = false;
 
   constructor(
     readonly target: Target,
     private readonly pace: Pace,
     /** Part of the names that this check uses, unique in all runs. */
     readonly id: string,
-  ) {}
-
-  get clock(): Clock {
-    return this.target.clock;
+  ) {
+    this.clock = { now: target.clock.now, sleep: (milliseconds) => this.#sleep(milliseconds) };
   }
 
   /** A feed URL that no other check and no other run uses. @param variant part of its path */
@@ -112,66 +129,107 @@ export class Prober {
     this.#ends.push(undo);
   }
 
+  /** Removes what the check made, as far as the server lets it. */
   async end(): Promise<void> {
-    for (const undo of this.#ends.reverse()) await undo().catch(ignore);
+    this.#cleans = true;
+    for (const undo of this.#ends.splice(0).reverse()) {
+      try {
+        await undo();
+      } catch (error) {
+        if (error instanceof NoResponse) return;
+        if (!(error instanceof Failure)) throw error;
+      }
+    }
   }
 
   /**
-   * Sends one request.
+   * Sends one request; again if the server answers 429 and says when.
    * @param path below the base URL, or a URL of the same server from a response
-   * @throws Unreachable if no response comes
+   * @throws NoResponse if no response comes
    */
-  async request(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answer> {
-    await this.pace.take();
-    const url = /^https?:/.test(path) ? path : this.target.url + path;
+  async request(method: string, path: string, sent: Sent = {}): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#attempt(method, path, sent);
+      const wait = Number(answer.headers.get("retry-after") ?? Number.NaN);
+      if (answer.status !== 429 || attempt === ATTEMPTS || !(wait >= 0 && wait <= MOST_WAIT)) return answer;
+      await this.clock.sleep(wait * 1000);
+    }
+  }
+
+  async #attempt(method: string, path: string, { body, headers = {} }: Sent): Promise<Answer> {
+    const { url: base, timeout, send, signal } = this.target;
+    const { secrets } = this.pace;
+    const url = /^https?:/.test(path) ? path : base + path;
+    if (new URL(url).origin !== new URL(base).origin) {
+      throw new Failure(`The server sends apps elsewhere: ${url} is not at ${new URL(base).origin}`);
+    }
+    await this.pace.take(this.#cleans);
     const text = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body);
-    const sent: Record<string, string> = {
-      ...(text !== null && { "Content-Type": "application/json" }),
-      ...headers,
-    };
+    const all: Record<string, string> = { ...(text !== null && { "Content-Type": "application/json" }), ...headers };
     const exchange: Exchange = {
-      request: { method, url, headers: hideSecrets(sent), body: shorten(text) },
+      request: {
+        method,
+        url: secrets.hide(url),
+        headers: secrets.hideHeaders(all),
+        body: text === null ? null : shorten(secrets.hide(text)),
+      },
       response: null,
     };
     this.exchanges.push(exchange);
+    const end = AbortSignal.timeout(timeout * 1000);
     const request = new Request(url, {
       method,
-      headers: sent,
+      headers: all,
       body: text,
       redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal: signal && !this.#cleans ? AbortSignal.any([end, signal]) : end,
     });
-    const response = await this.target.send(request).catch((error: unknown) => {
-      throw new Unreachable(describeSilence(url, error));
+    const { response, answered } = await receive(send, request).catch((error: unknown) => {
+      if (signal?.aborted && !this.#cleans) throw new RunEnd("The run was interrupted");
+      throw new NoResponse(secrets.hide(describeSilence(url, timeout, error)));
     });
-    const answered = await response.text().catch((error: unknown) => {
-      throw new Unreachable(describeSilence(url, error));
-    });
+    secrets.learn(response.headers, answered);
+    const { status } = response;
     exchange.response = {
-      status: response.status,
-      headers: hideSecrets(Object.fromEntries(response.headers)),
-      body: shorten(answered) ?? "",
+      status,
+      headers: secrets.hideHeaders(Object.fromEntries(response.headers)),
+      body: shorten(secrets.hide(answered)),
     };
     return {
-      status: response.status,
+      status,
       headers: response.headers,
       text: answered,
       json: (schema) => readJson(answered, response, schema),
     };
   }
+
+  async #sleep(milliseconds: number): Promise<void> {
+    const { clock, signal } = this.target;
+    if (!signal || this.#cleans) return clock.sleep(milliseconds);
+    const ended = Promise.withResolvers<void>();
+    const end = () => ended.resolve();
+    signal.addEventListener("abort", end);
+    await Promise.race([clock.sleep(milliseconds), ended.promise]);
+    signal.removeEventListener("abort", end);
+  }
 }
 
-const ignore = () => undefined;
-const shorten = (text: string | null) => (text && text.length > KEPT ? `${text.slice(0, KEPT)}...` : text);
+const shorten = (text: string) => (text.length > KEPT ? `${text.slice(0, KEPT)}...` : text);
 
-/** Reports are pasted into public issues. */
-const hideSecrets = (headers: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      /^(authorization|cookie|set-cookie)$/i.test(name) ? value.replace(/(?<=[ =])[^ ;]{8,}/g, "***") : value,
-    ]),
-  );
+class TooLong extends Error {}
+
+/** @throws TooLong if the body does not end */
+async function receive(send: Target["send"], request: Request): Promise<{ response: Response; answered: string }> {
+  const response = await send(request);
+  const decoder = new TextDecoder();
+  let [answered, bytes] = ["", 0];
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > MOST_BYTES) throw new TooLong();
+    answered += decoder.decode(part, { stream: true });
+  }
+  return { response, answered: answered + decoder.decode() };
+}
 
 function readJson<T>(text: string, response: Response, schema: z.ZodType<T>): T {
   const type = response.headers.get("content-type") ?? "no Content-Type";
@@ -190,9 +248,14 @@ function readJson<T>(text: string, response: Response, schema: z.ZodType<T>): T 
   );
 }
 
-function describeSilence(url: string, error: unknown): string {
+function describeSilence(url: string, timeout: number, error: unknown): string {
   const { origin } = new URL(url);
-  if (error instanceof DOMException && error.name === "TimeoutError") return `${origin} did not respond within 30 s`;
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return `${url}: no complete response in ${timeout} s`;
+  if (error instanceof TooLong) return `${url}: the response is larger than ${MOST_BYTES / 1024 / 1024} MiB`;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const reason = reasonOf(error);
-  return isTlsError(error) ? `TLS of ${origin}: ${reason}` : `${origin} does not respond: ${reason}`;
+  return /cert|tls|ssl|self.signed|altname|issuer/i.test(`${code} ${reason}`)
+    ? `${origin} has a TLS certificate that can't be trusted: ${reason}`
+    : `${origin} does not respond: ${reason}`;
 }

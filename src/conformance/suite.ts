@@ -1,14 +1,21 @@
 // All checks, and a run of them against one server.
+import { removeLeft } from "./account.ts";
 import { appChecksOf } from "./apps/checks.ts";
 import { racesOf } from "./apps/races.ts";
 import { type Check, type Protocol, protocolOf } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
-import { openPodcastChecks } from "./openpodcast/checks.ts";
+import { addingChecks } from "./openpodcast/adding.ts";
+import { authChecks } from "./openpodcast/auth.ts";
+import { changingChecks } from "./openpodcast/changing.ts";
+import { deletingChecks } from "./openpodcast/deleting.ts";
 import { openPodcastPages } from "./openpodcast/pages.ts";
-import { type Exchange, Pace, Prober, type Target, Unreachable } from "./prober.ts";
+import { type Exchange, NoResponse, Pace, Prober, RunEnd, type Target } from "./prober.ts";
 
 export const CHECKS: readonly Check[] = [
-  ...openPodcastChecks,
+  ...authChecks,
+  ...addingChecks,
+  ...changingChecks,
+  ...deletingChecks,
   ...openPodcastPages,
   ...appChecksOf("gpodder"),
   ...racesOf("gpodder"),
@@ -32,6 +39,9 @@ export interface Run {
   requests: number;
 }
 
+/** Checks in succession without a response after which a server counts as gone. */
+const SILENT = 3;
+
 /**
  * Runs the checks of some protocols, one after the other, and removes what they added.
  * @param watch receives each result as it comes
@@ -41,36 +51,43 @@ export async function runChecks(
   wanted: (check: Check) => boolean,
   watch: (result: Result) => void = () => undefined,
 ): Promise<Run> {
-  const pace = new Pace(target.rate, target.clock);
+  const pace = new Pace(target);
   const run = target.clock.now().toString(36);
   const results: Result[] = [];
+  let ended: string | null = null;
+  let silent = 0;
   for (const [index, check] of CHECKS.filter(wanted).entries()) {
     try {
-      const result = await runCheck(check, new Prober(target, pace, `${run}-${index}`));
-      results.push(result);
-      watch(result);
+      const { result, silence } = await runCheck(check, new Prober(target, pace, `${run}-${index}`));
+      const shown = { ...result, reason: pace.secrets.hide(result.reason) };
+      results.push(shown);
+      watch(shown);
+      silent = silence ? silent + 1 : 0;
+      if (silent === SILENT) ended = `The server no longer responds: ${shown.reason}`;
     } catch (error) {
-      if (error instanceof Unreachable) return { results, ended: error.message, requests: pace.sent() };
-      throw error;
+      if (!(error instanceof RunEnd)) throw error;
+      ended = error.message;
     }
+    if (ended !== null) break;
   }
-  return { results, ended: null, requests: pace.sent() };
+  const protocols = new Set(results.map(({ check }) => protocolOf(check)));
+  if (silent < SILENT) for (const protocol of protocols) await removeLeft(new Prober(target, pace, run), protocol);
+  return { results, ended, requests: pace.sent() };
 }
 
-async function runCheck(check: Check, prober: Prober): Promise<Result> {
-  const resultOf = (outcome: Result["outcome"], reason = "", exchanges: Exchange[] = []): Result => ({
-    check,
-    outcome,
-    reason,
-    exchanges,
+async function runCheck(check: Check, prober: Prober): Promise<{ result: Result; silence: boolean }> {
+  const resultOf = (outcome: Result["outcome"], reason = "", exchanges: Exchange[] = []) => ({
+    result: { check, outcome, reason, exchanges },
+    silence: false,
   });
   try {
     await check.run(prober);
     return resultOf("passed");
   } catch (error) {
     if (error instanceof NotApplicable) return resultOf("skipped", error.message);
-    if (error instanceof Failure) return resultOf("failed", error.message, [...prober.exchanges]);
-    throw error;
+    if (!(error instanceof Failure)) throw error;
+    const failed = resultOf("failed", error.message, [...prober.exchanges]);
+    return { ...failed, silence: error instanceof NoResponse };
   } finally {
     await prober.end();
   }

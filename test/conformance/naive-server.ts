@@ -97,5 +97,5 @@ export function createNaiveServer(): Target {
   };
   const clock = { now: () => now, sleep };
   const none = { token: null, second_token: null, second_password: null };
-  return { url: "http://naive.test", user, password, ...none, rate: 0, send, clock };
+  return { url: "http://naive.test", user, password, ...none, rate: 0, timeout: 30, send, clock };
 }

@@ -17,6 +17,7 @@ export async function openTarget(change: (send: Send) => Send = (send) => send) 
     second_token: other.token,
     second_password: other.token,
     rate: 0,
+    timeout: 30,
     send: change(async (request) => test.http.fetch(request, {})),
     clock: {
       now: () => test.clock.now(),

@@ -7,8 +7,9 @@ import type { SyncApp } from "./apps.ts";
 /** Qt reads timestamps that are no integers as 0, AntennaPod refuses them. */
 const seconds = z.number().int().min(0);
 const Changes = z.looseObject({ add: z.array(z.string()), remove: z.array(z.string()), timestamp: seconds });
+const Uploaded = z.looseObject({ timestamp: seconds });
 /** AntennaPod needs both. */
-const Uploaded = z.looseObject({ timestamp: seconds, update_urls: z.array(z.tuple([z.string(), z.string()])) });
+export const CompleteUpload = Uploaded.extend({ update_urls: z.array(z.tuple([z.string(), z.string()])) });
 const Action = z.looseObject({
   podcast: z.string(),
   episode: z.string(),
@@ -88,9 +89,24 @@ export function syncClient(
   const read = isNextcloud ? `${NEXTCLOUD}/subscriptions` : feeds;
   const get = async <T>(path: string, schema: z.ZodType<T>) => {
     const answer = await request("GET", path);
-    requireOk(answer);
+    requireSuccess(answer);
     return answer.json(schema);
   };
+  const upload = isNextcloud ? `${NEXTCLOUD}/subscription_change/create` : feeds;
+  const uploadActions = isNextcloud ? `${NEXTCLOUD}/episode_action/create` : episodes;
+  const readActionsAt = isNextcloud ? `${NEXTCLOUD}/episode_action` : episodes;
+
+  /** Uploads changes of the list, which are undone at the end of the check. */
+  async function postFeeds(add: string[], remove: string[], headers = {}): Promise<Answer> {
+    if (add.length > 0) prober.atEnd(async () => void (await request("POST", upload, { add: [], remove: add })));
+    return request("POST", upload, { add, remove }, headers);
+  }
+  const postActions = (actions: object[]) =>
+    request(
+      "POST",
+      uploadActions,
+      actions.map((one) => ({ ...(!isNextcloud && { device }), ...one })),
+    );
 
   return {
     signIn,
@@ -98,31 +114,29 @@ export function syncClient(
     request,
     /** Changes since a timestamp in seconds. */
     readFeeds: (since: number) => get(`${read}?since=${since}`, Changes),
+    /** A request with Basic and no cookie. */
+    readWithBasic: () => prober.request("GET", `${read}?since=0`, { headers: basic }),
+    postFeeds,
     /** @returns the timestamp of the response in seconds; null if the app of this protocol reads none */
-    async sendFeeds(add: string[], remove: string[], headers = {}): Promise<number | null> {
-      const upload = isNextcloud ? `${NEXTCLOUD}/subscription_change/create` : feeds;
-      if (add.length > 0) prober.atEnd(async () => void (await request("POST", upload, { add: [], remove: add })));
-      return timestampOf(await request("POST", upload, { add, remove }, headers));
+    sendFeeds: async (...changes: Parameters<typeof postFeeds>) => timestampOf(await postFeeds(...changes)),
+    /** @param query more of it, with its `&` */
+    readActions: (since: number | null, query = "") =>
+      get(`${readActionsAt}?${since === null ? "" : `since=${since}`}${query}`, Actions),
+    postActions,
+    sendActions: async (actions: object[]) => timestampOf(await postActions(actions)),
+    paths: {
+      actions: readActionsAt,
+      read,
+      feeds,
+      list: `/subscriptions/${name}/${device}.json`,
+      devices: `/api/2/devices/${name}.json`,
     },
-    readActions: (since: number) =>
-      get(`${isNextcloud ? `${NEXTCLOUD}/episode_action` : episodes}?since=${since}`, Actions),
-    async sendActions(actions: Partial<Action>[]): Promise<number | null> {
-      const upload = isNextcloud ? `${NEXTCLOUD}/episode_action/create` : episodes;
-      return timestampOf(
-        await request(
-          "POST",
-          upload,
-          actions.map((one) => ({ ...(!isNextcloud && { device }), ...one })),
-        ),
-      );
-    },
-    paths: { read, feeds, list: `/subscriptions/${name}/${device}.json`, devices: `/api/2/devices/${name}.json` },
     device,
     protocol,
   };
 
   function timestampOf(answer: Answer): number | null {
-    requireOk(answer);
+    requireSuccess(answer);
     return isNextcloud
       ? (z.looseObject({ timestamp: seconds }).safeParse(parse(answer.text)).data?.timestamp ?? null)
       : answer.json(Uploaded).timestamp;
@@ -135,6 +149,10 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+function requireSuccess({ status }: Answer): void {
+  if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);
 }
 
 /** AntennaPod takes nothing but 200. */

@@ -1,61 +1,14 @@
 // What apps demand of single requests of the gPodder API alone.
 import { z } from "zod";
 import { expect, expectEqual } from "../expect.ts";
-import { requireOk, syncClient, writeTime } from "./client.ts";
+import { CompleteUpload, requireOk, scriptFor, syncClient, writeTime } from "./client.ts";
 import { type Demand, play } from "./demand.ts";
+import { gpodderAuthDemands } from "./gpodder-auth.ts";
+import { gpodderDeviceDemands } from "./gpodder-devices.ts";
 
 export const gpodderDemands: Demand[] = [
-  {
-    key: "auth/login-gives-a-cookie",
-    says: "Login answers 200 with a cookie, which signs in alone from then on",
-    source: "AntennaPod sends the password to login.json only",
-    level: "MUST",
-    async run(prober) {
-      const phone = syncClient(
-        prober,
-        { protocol: "gpodder", user_agent: "AntennaPod/3.11.4", signs_in: "login" },
-        `c-${prober.id}`,
-      );
-      const answer = await phone.login();
-      requireOk(answer);
-      expect("The response sets no cookie", answer.headers.getSetCookie().length > 0);
-      requireOk(await phone.request("GET", phone.paths.devices));
-    },
-  },
-  {
-    key: "auth/challenge-names-basic",
-    says: "A 401 asks for Basic, so that apps send the password at all",
-    source: "gPodder and mygpoclient send it after a challenge, and switch sync off without one",
-    level: "MUST",
-    async run(prober, client) {
-      const { status, headers } = await prober.request("GET", client.paths.devices);
-      expectEqual("status", status, 401);
-      expect("WWW-Authenticate does not name Basic", /^basic\b/i.test(headers.get("www-authenticate") ?? ""));
-    },
-  },
-  {
-    key: "devices/a-device-that-syncs-is-listed",
-    says: "A device that was described is in the list, with its caption and type",
-    source: "gPodder API, Devices; AntennaPod needs id, caption, type and subscriptions",
-    level: "MUST",
-    async run(prober, client) {
-      const body = { caption: "A check", type: "mobile" };
-      requireOk(
-        await client.request(
-          "POST",
-          `/api/2/devices/${encodeURIComponent(prober.target.user)}/${client.device}.json`,
-          body,
-        ),
-      );
-      const Devices = z.array(
-        z.looseObject({ id: z.string(), caption: z.string(), type: z.string(), subscriptions: z.number().int() }),
-      );
-      const answer = await client.request("GET", client.paths.devices);
-      requireOk(answer);
-      const found = answer.json(Devices).find(({ id }) => id === client.device);
-      expectEqual("caption and type", [found?.caption, found?.type], ["A check", "mobile"]);
-    },
-  },
+  ...gpodderAuthDemands,
+  ...gpodderDeviceDemands,
   {
     key: "subscriptions/list-of-a-device",
     says: "The list of a device is an array of feed URLs",
@@ -96,19 +49,6 @@ export const gpodderDemands: Demand[] = [
     },
   },
   {
-    key: "auth/another-name-is-refused",
-    says: "Another user's name in the path is refused",
-    source: "gPodder API, Authentication",
-    level: "MUST",
-    async run(_prober, client) {
-      const { status } = await client.request(
-        "GET",
-        "/api/2/subscriptions/somebody-else-of-a-check/phone.json?since=0",
-      );
-      expect(`Status ${status} instead of a refusal`, status >= 400 && status < 500);
-    },
-  },
-  {
     key: "subscriptions/opml",
     says: "The list is there as OPML",
     source: "gPodder API, Subscriptions: formats; gPodder's download of the list",
@@ -122,22 +62,101 @@ export const gpodderDemands: Demand[] = [
     },
   },
   {
+    key: "subscriptions/upload-has-update-urls",
+    says: "The response to an upload of changes has timestamp and update_urls",
+    source: "gPodder API, Subscriptions: Upload Subscription Changes; AntennaPod can't go on without both",
+    level: "MUST",
+    async run(prober, client) {
+      (await client.postFeeds([prober.feed()], [])).json(CompleteUpload);
+    },
+  },
+  {
+    key: "subscriptions/device-ids",
+    says: "Letters, digits, `_`, `.` and `-` can be in the id of a device, which needs no description before it syncs",
+    source: "gPodder API, Devices: [\\w.-]+",
+    level: "MUST",
+    async run(prober, client) {
+      const feed = prober.feed();
+      await client.sendFeeds([feed], []);
+      const device = syncClient(prober, scriptFor("gpodder"), `A.Phone_of-${prober.id}`);
+      expectEqual("add", (await device.readFeeds(0)).add.filter(prober.isOurs), [feed]);
+    },
+  },
+  {
+    key: "subscriptions/two-slashes",
+    says: "A path that begins with two slashes is read as one with one",
+    source: "Kasts keeps the slash at the end of the server's URL",
+    level: "SHOULD",
+    async run(_prober, client) {
+      requireOk(await client.request("GET", `/${client.paths.read}?since=0`));
+    },
+  },
+  {
+    key: "episodes/upload-has-update-urls",
+    says: "The response to an upload of actions has timestamp and update_urls",
+    source: "gPodder API, Episode Actions: Upload; AntennaPod can't go on without both",
+    level: "MUST",
+    async run(prober, client) {
+      const feed = prober.feed();
+      (await client.postActions([play(prober, feed, `${feed}.mp3`, 60)])).json(CompleteUpload);
+    },
+  },
+  {
     key: "episodes/actions-in-lower-case",
-    says: "Actions are answered in lower case, and only plays have places",
-    source: "gPodder drops a batch that has PLAY, or a place of -1",
+    says: "Actions are answered in lower case",
+    source: "gPodder drops all actions of a response that has PLAY",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
+      for (const { podcast, action } of (await another.readActions(0)).actions) {
+        if (prober.isOurs(podcast)) expect(`${action} is not in lower case`, action === action.toLowerCase());
+      }
+    },
+  },
+  {
+    key: "episodes/only-plays-have-places",
+    says: "Actions that are no plays have no place, not even -1",
+    source: "gPodder drops all actions of a response that has a place of -1",
     level: "MUST",
     async run(prober, client, another) {
       const feed = prober.feed();
       const timestamp = writeTime(prober.clock.now());
-      await client.sendActions([
-        { podcast: feed, episode: `${feed}.mp3`, action: "download", timestamp },
-        play(prober, feed, `${feed}-2.mp3`, 60),
-      ]);
-      for (const one of (await another.readActions(0)).actions.filter(({ podcast }) => prober.isOurs(podcast))) {
-        expect(`${one.action} is not in lower case`, one.action === one.action.toLowerCase());
-        if (one.action !== "play")
-          expect(`A ${one.action} has the place ${one.position}`, (one.position ?? null) === null);
+      await client.sendActions([{ podcast: feed, episode: `${feed}.mp3`, action: "download", timestamp }]);
+      for (const { podcast, action, position } of (await another.readActions(0)).actions) {
+        const isOther = prober.isOurs(podcast) && action.toLowerCase() !== "play";
+        if (isOther) expect(`A ${action} has the place ${position}`, (position ?? null) === null);
       }
+    },
+  },
+  {
+    key: "episodes/times-without-a-zone",
+    says: "Times of actions have no zone",
+    source: "gPodder API, Episode Actions: timestamp; Kasts reads a time with Z as 1970",
+    level: "SHOULD",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
+      for (const { podcast, timestamp } of (await another.readActions(0)).actions) {
+        if (prober.isOurs(podcast)) expect(`${timestamp} has a zone`, !/(Z|[+-]\d\d:?\d\d)$/.test(timestamp));
+      }
+    },
+  },
+  {
+    key: "episodes/aggregated-and-device",
+    says: "`aggregated` and `device` in a query lose no place",
+    source: "Kasts sends aggregated, Music Assistant device",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      await client.sendActions([play(prober, feed, episode, 60)]);
+      for (const query of ["&aggregated=true", "&aggregated=false"]) {
+        const found = (await another.readActions(0, query)).actions.find((one) => one.episode === episode);
+        expectEqual(`position with ${query}`, found?.position, 60);
+      }
+      const { status } = await another.request("GET", `${another.paths.actions}?since=0&device=${another.device}`);
+      expectEqual("status with &device", status, 200);
     },
   },
 ];

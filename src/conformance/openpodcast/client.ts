@@ -26,7 +26,7 @@ const Page = z.looseObject({
 });
 export type Page = z.infer<typeof Page>;
 
-const Added = z.looseObject({
+export const Added = z.looseObject({
   success: z
     .array(
       z.looseObject({ feed_url: z.string(), guid: z.guid(), is_subscribed: z.boolean(), subscription_changed: time }),
@@ -52,6 +52,11 @@ const Deletion = z.looseObject({
 });
 const ErrorBody = z.looseObject({ code: z.union([z.string(), z.number()]).transform(Number), message: z.string() });
 
+/** A guid that addresses no subscription. */
+export const NOWHERE = "00000000-0000-4000-8000-00000000c0de";
+
+/** Pages after which a list counts as endless. */
+const MOST_PAGES = 200;
 /** Seconds until a deletion has to be carried out. */
 const DELETION_TIME = 60;
 
@@ -90,13 +95,16 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   /** All items changed after a timestamp, page by page. @param between what happens after each page */
   async function changes(since?: string, per_page = 50, between?: (page: number) => Promise<void>) {
     const items: Subscription[] = [];
-    let next: string | undefined =
-      `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
+    const first = `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
+    let next: string | undefined = first;
     for (let pages = 0; next !== undefined; pages++) {
-      if (pages > 200) throw new Failure("The list does not end: more than 200 pages by `next`");
+      if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
       const read: Page = await page(next);
       items.push(...read.subscriptions);
-      next = read.next === undefined ? undefined : new URL(read.next, `${prober.target.url}/`).href;
+      // `next` is optional: without it a full page has another one after it, by number.
+      const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
+      const numbered = isFull && read.total > items.length ? `${first}&page=${pages + 2}` : undefined;
+      next = read.next === undefined ? numbered : new URL(read.next, `${prober.target.url}/`).href;
       if (next !== undefined) await between?.(pages);
     }
     return items;

@@ -1,0 +1,206 @@
+// What apps demand of episode actions, with the gPodder API and with Nextcloud's gPodder Sync.
+import { expect, expectEqual } from "../expect.ts";
+import { type Action, requireOk, writeTime } from "./client.ts";
+import { type Demand, play } from "./demand.ts";
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?$/;
+const placesOf = (actions: Action[], episode: string) =>
+  actions.filter((one) => one.episode === episode && one.action.toLowerCase() === "play").map((one) => one.position);
+
+export const episodeDemands: Demand[] = [
+  {
+    key: "episodes/place-reaches-another-device",
+    says: "A play with started, position and total is what another device gets",
+    source: "gPodder API, Episode Actions",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      await client.sendFeeds([feed], []);
+      await client.sendActions([play(prober, feed, episode, 120)]);
+      const found = (await another.readActions(0)).actions.find((one) => one.episode === episode);
+      expectEqual(
+        "the play",
+        found && [found.podcast, found.action.toLowerCase(), found.started, found.position, found.total],
+        [feed, "play", 0, 120, 3600],
+      );
+    },
+  },
+  {
+    key: "episodes/latest-place-counts",
+    says: "Of two plays of one episode the later one is the last that a device gets",
+    source: "AntennaPod and Kasts apply the latest; PinePods the last one in the list",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      await client.sendActions([play(prober, feed, episode, 120)]);
+      await prober.clock.sleep(1100);
+      await client.sendActions([play(prober, feed, episode, 900)]);
+      expectEqual("the last place", placesOf((await another.readActions(0)).actions, episode).at(-1), 900);
+    },
+  },
+  {
+    key: "episodes/since-gives-later-actions",
+    says: "`since` gives what arrived after the timestamp of the last response",
+    source: "gPodder API, Episode Actions: since",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const [first, second] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
+      await client.sendActions([play(prober, feed, first, 120)]);
+      const { timestamp } = await another.readActions(0);
+      await prober.clock.sleep(2100);
+      await client.sendActions([play(prober, feed, second, 60)]);
+      expectEqual("places", placesOf((await another.readActions(timestamp)).actions, second), [60]);
+    },
+  },
+  {
+    key: "episodes/an-earlier-play-that-arrives-late",
+    says: "A play that an offline device made earlier and sends later is not skipped by `since`",
+    source: "nextcloud-gpodder and oPodSync filter by arrival; a device that was offline for a day",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      const { timestamp } = await another.readActions(0);
+      await prober.clock.sleep(1100);
+      const early = writeTime(prober.clock.now() - 86_400_000);
+      await client.sendActions([{ ...play(prober, feed, episode, 240), timestamp: early }]);
+      expectEqual("places", placesOf((await another.readActions(timestamp)).actions, episode), [240]);
+    },
+  },
+  {
+    key: "episodes/a-bad-action-keeps-none-back",
+    says: "One action that can't be read does not keep the others of its upload back",
+    source: "nextcloud-gpodder#144: the app sends the same batch for ever",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      await client.sendActions([{ podcast: feed, action: "unheard-of" }, play(prober, feed, episode, 60), {}]);
+      expectEqual("places", placesOf((await another.readActions(0)).actions, episode), [60]);
+    },
+  },
+  {
+    key: "episodes/a-download-keeps-the-place",
+    says: "A download of an episode does not replace its place",
+    source: "AntennaPod#7502: the episode became unplayed again",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      await client.sendActions([play(prober, feed, episode, 60)]);
+      await prober.clock.sleep(1100);
+      const timestamp = writeTime(prober.clock.now());
+      await client.sendActions([{ podcast: feed, episode, action: "download", timestamp }]);
+      expectEqual("places", placesOf((await another.readActions(0)).actions, episode), [60]);
+    },
+  },
+  {
+    key: "episodes/long-urls",
+    says: "Episodes with URLs of 2,000 characters are kept",
+    source: "nextcloud-gpodder#81: media URL over 500 characters",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}?${"x".repeat(2000)}`;
+      await client.sendActions([play(prober, feed, episode, 60)]);
+      expectEqual("places", placesOf((await another.readActions(0)).actions, episode), [60]);
+    },
+  },
+  {
+    key: "episodes/times-are-utc",
+    says: "Times of actions are ISO 8601 in UTC",
+    source: "gPodder API, Episode Actions: timestamp",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
+      for (const { podcast, timestamp } of (await another.readActions(0)).actions) {
+        if (prober.isOurs(podcast)) expect(`${timestamp} is not such a time`, TIME.test(timestamp));
+      }
+    },
+  },
+  {
+    key: "episodes/upload-is-200",
+    says: "An upload of actions is answered 200",
+    source: "AntennaPod takes any other status for a failure",
+    level: "MUST",
+    async run(prober, client) {
+      const feed = prober.feed();
+      requireOk(await client.postActions([play(prober, feed, `${feed}.mp3`, 60)]));
+    },
+  },
+  {
+    key: "episodes/every-action-of-an-upload",
+    says: "Every action of an upload of 30 is kept",
+    source: "nextcloud-gpodder#20: only the first one was stored; AntennaPod and Kasts send up to 30",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const sent = Array.from({ length: 30 }, (_, n) => `${feed}-${n}.mp3`);
+      await client.sendActions(sent.map((episode) => play(prober, feed, episode, 60)));
+      const { actions } = await another.readActions(0);
+      const found = new Set(actions.map(({ episode }) => episode));
+      expectEqual(
+        "episodes that are missing",
+        sent.filter((episode) => !found.has(episode)),
+        [],
+      );
+    },
+  },
+  {
+    key: "episodes/without-since-gives-all",
+    says: "A request without `since` gives every action",
+    source: "gPodder API, Episode Actions: since is optional",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      await client.sendActions([play(prober, feed, episode, 60)]);
+      expectEqual("places", placesOf((await another.readActions(null)).actions, episode), [60]);
+    },
+  },
+  {
+    key: "episodes/guid-is-kept-and-not-invented",
+    says: "An action has the guid that it was sent with, and none if it was sent without",
+    source: "AntennaPod finds an episode by its guid alone if there is one",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const [named, bare] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
+      const guid = `guid of ${feed}`;
+      await client.sendActions([{ ...play(prober, feed, named, 60), guid }, play(prober, feed, bare, 60)]);
+      const { actions } = await another.readActions(0);
+      const guidOf = (url: string) => actions.find(({ episode }) => episode === url)?.guid ?? null;
+      expectEqual("guids", [guidOf(named), guidOf(bare)], [guid, null]);
+    },
+  },
+  {
+    key: "episodes/two-guids-of-one-file",
+    says: "Two episodes with the same file and different guids are both kept",
+    source: "nextcloud-gpodder#78: one replaced the other",
+    level: "SHOULD",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const episode = `${feed}.mp3`;
+      const sent = ["one", "two"].map((guid) => ({ ...play(prober, feed, episode, 60), guid }));
+      await client.sendActions(sent);
+      const { actions } = await another.readActions(0);
+      const ours = actions.filter((one) => one.episode === episode);
+      expectEqual("guids", ours.map(({ guid }) => guid).sort(), ["one", "two"]);
+    },
+  },
+  {
+    key: "episodes/a-play-without-a-place-is-accepted",
+    says: "A play without a place, an episode that was marked as played, is accepted",
+    source: "gPodder's players and gPodder#257; an app sends what was refused again for ever",
+    level: "MUST",
+    async run(prober, client) {
+      const feed = prober.feed();
+      const timestamp = writeTime(prober.clock.now());
+      await client.sendActions([{ podcast: feed, episode: `${feed}.mp3`, action: "play", timestamp }]);
+    },
+  },
+];

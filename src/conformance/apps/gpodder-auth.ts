@@ -1,0 +1,125 @@
+// How apps of the gPodder API sign in and out.
+import { expect, expectEqual } from "../expect.ts";
+import { requireOk, syncClient } from "./client.ts";
+import type { Demand } from "./demand.ts";
+
+const cookieOf = (headers: Headers) => headers.getSetCookie()[0]?.split(";")[0] ?? null;
+
+export const gpodderAuthDemands: Demand[] = [
+  {
+    key: "auth/login-gives-a-cookie",
+    says: "Login answers 200 with a cookie, which signs in alone from then on",
+    source: "AntennaPod sends the password to login.json only",
+    level: "MUST",
+    async run(prober) {
+      const phone = syncClient(
+        prober,
+        { protocol: "gpodder", user_agent: "AntennaPod/3.11.4", signs_in: "login" },
+        `c-${prober.id}`,
+      );
+      const answer = await phone.login();
+      requireOk(answer);
+      expect("The response sets no cookie", answer.headers.getSetCookie().length > 0);
+      requireOk(await phone.request("GET", phone.paths.devices));
+    },
+  },
+  {
+    key: "auth/challenge-names-basic",
+    says: "A 401 asks for Basic, so that apps send the password at all",
+    source: "gPodder and mygpoclient send it after a challenge, and switch sync off without one",
+    level: "MUST",
+    async run(prober, client) {
+      const { status, headers } = await prober.request("GET", client.paths.devices);
+      expectEqual("status", status, 401);
+      expect("WWW-Authenticate does not name Basic", /^basic\b/i.test(headers.get("www-authenticate") ?? ""));
+    },
+  },
+  {
+    key: "auth/another-name-is-refused",
+    says: "Another user's name in the path is refused",
+    source: "gPodder API, Authentication",
+    level: "MUST",
+    async run(_prober, client) {
+      const { status } = await client.request(
+        "GET",
+        "/api/2/subscriptions/somebody-else-of-a-check/phone.json?since=0",
+      );
+      expect(`Status ${status} instead of a refusal`, status >= 400 && status < 500);
+    },
+  },
+  {
+    key: "auth/cookie-with-every-basic",
+    says: "Every response to Basic sets the cookie, which signs in alone from then on",
+    source: "mygpoclient answers only three challenges, then gPodder switches sync off",
+    level: "MUST",
+    async run(prober, client) {
+      const { headers } = await client.readWithBasic();
+      const cookie = cookieOf(headers);
+      expect("The response to a GET with Basic sets no cookie", cookie !== null);
+      requireOk(await prober.request("GET", client.paths.devices, { headers: { Cookie: cookie } }));
+    },
+  },
+  {
+    key: "auth/cookie-is-for-this-server",
+    says: "The cookie is neither for another domain nor, over http, for TLS only",
+    source: "AntennaPod then does not send it: 401 after a login that succeeded",
+    level: "MUST",
+    async run(prober, client) {
+      const { protocol, hostname } = new URL(prober.target.url);
+      for (const cookie of (await client.readWithBasic()).headers.getSetCookie()) {
+        const domain = /;\s*domain=\.?([^;]+)/i.exec(cookie)?.[1]?.trim().toLowerCase() ?? hostname;
+        expect(`A cookie is for ${domain}`, hostname === domain || hostname.endsWith(`.${domain}`));
+        expect("A cookie over http is Secure", protocol === "https:" || !/;\s*secure/i.test(cookie));
+      }
+    },
+  },
+  {
+    key: "auth/cookie-is-named-sessionid",
+    says: "The cookie is named sessionid",
+    source: "Kodi's add-on for podcasts looks for this name; gpodder.net and oPodSync use it",
+    level: "SHOULD",
+    async run(_prober, client) {
+      const names = (await client.readWithBasic()).headers.getSetCookie().map((one) => one.split("=")[0]);
+      expect(`The cookies are ${names.join(", ") || "none"}`, names.includes("sessionid"));
+    },
+  },
+  {
+    key: "auth/basic-counts-beside-an-old-cookie",
+    says: "Basic that is right counts, also beside a cookie that is no longer valid",
+    source: "AntennaPod and mygpoclient send both after a session has ended",
+    level: "MUST",
+    async run(_prober, client) {
+      const [name = "sessionid"] = (cookieOf((await client.readWithBasic()).headers) ?? "").split("=");
+      const headers = { Cookie: `${name || "sessionid"}=0123456789abcdef0123456789abcdef` };
+      requireOk(await client.request("GET", client.paths.devices, undefined, headers));
+    },
+  },
+  {
+    key: "auth/logout-ends-the-cookie",
+    says: "Logout is answered 200, and its cookie is refused from then on",
+    source: "gPodder API, Authentication: Logout; Kasts",
+    level: "SHOULD",
+    async run(prober) {
+      const identity = { protocol: "gpodder", user_agent: "podkeep-conformance/1", signs_in: "login" } as const;
+      const app = syncClient(prober, identity, `c-${prober.id}`);
+      const cookie = cookieOf((await app.login()).headers);
+      expect("Login sets no cookie", cookie !== null);
+      const logout = `/api/2/auth/${encodeURIComponent(prober.target.user)}/logout.json`;
+      requireOk(await prober.request("POST", logout, { headers: { Cookie: cookie } }));
+      const { status } = await prober.request("GET", app.paths.devices, { headers: { Cookie: cookie } });
+      expectEqual("status of the cookie afterwards", status, 401);
+    },
+  },
+  {
+    key: "auth/name-in-any-case",
+    says: "The user's name in a path is read in any case",
+    source: "gpodder.net compares names so; phones begin a name with a capital letter",
+    level: "SHOULD",
+    async run(prober, client) {
+      const { user } = prober.target;
+      const capital = user.charAt(0).toUpperCase() + user.slice(1);
+      const other = capital === user ? user.toLowerCase() : capital;
+      requireOk(await client.request("GET", `/api/2/devices/${encodeURIComponent(other)}.json`));
+    },
+  },
+];

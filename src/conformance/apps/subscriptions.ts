@@ -1,0 +1,125 @@
+// What apps demand of subscriptions, with the gPodder API and with Nextcloud's gPodder Sync.
+import { expect, expectEqual } from "../expect.ts";
+import { requireOk } from "./client.ts";
+import type { Demand } from "./demand.ts";
+
+export const feedDemands: Demand[] = [
+  {
+    key: "subscriptions/first-download-has-the-list",
+    says: "A device without a `since` of its own gets every subscription in `add`, and none in `remove`",
+    source: "gPodder API, Subscriptions: Get Subscription Changes; AntennaPod's first sync",
+    level: "MUST",
+    async run(prober, client, another) {
+      const [stays, gone] = [prober.feed(), prober.feed()];
+      await client.sendFeeds([stays, gone], []);
+      await client.sendFeeds([], [gone]);
+      const { add, remove } = await another.readFeeds(0);
+      expectEqual("add", add.filter(prober.isOurs), [stays]);
+      expectEqual("remove", remove.filter(prober.isOurs), []);
+    },
+  },
+  {
+    key: "subscriptions/changes-reach-another-device",
+    says: "What one device adds and removes is in the next changes of another one",
+    source: "gPodder API, Subscriptions: Get Subscription Changes",
+    level: "MUST",
+    async run(prober, client, another) {
+      const [first, second] = [prober.feed(), prober.feed()];
+      await client.sendFeeds([first], []);
+      const { timestamp } = await another.readFeeds(0);
+      await prober.clock.sleep(2100);
+      await client.sendFeeds([second], [first]);
+      const { add, remove } = await another.readFeeds(timestamp);
+      expectEqual("add", add.filter(prober.isOurs), [second]);
+      expectEqual("remove", remove.filter(prober.isOurs), [first]);
+    },
+  },
+  {
+    key: "subscriptions/timestamp-is-whole-seconds",
+    says: "`timestamp` is Unix time in whole seconds",
+    source: "Kasts reads it with Qt's toInt, which makes 0 of milliseconds, fractions and texts",
+    level: "MUST",
+    async run(prober, client) {
+      const { timestamp } = await client.readFeeds(0);
+      const present = prober.clock.now() / 1000;
+      expect(`${timestamp} is more than a day from now`, Math.abs(timestamp - present) < 86_400);
+    },
+  },
+  {
+    key: "subscriptions/body-without-content-type",
+    says: "A body is read as JSON, whatever its Content-Type",
+    source: "mygpoclient and Qt send application/x-www-form-urlencoded",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendFeeds([feed], [], { "Content-Type": "application/x-www-form-urlencoded" });
+      expectEqual("add", (await another.readFeeds(0)).add.filter(prober.isOurs), [feed]);
+    },
+  },
+  {
+    key: "subscriptions/again-changes-nothing",
+    says: "An upload that is sent again leaves one subscription",
+    source: "Kasts and Qt repeat a POST whose response was lost",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      for (let time = 0; time < 3; time++) await client.sendFeeds([feed], []);
+      expectEqual("add", (await another.readFeeds(0)).add.filter(prober.isOurs), [feed]);
+    },
+  },
+  {
+    key: "subscriptions/unknown-removal-is-accepted",
+    says: "The removal of a feed that is not subscribed is accepted",
+    source: "Kasts and gPodder send removals that others made before",
+    level: "MUST",
+    async run(prober, client) {
+      await client.sendFeeds([], [prober.feed()]);
+    },
+  },
+  {
+    key: "subscriptions/upload-is-200",
+    says: "An upload of changes is answered 200",
+    source: "AntennaPod takes any other status for a failure",
+    level: "MUST",
+    async run(prober, client) {
+      requireOk(await client.postFeeds([prober.feed()], []));
+    },
+  },
+  {
+    key: "subscriptions/url-is-kept",
+    says: "A feed URL keeps its case, its query and its user information, without which private feeds can't be read",
+    source: "PinePods#637: feeds with a user and a password lost them",
+    level: "MUST",
+    async run(prober, client, another) {
+      const feed = `${prober.feed("/Private").replace("https://", "https://Ann:s%C3%A9cret@")}?Key=A%2Fb&z=1&a=2`;
+      await client.sendFeeds([feed], []);
+      expectEqual("add", (await another.readFeeds(0)).add.filter(prober.isOurs), [feed]);
+    },
+  },
+  {
+    key: "subscriptions/a-local-feed-keeps-none-back",
+    says: "A feed that is no URL of the web does not keep the others of its upload back",
+    source: "AntennaPod#7209: a local folder in the upload, 400, and sync was dead",
+    level: "SHOULD",
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendFeeds(["antennapod_local:content://a-folder", feed], []);
+      expectEqual("add", (await another.readFeeds(0)).add.filter(prober.isOurs), [feed]);
+    },
+  },
+  {
+    key: "subscriptions/since-is-by-arrival",
+    says: "`since` leaves out what was there before",
+    source: "gPodder API, Subscriptions: since; Kasts and PinePods add again what they are given again",
+    level: "MUST",
+    async run(prober, client, another) {
+      await client.sendFeeds([prober.feed()], []);
+      await prober.clock.sleep(2100);
+      const { timestamp } = await another.readFeeds(0);
+      await prober.clock.sleep(2100);
+      const second = prober.feed();
+      await client.sendFeeds([second], []);
+      expectEqual("add", (await another.readFeeds(timestamp)).add.filter(prober.isOurs), [second]);
+    },
+  },
+];

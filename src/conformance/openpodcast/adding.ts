@@ -1,0 +1,163 @@
+// POST /subscriptions: what adding feeds demands.
+import type { Check } from "../check.ts";
+import { expectEqual } from "../expect.ts";
+import { Added, expectError, openPodcast, requireSuccess, Subscription } from "./client.ts";
+
+export const addingChecks: Check[] = [
+  {
+    id: "openpodcast/add/new-feed-succeeds",
+    says: "An added feed is in `success`, subscribed, with a guid and the time of the change",
+    source: "Open Podcast API, POST /subscriptions",
+    level: "MUST",
+    async run(prober) {
+      const feed_url = prober.feed();
+      const { success, failure } = await openPodcast(prober).add(feed_url);
+      expectEqual("failure", failure, []);
+      expectEqual("the feed URL", success[0]?.feed_url, feed_url);
+      expectEqual("is_subscribed", success[0]?.is_subscribed, true);
+    },
+  },
+  {
+    id: "openpodcast/add/guid-of-the-app-is-kept",
+    says: "A feed that is added with a guid is the subscription with that guid",
+    source: "Open Podcast API, POST /subscriptions",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const guid = crypto.randomUUID();
+      expectEqual("guid", (await api.addOne(prober.feed(), guid)).guid.toLowerCase(), guid);
+    },
+  },
+  {
+    id: "openpodcast/add/items-are-decided-one-by-one",
+    says: "A feed URL without a protocol is in `failure`, and the other items of the request are added",
+    source: "Open Podcast API, POST /subscriptions",
+    level: "MUST",
+    async run(prober) {
+      const feed_url = prober.feed();
+      const bare = feed_url.replace("https://", "");
+      const { success, failure } = await openPodcast(prober).add(bare, feed_url);
+      expectEqual(
+        "success",
+        success.map((item) => item.feed_url),
+        [feed_url],
+      );
+      expectEqual(
+        "failure",
+        failure.map((item) => item.feed_url),
+        [bare],
+      );
+    },
+  },
+  {
+    id: "openpodcast/add/again-is-one-subscription",
+    says: "A feed that is added twice, also after a lost response, is one subscription",
+    source: "Open Podcast API: a subscription links a feed and a user, once",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      const first = await api.addOne(feed_url);
+      expectEqual("the guid of the second time", (await api.addOne(feed_url)).guid, first.guid);
+      expectEqual("number of subscriptions", (await api.ours()).length, 1);
+    },
+  },
+  {
+    id: "openpodcast/add/twice-in-one-request-is-one-subscription",
+    says: "A feed that is twice in one request is one subscription",
+    source: "Open Podcast API: a subscription links a feed and a user, once",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      await api.add(feed_url, feed_url);
+      expectEqual("number of subscriptions", (await api.ours()).length, 1);
+    },
+  },
+  {
+    id: "openpodcast/add/invalid-body-is-405",
+    says: "A body without the list of subscriptions is answered 405 and adds nothing",
+    source: "Open Podcast API, POST /subscriptions: error 405",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const bodies = [{}, { subscriptions: "x" }, { subscriptions: [{}] }, { subscriptions: [1] }, "{not JSON"];
+      for (const body of bodies) expectError(await api.request("POST", "/subscriptions", { body }), 405);
+    },
+  },
+  {
+    id: "openpodcast/add/after-unsubscribing-subscribes",
+    says: "A feed that is added after its subscription was ended is subscribed again, under the same guid",
+    source: "Open Podcast API, POST /subscriptions: is_subscribed",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      const { guid } = await api.addOne(feed_url);
+      requireSuccess(await api.patch(guid, { is_subscribed: false }));
+      const again = await api.addOne(feed_url);
+      expectEqual("is_subscribed", again.is_subscribed, true);
+      expectEqual("guid", again.guid, guid);
+    },
+  },
+  {
+    id: "openpodcast/add/every-item-is-answered",
+    says: "Every item of a request is in `success` or in `failure`, once",
+    source: "Open Podcast API, POST /subscriptions: success and failure",
+    level: "MUST",
+    async run(prober) {
+      const items = [prober.feed(), "no-url-1", prober.feed(), "no-url-2"];
+      const { success, failure } = await openPodcast(prober).add(...items);
+      expectEqual("feed URLs", [...success, ...failure].map(({ feed_url }) => feed_url).sort(), items.toSorted());
+    },
+  },
+  {
+    id: "openpodcast/add/url-is-kept",
+    says: "A feed URL keeps its case, its query and its user information, without which private feeds can't be read",
+    source: "PinePods#637: feeds with a user and a password lost them",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = `${prober.feed("/Private").replace("https://", "https://Ann:s%C3%A9cret@")}?Key=A%2Fb&z=1&a=2`;
+      const { guid } = await api.addOne(feed_url);
+      expectEqual("feed URL", (await api.read(guid)).json(Subscription).feed_url, feed_url);
+    },
+  },
+  {
+    id: "openpodcast/add/scheme-in-any-case-is-one-subscription",
+    says: "A feed URL whose scheme and host are written in another case is the same feed",
+    source: "RFC 3986, section 6.2.2.1",
+    level: "SHOULD",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      const { guid } = await api.addOne(feed_url);
+      const again = await api.addOne(feed_url.replace("https://conformance.example", "HTTPS://Conformance.Example"));
+      expectEqual("the guid of the second time", again.guid, guid);
+    },
+  },
+  {
+    id: "openpodcast/add/content-type-with-a-charset",
+    says: "A body of the type `application/json; charset=utf-8` is read",
+    source: "RFC 9110, section 8.3.1: parameters of media types",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      const body = { subscriptions: [{ feed_url }] };
+      const answer = await api.request("POST", "/subscriptions", {
+        body,
+        headers: { "Content-Type": "application/json; charset=utf-8" },
+      });
+      requireSuccess(answer);
+      for (const { guid } of answer.json(Added).success) {
+        prober.atEnd(async () => void (await api.patch(guid, { is_subscribed: false })));
+      }
+      expectEqual(
+        "the list",
+        (await api.ours()).map((item) => item.feed_url),
+        [feed_url],
+      );
+    },
+  },
+];

@@ -1,0 +1,59 @@
+// Who may use the Open Podcast API.
+import type { Check } from "../check.ts";
+import { expect, expectEqual } from "../expect.ts";
+import { expectError, NOWHERE, openPodcast, requireSuccess } from "./client.ts";
+
+const ROUTES: [string, string][] = [
+  ["GET", "/subscriptions"],
+  ["POST", "/subscriptions"],
+  ["GET", `/subscriptions/${NOWHERE}`],
+  ["PATCH", `/subscriptions/${NOWHERE}`],
+  ["DELETE", `/subscriptions/${NOWHERE}`],
+  ["GET", "/deletions/1"],
+];
+
+export const authChecks: Check[] = [
+  {
+    id: "openpodcast/auth/missing-token-is-401",
+    says: "Every route answers 401 with the error body if no credentials are sent",
+    source: "Open Podcast API: Authorization, error 401",
+    level: "MUST",
+    async run(prober) {
+      for (const [method, path] of ROUTES) {
+        expectError(await prober.request(method, path, method === "POST" ? { body: { subscriptions: [] } } : {}), 401);
+      }
+    },
+  },
+  {
+    id: "openpodcast/auth/wrong-token-is-401",
+    says: "Every route answers 401 to a token that was never issued",
+    source: "Open Podcast API: Authorization, error 401",
+    level: "MUST",
+    async run(prober) {
+      const { request } = openPodcast(prober, "never-issued-token-of-a-check");
+      for (const [method, path] of ROUTES) expectError(await request(method, path), 401);
+    },
+  },
+  {
+    id: "openpodcast/auth/scheme-in-any-case",
+    says: "The name of the scheme is read in any case: `bearer` is `Bearer`",
+    source: "RFC 9110, section 11.1",
+    level: "SHOULD",
+    async run(prober) {
+      const { request } = openPodcast(prober);
+      const headers = { Authorization: `bearer ${prober.target.token}` };
+      requireSuccess(await request("GET", "/subscriptions", { headers }));
+    },
+  },
+  {
+    id: "openpodcast/auth/challenge-names-bearer",
+    says: "A 401 has WWW-Authenticate with Bearer",
+    source: "RFC 6750, section 3",
+    level: "SHOULD",
+    async run(prober) {
+      const { status, headers } = await prober.request("GET", "/subscriptions");
+      expectEqual("status", status, 401);
+      expect("WWW-Authenticate does not name Bearer", /\bbearer\b/i.test(headers.get("www-authenticate") ?? ""));
+    },
+  },
+];

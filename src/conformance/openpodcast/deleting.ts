@@ -1,0 +1,72 @@
+// DELETE /subscriptions/{guid} and GET /deletions/{id}.
+import type { Check } from "../check.ts";
+import { expect, expectEqual } from "../expect.ts";
+import { expectError, openPodcast, Subscription } from "./client.ts";
+
+export const deletingChecks: Check[] = [
+  {
+    id: "openpodcast/delete/ends-as-410",
+    says: "A deletion is accepted, ends in SUCCESS, and the subscription is answered 410 from then on",
+    source: "Open Podcast API, DELETE /subscriptions/{guid} and GET /deletions/{id}",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const { guid } = await api.addOne(prober.feed());
+      expectEqual("status of the deletion", await api.deleted(await api.delete(guid)), "SUCCESS");
+      expectError(await api.read(guid), 410);
+    },
+  },
+  {
+    id: "openpodcast/delete/every-app-hears-of-it",
+    says: "A deleted subscription is in the list of changes, with `deleted`",
+    source: "Open Podcast API, GET /subscriptions: deleted",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      await api.deleted(await api.delete(guid));
+      const found = (await api.ours(subscription_changed)).find((item) => item.guid === guid);
+      expect("The list of changes does not have it with `deleted`", found?.deleted !== undefined);
+    },
+  },
+  {
+    id: "openpodcast/delete/again-is-harmless",
+    says: "A DELETE that is sent again, because its response was lost, is accepted or answered that it is gone",
+    source: "Open Podcast API, DELETE /subscriptions/{guid}",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const { guid } = await api.addOne(prober.feed());
+      const id = await api.delete(guid);
+      const { status } = await api.request("DELETE", `/subscriptions/${guid}`);
+      expect(`Status ${status}`, status < 300 || status === 404 || status === 410);
+      expectEqual("status of the first deletion", await api.deleted(id), "SUCCESS");
+    },
+  },
+  {
+    id: "openpodcast/delete/adding-again-brings-it-back",
+    says: "A feed that is added after its deletion is subscribed, and read without `deleted`",
+    source: "Open Podcast API, POST /subscriptions: is_subscribed",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      const { guid } = await api.addOne(feed_url);
+      await api.deleted(await api.delete(guid));
+      const again = await api.addOne(feed_url);
+      const read = (await api.read(again.guid)).json(Subscription);
+      expectEqual("the subscription", [read.is_subscribed, read.deleted], [true, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/unknown-deletion-is-404",
+    says: "An unknown deletion is answered 404, and what is no number 405",
+    source: "Open Podcast API, GET /deletions/{id}",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      expectError(await api.request("GET", "/deletions/999999999"), 404);
+      expectError(await api.request("GET", "/deletions/none"), 405);
+    },
+  },
+];
