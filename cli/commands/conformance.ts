@@ -1,10 +1,11 @@
 // `podkeep conformance`: checks any sync server against its protocols.
-import { writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isLocal } from "../../src/config/app-url.ts";
 import type { Account } from "../../src/conformance/account.ts";
 import type { Protocol } from "../../src/conformance/check.ts";
 import type { Target } from "../../src/conformance/prober.ts";
+import type { Reported } from "../../src/conformance/report.ts";
 import type { Result, Run } from "../../src/conformance/suite.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
@@ -15,7 +16,7 @@ import { askPassword } from "../terminal/password.ts";
 const CHOICES = ["all", "openpodcast", "gpodder", "nextcloud"] as const;
 /** Requests a second to servers elsewhere. */
 const RATE = 10;
-/** Seconds. */
+/** Seconds until a response must be complete. */
 const TIMEOUT = 30;
 
 interface Options {
@@ -25,6 +26,7 @@ interface Options {
   token?: string;
   secondToken?: string;
   rate?: number;
+  timeout: number;
   check?: string;
   junit?: string;
   markdown?: string;
@@ -41,11 +43,19 @@ export function addConformanceCommand(program: Command): void {
     .option("--token <token>", "a bearer token of the account, for the Open Podcast API")
     .option("--second-token <token>", "another one, for a second app (with podkeep also its password)")
     .option("--rate <n>", `requests a second (default: ${RATE}, without limit on this machine)`, readRate)
+    .option("--timeout <seconds>", "until a response must be complete", readTimeout, TIMEOUT)
     .option("--check <text>", "only checks whose id has this text")
     .option("--junit <file>", "also write a JUnit report")
     .option("--markdown <file>", "also write a report to paste into an issue")
     .option("--yes", "also run in an account that has subscriptions")
-    .addHelpText("after", "\nExample: podkeep conformance https://podcasts.example.org --user test")
+    .addHelpText(
+      "after",
+      `
+Use an account made for this: subscriptions that a run adds are removed again, episode actions and
+devices stay. The exit code is 1 if the server fails a check that it must pass.
+
+Example: podkeep conformance https://podcasts.example.org --user test`,
+    )
     .action((url: string, options: Options, command: Command) => check(url, options, command));
 }
 
@@ -55,6 +65,13 @@ function readRate(text: string): number {
   return rate;
 }
 
+function readTimeout(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= 1 && seconds <= 600))
+    throw new InvalidArgumentError("It must be a number of seconds from 1 to 600.");
+  return seconds;
+}
+
 async function check(text: string, options: Options, command: Command): Promise<void> {
   const { readAccount, readBaseUrl, takesPassword } = await import("../../src/conformance/account.ts");
   const { NoResponse } = await import("../../src/conformance/prober.ts");
@@ -62,6 +79,7 @@ async function check(text: string, options: Options, command: Command): Promise<
   const url = readBaseUrl(text);
   if (url === null)
     throw new DomainError("invalid", `${text} is not a server's URL (example: https://podcasts.example.org)`);
+  for (const file of [options.junit, options.markdown]) if (file !== undefined) requireWritable(file);
   const target = await readTarget(url, options);
   const protocols = protocolsFor(options, target);
   try {
@@ -70,12 +88,12 @@ async function check(text: string, options: Options, command: Command): Promise<
     const usable = accounts.filter(({ subscriptions }) => subscriptions !== null);
     const unusable = accounts.filter(({ subscriptions }) => subscriptions === null);
     if (usable.length === 0) {
-      throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("\n"));
+      throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("; "));
     }
-    for (const { protocol, reason } of unusable)
+    for (const { protocol, reason } of wantsJson(command) ? [] : unusable)
       await print(`Not checked, ${protocol}: ${printable(reason)}`, Bun.stderr);
     const most = Math.max(...usable.map(({ subscriptions }) => subscriptions ?? 0));
-    if (most > 0) await confirm(`The account has ${most} subscriptions. Run in it all the same?`, options.yes);
+    if (most > 0) await confirmIn(most, options.yes);
     const ofUsable = isOf(usable.map(({ protocol }) => protocol));
     const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
     const total = CHECKS.filter(wanted).length;
@@ -84,12 +102,40 @@ async function check(text: string, options: Options, command: Command): Promise<
     const { second_token } = target;
     const isPassword = app && second_token !== null && (await takesPassword(target, app.protocol, second_token));
     const second_password = isPassword ? second_token : null;
-    const run = await runChecks({ ...target, second_password }, wanted, progressOf(total));
-    await report(url, run, options, command);
+    const progress = progressOf(total);
+    const run = await untilInterrupted((signal) =>
+      runChecks({ ...target, second_password, signal }, wanted, (result) => void progress.show(result)),
+    );
+    progress.end();
+    await report(url, { ...run, unchecked: unusable }, options, command);
     if (breaksMust(run)) throw new DomainError("conflict", describeEnd(run));
   } catch (error) {
     throw error instanceof NoResponse ? new DomainError("unavailable", error.message) : error;
   }
+}
+
+/** Ends a run early, but cleanly, at the first Ctrl-C; at the second the process ends at once. */
+async function untilInterrupted<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interruption = new AbortController();
+  const interrupt = () => {
+    if (interruption.signal.aborted) process.exit(130);
+    process.stderr.write("\nRemoving what the run has added ...\n");
+    interruption.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, interrupt);
+  try {
+    return await run(interruption.signal);
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
+  }
+}
+
+async function confirmIn(subscriptions: number, yes: boolean | undefined): Promise<void> {
+  const has = `The account has ${subscriptions} ${subscriptions === 1 ? "subscription" : "subscriptions"}`;
+  if (!yes && !process.stdin.isTTY) {
+    throw new DomainError("conflict", `${has}: use an empty one, or add --yes to run in it all the same`);
+  }
+  await confirm(`${has}. Run in it all the same?`, yes);
 }
 
 /** All protocols that the credentials are for, or the one that was named. */
@@ -115,23 +161,23 @@ async function readTarget(url: string, options: Options): Promise<Target> {
     second_token: secondToken,
     second_password: null,
     rate: rate ?? (isLocal(url) ? 0 : RATE),
-    timeout: TIMEOUT,
+    timeout: options.timeout,
     send: (request) => fetch(request),
     clock: { now: Date.now, sleep: Bun.sleep },
   };
 }
 
 /** On a terminal, one line that says how far the run is. */
-function progressOf(total: number): (result: Result) => void {
-  if (!process.stderr.isTTY) return () => undefined;
+function progressOf(total: number) {
+  const write = (text: string) => (process.stderr.isTTY ? process.stderr.write(`\r\x1b[K${text}`) : undefined);
   let done = 0;
-  return ({ check: { id } }) => {
-    process.stderr.write(`\r\x1b[K${++done}/${total} ${id}`.slice(0, process.stderr.columns || 80));
-    if (done === total) process.stderr.write("\r\x1b[K");
+  return {
+    show: ({ check: { id } }: Result) => write(`${++done}/${total} ${id}`.slice(0, process.stderr.columns || 80)),
+    end: () => write(""),
   };
 }
 
-async function report(url: string, run: Run, { junit, markdown }: Options, command: Command): Promise<void> {
+async function report(url: string, run: Reported, { junit, markdown }: Options, command: Command): Promise<void> {
   const { countBySection, writeExchange, writeJunit, writeMarkdown } = await import("../../src/conformance/report.ts");
   if (junit !== undefined) write(junit, writeJunit(url, run));
   if (markdown !== undefined) write(markdown, writeMarkdown(url, run));
@@ -172,11 +218,18 @@ async function report(url: string, run: Run, { junit, markdown }: Options, comma
   if (!wantsJson(command)) await print(`${results.length} checks, ${run.requests} requests`, Bun.stderr);
 }
 
-const indent = (text: string) =>
-  text
-    .split("\n")
-    .map((line) => `    ${printable(line)}`)
-    .join("\n");
+const indent = (text: string) => text.replace(/^.*$/gm, (line) => `    ${printable(line)}`);
+
+/** @throws DomainError if a report could not be written after the run */
+function requireWritable(file: string): void {
+  const isNew = !existsSync(file);
+  try {
+    closeSync(openSync(file, "a"));
+    if (isNew) rmSync(file);
+  } catch (error) {
+    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
+  }
+}
 
 function write(file: string, text: string): void {
   try {

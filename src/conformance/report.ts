@@ -1,8 +1,14 @@
 // Reports of a run: JUnit for CI, Markdown for an issue.
 
+import type { Account } from "./account.ts";
 import { sectionOf } from "./check.ts";
 import type { Exchange } from "./prober.ts";
 import type { Result, Run } from "./suite.ts";
+
+/** A run, and the protocols that could not be checked. */
+export interface Reported extends Run {
+  unchecked: Account[];
+}
 
 export interface Count {
   section: string;
@@ -19,14 +25,15 @@ export const countBySection = (results: readonly Result[]): Count[] =>
   });
 
 /** A report to paste into an issue: counts, then each failure with its requests and responses. */
-export function writeMarkdown(url: string, { results, ended }: Run): string {
+export function writeMarkdown(url: string, { results, ended, unchecked }: Reported): string {
   const rows = countBySection(results).map(
     ({ section, passed, failed, skipped }) => `| ${section} | ${passed} | ${failed} | ${skipped} |`,
   );
   const failures = results.filter(({ outcome }) => outcome === "failed");
   return [
     `# Conformance of ${url}`,
-    ...(ended === null ? [] : [`The run ended early: ${ended}`]),
+    ...(ended === null ? [] : [`The run ended early: ${escapeMarkdown(ended)}`]),
+    ...unchecked.map(({ protocol, reason }) => `Not checked, ${protocol}: ${escapeMarkdown(reason)}`),
     ["| checks | passed | failed | skipped |", "|---|---|---|---|", ...rows].join("\n"),
     ...failures.map(describeFailure),
     "",

@@ -1,5 +1,5 @@
 // A sync server as one writes it first: changes are filtered by time, and the answer is the present second.
-import type { Target } from "../../src/conformance/prober.ts";
+import type { Clock, Target } from "../../src/conformance/prober.ts";
 
 interface Change {
   feed: string;
@@ -13,10 +13,18 @@ interface Play {
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-/** Both of today's protocols on one list of one account; does what it should but in races. */
-export function createNaiveServer(): Target {
+/** A clock that only sleeping moves. */
+function createClock(): Clock {
   let now = Date.parse("2026-01-01T00:00:00Z");
-  const second = () => Math.floor(now / 1000);
+  const sleep = async (milliseconds: number) => {
+    now += Math.ceil(milliseconds);
+  };
+  return { now: () => now, sleep };
+}
+
+/** Both of today's protocols on one list of one account; does what it should but in races. */
+export function createNaiveServer(clock = createClock()): Target {
+  const second = () => Math.floor(clock.now() / 1000);
   const changes = new Map<string, Change>();
   const plays = new Map<string, Play>();
   const devices = new Map<string, object>();
@@ -53,15 +61,26 @@ export function createNaiveServer(): Target {
   };
 
   async function send(request: Request): Promise<Response> {
-    const { pathname, searchParams } = new URL(request.url);
-    const signedIn = request.headers.get("cookie") === "naive=yes" || request.headers.get("authorization") === basic;
+    const { searchParams } = new URL(request.url);
+    const given = request.headers.get("authorization");
+    const signedIn = given === null ? request.headers.get("cookie") === "naive=yes" : given === basic;
     if (!signedIn) return new Response("", { status: 401, headers: { "WWW-Authenticate": "Basic" } });
     const since = Number(searchParams.get("since"));
+    const response = await answer(request, since);
+    if (given !== null) response.headers.append("Set-Cookie", "naive=yes; Path=/");
+    return response;
+  }
+
+  async function answer(request: Request, since: number): Promise<Response> {
+    const { pathname } = new URL(request.url);
     const text = await request.text();
     const body = text === "" ? null : JSON.parse(text);
     const what = `${request.method} ${pathname}`;
-    if (pathname.endsWith("/login.json")) return json({}, { "Set-Cookie": "naive=yes; Path=/" });
-    if (what === `GET /api/2/devices/${user}.json`) return json([...devices.values()]);
+    if (pathname.endsWith("/login.json")) return json({});
+    if (what === `GET /api/2/devices/${user}.json`) {
+      const listed = { id: "server", caption: "server", type: "server", subscriptions: subscribed().length };
+      return json([listed, ...devices.values()]);
+    }
     if (what.startsWith(`POST /api/2/devices/${user}/`)) {
       const id =
         pathname
@@ -92,10 +111,6 @@ export function createNaiveServer(): Target {
       return play(body);
     return new Response("", { status: 404 });
   }
-  const sleep = async (milliseconds: number) => {
-    now += Math.ceil(milliseconds);
-  };
-  const clock = { now: () => now, sleep };
   const none = { token: null, second_token: null, second_password: null };
   return { url: "http://naive.test", user, password, ...none, rate: 0, timeout: 30, send, clock };
 }

@@ -1,6 +1,6 @@
 // How apps of the gPodder API sign in and out.
 import { expect, expectEqual } from "../expect.ts";
-import { requireOk, syncClient } from "./client.ts";
+import { requireOk, scriptFor, syncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
 
 const cookieOf = (headers: Headers) => headers.getSetCookie()[0]?.split(";")[0] ?? null;
@@ -78,8 +78,9 @@ export const gpodderAuthDemands: Demand[] = [
     says: "The cookie is named sessionid",
     source: "Kodi's add-on for podcasts looks for this name; gpodder.net and oPodSync use it",
     level: "SHOULD",
-    async run(_prober, client) {
-      const names = (await client.readWithBasic()).headers.getSetCookie().map((one) => one.split("=")[0]);
+    async run(prober) {
+      const app = syncClient(prober, scriptFor("gpodder"), `c-${prober.id}`);
+      const names = (await app.login()).headers.getSetCookie().map((one) => one.split("=")[0]);
       expect(`The cookies are ${names.join(", ") || "none"}`, names.includes("sessionid"));
     },
   },
@@ -106,6 +107,8 @@ export const gpodderAuthDemands: Demand[] = [
       expect("Login sets no cookie", cookie !== null);
       const logout = `/api/2/auth/${encodeURIComponent(prober.target.user)}/logout.json`;
       requireOk(await prober.request("POST", logout, { headers: { Cookie: cookie } }));
+      // So that no session that begins later can be the same one.
+      await prober.clock.sleep(1100);
       const { status } = await prober.request("GET", app.paths.devices, { headers: { Cookie: cookie } });
       expectEqual("status of the cookie afterwards", status, 401);
     },

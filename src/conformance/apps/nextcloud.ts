@@ -17,7 +17,7 @@ async function startLogin(prober: Prober) {
     body: "",
     headers: { "Content-Type": "application/x-www-form-urlencoded", "User-Agent": "AntennaPod/3.11.4" },
   });
-  if (answer.status === 404 || answer.status === 405) throw new NotApplicable("the server has no login flow v2");
+  if ([401, 404, 405].includes(answer.status)) throw new NotApplicable("the server has no login flow v2");
   requireOk(answer);
   const { login, poll } = answer.json(Flow);
   const ask = () =>

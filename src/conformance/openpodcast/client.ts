@@ -97,13 +97,16 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     const items: Subscription[] = [];
     const first = `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
     let next: string | undefined = first;
+    let hasNext = false;
     for (let pages = 0; next !== undefined; pages++) {
       if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
       const read: Page = await page(next);
       items.push(...read.subscriptions);
+      hasNext ||= read.next !== undefined;
       // `next` is optional: without it a full page has another one after it, by number.
       const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
-      const numbered = isFull && read.total > items.length ? `${first}&page=${pages + 2}` : undefined;
+      const isLast = hasNext || (pages === 0 && read.total === items.length);
+      const numbered = isFull && !isLast ? `${first}&page=${pages + 2}` : undefined;
       next = read.next === undefined ? numbered : new URL(read.next, `${prober.target.url}/`).href;
       if (next !== undefined) await between?.(pages);
     }

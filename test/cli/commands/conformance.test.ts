@@ -1,0 +1,266 @@
+// `podkeep conformance` against servers that are slow, broken, wrong, or not sync servers at all.
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createNaiveServer } from "../../conformance/naive-server.ts";
+import { openProgram, type Ran } from "../../support/program.ts";
+
+setDefaultTimeout(60_000);
+
+const CHECK = ["--check", "subscriptions/again-changes-nothing"];
+const CLOCK = { now: Date.now, sleep: Bun.sleep };
+
+let podkeep: ReturnType<typeof openProgram>;
+let servers: Bun.Server<undefined>[] = [];
+beforeEach(() => {
+  podkeep = openProgram();
+});
+afterEach(async () => {
+  podkeep.close();
+  for (const server of servers) await server.stop(true);
+  servers = [];
+});
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+/** Serves on loopback. @returns the URL without a slash at its end */
+function serve(fetch: Handler, tls?: { key: string; cert: string }): string {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch, ...(tls && { tls }), idleTimeout: 0 });
+  servers.push(server);
+  return server.url.origin;
+}
+
+/** The naive server behind a handler that may answer in its place. */
+function serveNaive(instead: (request: Request) => Response | null | Promise<Response | null> = () => null) {
+  const naive = createNaiveServer(CLOCK);
+  const url = serve(async (request) => (await instead(request)) ?? naive.send(request));
+  return { naive, url, password: naive.password ?? "" };
+}
+
+const file = (name: string) => join(podkeep.folder, name);
+const run = (url: string, args: string[] = [], password = "a password of the naive server") =>
+  podkeep.run(["conformance", url, "--user", "test", "--password-stdin", ...args], password);
+
+/** A failure in words: no stack trace, no name of an exception. */
+function expectWords({ code, err }: Ran, words: string | RegExp): void {
+  expect(err).toMatch(words);
+  expect(err).not.toMatch(/\n\s+at |TypeError|DOMException/);
+  expect(code).toBe(1);
+}
+
+const list = async (naive: ReturnType<typeof createNaiveServer>): Promise<string[]> => {
+  const headers = { Authorization: `Basic ${Buffer.from(`test:${naive.password}`).toString("base64")}` };
+  const request = new Request("http://naive.test/api/2/subscriptions/test/x.json?since=0", { headers });
+  const { add } = (await (await naive.send(request)).json()) as { add: string[] };
+  return add;
+};
+
+test("a server that passes gives a table and exit code 0, and its list is empty afterwards", async () => {
+  const { naive, url } = serveNaive();
+  const { code, out, err } = await run(url, CHECK);
+  expect([code, out]).toEqual([
+    0,
+    "CHECKS\tPASSED\tFAILED\tSKIPPED\ngpodder/subscriptions\t1\t0\t0\nnextcloud/subscriptions\t1\t0\t0\n",
+  ]);
+  expect(err).toMatch(/^2 checks, \d+ requests\n$/);
+  expect(await list(naive)).toEqual([]);
+});
+
+test("a URL with a path and a slash at its end is the base of every request", async () => {
+  const naive = createNaiveServer(CLOCK);
+  const url = serve((request) => {
+    const { pathname, search } = new URL(request.url);
+    if (!pathname.startsWith("/pod/")) return new Response("", { status: 404 });
+    return naive.send(new Request(`http://naive.test${pathname.slice(4)}${search}`, request));
+  });
+  expect((await run(`${url}/pod/`, CHECK)).code).toBe(0);
+});
+
+describe("what is no server to check is named", () => {
+  test("wrong credentials", async () => {
+    expectWords(await run(serveNaive().url, CHECK, "wrong"), /refuses the credentials \(401\)/);
+  });
+
+  test("pages of HTML", async () => {
+    const url = serve(() => new Response("<html>", { headers: { "Content-Type": "text/html" } }));
+    expectWords(await run(url), /gpodder: .*a page of HTML \(200, text\/html\); nextcloud: /);
+  });
+
+  test("a redirect, with where it leads", async () => {
+    const url = serve(() => Response.redirect("https://www.example.org/", 301));
+    expectWords(await run(url), "redirects to https://www.example.org/: use that URL");
+  });
+
+  test("500 everywhere", async () => {
+    expectWords(await run(serve(() => new Response("oops", { status: 500 }))), "got status 500");
+  });
+
+  test("nothing at all", async () => {
+    const url = serve(() => new Response(""));
+    await servers.pop()?.stop(true);
+    expectWords(await run(url), /does not respond: connection refused/);
+  });
+
+  test("a response that never comes", async () => {
+    const url = serve(() => new Promise<Response>(() => {}));
+    expectWords(await run(url, ["--timeout", "1"]), "no complete response in 1 s");
+  });
+
+  test("a response without an end", async () => {
+    const piece = new Uint8Array(1024 * 1024).fill(120);
+    const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(piece);
+    expectWords(await run(serve(() => new Response(new ReadableStream({ pull })))), "larger than 16 MiB");
+  });
+
+  test("a certificate that nobody has signed", async () => {
+    const [key, cert] = [file("key.pem"), file("cert.pem")];
+    const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+    const files = ["-nodes", "-keyout", key, "-out", cert];
+    const made = Bun.spawnSync(["openssl", "req", "-x509", "-newkey", "rsa:2048", ...files, ...subject]);
+    expect(made.exitCode).toBe(0);
+    const url = serve(() => new Response(""), { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") });
+    expectWords(await run(url), /has a TLS certificate that can't be trusted: self.signed certificate/);
+  });
+
+  test("a URL that is none, before anything is asked", async () => {
+    for (const url of ["podcasts.example.org", "ftp://example.org", "https://ann:secret@example.org"]) {
+      const { code, err } = await run(url);
+      expect([code, err]).toEqual([2, expect.stringContaining("is not a server's URL")]);
+    }
+  });
+});
+
+test("a server that goes away in the middle ends the run, and the report says so", async () => {
+  let requests = 0;
+  const { url } = serveNaive(() => {
+    if (++requests > 10) void servers[0]?.stop(true);
+    return null;
+  });
+  const ran = await run(url, ["--check", "episodes/", "--markdown", file("report.md")]);
+  expectWords(ran, "The server no longer responds: ");
+  expect(readFileSync(file("report.md"), "utf8")).toContain("The run ended early: The server no longer responds");
+});
+
+test("one route that does not respond fails its check, and the others are checked", async () => {
+  const isWhole = ({ method, url }: Request) => method === "PUT" && url.includes("/subscriptions/");
+  const { url } = serveNaive((request) => (isWhole(request) ? new Promise(() => {}) : null));
+  const wanted = ["--protocol", "gpodder", "--check", "gpodder/subscriptions/"];
+  const { code, json } = await podkeep
+    .run(
+      ["conformance", url, "--user", "test", "--password-stdin", "--timeout", "2", ...wanted, "--json"],
+      "a password of the naive server",
+    )
+    .then(({ code, out }) => ({ code, json: JSON.parse(out) }));
+  const failed = json.results.filter(
+    (one: { outcome: string; level: string }) => one.outcome === "failed" && one.level === "MUST",
+  );
+  expect(failed.map((one: { id: string }) => one.id)).toEqual([
+    "gpodder/subscriptions/whole-list-has-an-empty-response",
+  ]);
+  expect([code, json.ended]).toEqual([1, null]);
+});
+
+test("an account with subscriptions is refused without --yes, and keeps them with it", async () => {
+  const { naive, url } = serveNaive();
+  const headers = { Authorization: `Basic ${Buffer.from(`test:${naive.password}`).toString("base64")}` };
+  const body = JSON.stringify({ add: ["https://a.example/rss"], remove: [] });
+  await naive.send(new Request("http://naive.test/api/2/subscriptions/test/x.json", { method: "POST", headers, body }));
+  expectWords(await run(url, CHECK), "The account has 1 subscription: use an empty one, or add --yes");
+  expect((await run(url, [...CHECK, "--yes"])).code).toBe(0);
+  expect(await list(naive)).toEqual(["https://a.example/rss"]);
+});
+
+test("a report that can't be written is found before the first request", async () => {
+  let requests = 0;
+  const { url } = serveNaive(() => {
+    requests++;
+    return null;
+  });
+  for (const option of ["--junit", "--markdown"]) {
+    const { code, err } = await run(url, [option, file("no-folder/report")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("can't be written: no such file or directory")]);
+  }
+  expect(requests).toBe(0);
+});
+
+test("Ctrl-C removes what the run has added, and the report has what was checked until then", async () => {
+  const { promise: uploaded, resolve } = Promise.withResolvers<void>();
+  const { naive, url } = serveNaive(({ method, url }) => {
+    if (method === "POST" && url.includes("/subscriptions/")) resolve();
+    return null;
+  });
+  const args = ["conformance", url, "--user", "test", "--password-stdin", "--rate", "20", "--markdown", "report.md"];
+  const child = Bun.spawn([process.execPath, new URL("../../../cli/main.ts", import.meta.url).pathname, ...args], {
+    cwd: podkeep.folder,
+    stdin: new Blob([naive.password ?? ""]),
+    stderr: "pipe",
+  });
+  await uploaded;
+  child.kill("SIGINT");
+  const [err, code] = [await child.stderr.text(), await child.exited];
+  expect([code, err]).toEqual([1, expect.stringContaining("The run was interrupted")]);
+  expect(await list(naive)).toEqual([]);
+  expect(readFileSync(file("report.md"), "utf8")).toContain("The run ended early: The run was interrupted");
+});
+
+test("no report has a password, a token, Basic or a cookie", async () => {
+  const secret = "session-secret-of-a-server";
+  const { url, password } = serveNaive(async (request) => {
+    const text = await request.clone().text();
+    if (!/again-|POST/.test(request.method)) return null;
+    const token = { token: "token-in-a-body", url: `${new URL(request.url).origin}/?access_token=token-in-a-url` };
+    const headers = {
+      "Set-Cookie": `sessionid=${secret}; Path=/`,
+      "X-Echo": request.headers.get("authorization") ?? "",
+    };
+    return Response.json({ echo: [text, secret, password], poll: token }, { status: 500, headers });
+  });
+  const reports = ["--junit", file("report.xml"), "--markdown", file("report.md")];
+  const args = [
+    "--check",
+    "subscriptions/again",
+    "--token",
+    "a-bearer-token",
+    "--second-token",
+    "another-bearer-token",
+  ];
+  const [plain, json] = [
+    await run(url, [...args, ...reports]),
+    await podkeep
+      .run(
+        ["conformance", url, "--user", "test", "--password-stdin", "--protocol", "gpodder", ...args, "--json"],
+        password,
+      )
+      .catch(() => null),
+  ];
+  const texts = [
+    plain.out,
+    plain.err,
+    json?.out ?? "",
+    readFileSync(file("report.xml"), "utf8"),
+    readFileSync(file("report.md"), "utf8"),
+  ];
+  expect(texts.every((text) => text.length > 0)).toBe(true);
+  const basic = Buffer.from(`test:${password}`).toString("base64");
+  const secrets = [
+    password,
+    basic,
+    secret,
+    "token-in-a-body",
+    "token-in-a-url",
+    "a-bearer-token",
+    "another-bearer-token",
+  ];
+  for (const text of texts) for (const one of secrets) expect(text.includes(one) && one).toBe(false);
+  expect(texts.at(-1)).toContain("Authorization: Basic ***");
+});
+
+test.skipIf(!existsSync("/usr/bin/python3"))("the JUnit report is XML, whatever the server answers", async () => {
+  const nasty = `]]>&<"'\u0000\u0008\ud800`;
+  const { url } = serveNaive(({ method }) => (method === "POST" ? new Response(nasty, { status: 500 }) : null));
+  const { code } = await run(url, ["--check", "subscriptions/again", "--junit", file("report.xml")]);
+  expect(code).toBe(1);
+  const read = "import sys, xml.dom.minidom as m; print(len(m.parse(sys.argv[1]).getElementsByTagName('failure')))";
+  const parsed = Bun.spawnSync(["/usr/bin/python3", "-c", read, file("report.xml")]);
+  expect(parsed.stdout.toString()).toBe("2\n");
+});

@@ -1,0 +1,363 @@
+// Variants of this server that break one demand of the apps each, of the gPodder API or of Nextcloud's gPodder Sync.
+import {
+  answers,
+  asks,
+  type Broken,
+  headers,
+  hears,
+  instead,
+  itemsOf,
+  type Json,
+  type Route,
+  status,
+} from "./changes.ts";
+import type { Send } from "./target.ts";
+
+type Protocol = "gpodder" | "nextcloud";
+
+const NEXTCLOUD = "^/index.php/apps/gpoddersync";
+const route = (method: string, path: string): Route => ({ method, path: new RegExp(path) });
+const ROUTES = {
+  gpodder: {
+    readFeeds: route("GET", "^/+api/2/subscriptions/"),
+    sendFeeds: route("POST", "^/api/2/subscriptions/"),
+    readActions: route("GET", "^/api/2/episodes/"),
+    sendActions: route("POST", "^/api/2/episodes/"),
+  },
+  nextcloud: {
+    readFeeds: route("GET", `${NEXTCLOUD}/subscriptions`),
+    sendFeeds: route("POST", `${NEXTCLOUD}/subscription_change/create`),
+    readActions: route("GET", `${NEXTCLOUD}/episode_action`),
+    sendActions: route("POST", `${NEXTCLOUD}/episode_action/create`),
+  },
+};
+const ALL = { path: /./ };
+const DEVICES = { path: /^\/api\/2\/devices\// };
+
+const actionsOf = (body: Json) => itemsOf(body, "actions");
+const eachAction = (alter: (action: Json) => Json) => (body: Json) => ({
+  ...body,
+  actions: actionsOf(body).map(alter),
+});
+const isPlay = ({ action }: Json) => String(action).toLowerCase() === "play";
+const chain =
+  (...changes: Broken["change"][]): Broken["change"] =>
+  (send) =>
+    changes.reduce((inner, change) => change(inner), send);
+const refuse = (status: number) => new Response("", { status });
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+/** A download of an episode hides its plays. */
+const replacesPlays =
+  (protocol: Protocol): Broken["change"] =>
+  (send: Send) => {
+    const hidden = new Set<unknown>();
+    const { sendActions, readActions } = ROUTES[protocol];
+    return chain(
+      hears(sendActions, (body) => {
+        for (const one of listOf(body) as Json[]) if (one["action"] === "download") hidden.add(one["episode"]);
+        return body;
+      }),
+      answers(readActions, (body) => ({
+        ...body,
+        actions: actionsOf(body).filter((one) => !isPlay(one) || !hidden.has(one["episode"])),
+      })),
+    )(send);
+  };
+
+/** `since` is compared with the time of an action. */
+const filtersByActionTime =
+  (protocol: Protocol): Broken["change"] =>
+  (send) => {
+    let since = 0;
+    const { readActions } = ROUTES[protocol];
+    return chain(
+      answers(readActions, (body) => ({
+        ...body,
+        actions: actionsOf(body).filter(
+          ({ timestamp }) => Date.parse(`${timestamp}`.replace(/(Z|[+]00:00)?$/, "Z")) >= since * 1000,
+        ),
+      })),
+      asks(readActions, (query) => {
+        since = Number(query.get("since"));
+      }),
+    )(send);
+  };
+
+/** What a server of either protocol can do wrong. */
+function brokenSync(protocol: Protocol): Broken[] {
+  const { readFeeds, sendFeeds, readActions, sendActions } = ROUTES[protocol];
+  const failing = (...keys: string[]) => keys.map((key) => `${protocol}/${key}`);
+  return [
+    {
+      breaks: failing("subscriptions/timestamp-is-whole-seconds"),
+      does: "has timestamps in milliseconds",
+      change: chain(
+        answers(readFeeds, (body) => ({ ...body, timestamp: Number(body["timestamp"]) * 1000 })),
+        asks(readFeeds, (query) => query.set("since", String(Math.floor(Number(query.get("since")) / 1000)))),
+      ),
+    },
+    {
+      breaks: failing("subscriptions/first-download-has-the-list"),
+      does: "has removals in the first download",
+      change: asks(readFeeds, (query) => {
+        if (query.get("since") === "0") query.set("since", "1");
+      }),
+    },
+    {
+      breaks: failing("subscriptions/changes-reach-another-device", "subscriptions/since-is-by-arrival"),
+      does: "gives the whole list whatever `since` is",
+      change: asks(readFeeds, (query) => query.set("since", "0")),
+    },
+    {
+      breaks: failing("subscriptions/body-without-content-type"),
+      does: "wants application/json",
+      change: instead(sendFeeds, (request) =>
+        request.headers.get("content-type") === "application/json" ? null : refuse(415),
+      ),
+    },
+    {
+      breaks: failing("subscriptions/unknown-removal-is-accepted"),
+      does: "refuses the removal of what is not subscribed",
+      change: (send) => {
+        const known = new Set<unknown>();
+        return instead(sendFeeds, async (request) => {
+          const { add, remove } = (await request.json()) as { add: string[]; remove: string[] };
+          for (const feed of add) known.add(feed);
+          return remove.every((feed) => known.has(feed)) ? null : refuse(400);
+        })(send);
+      },
+    },
+    {
+      breaks: failing("subscriptions/upload-is-200"),
+      does: "answers 201 to an upload of changes",
+      change: status(sendFeeds, 200, 201),
+    },
+    {
+      breaks: failing("subscriptions/url-is-kept"),
+      does: "sorts the query of feed URLs",
+      change: hears(sendFeeds, (body) => {
+        const sorted = (urls: unknown) =>
+          listOf(urls).map((one) => {
+            const url = new URL(String(one));
+            url.searchParams.sort();
+            return url.href;
+          });
+        return { add: sorted(body["add"]), remove: sorted(body["remove"]) };
+      }),
+    },
+    {
+      breaks: failing("episodes/since-gives-later-actions", "episodes/an-earlier-play-that-arrives-late"),
+      does: "compares `since` with the time of an action",
+      change: filtersByActionTime(protocol),
+    },
+    {
+      breaks: failing("episodes/since-gives-later-actions", "episodes/an-earlier-play-that-arrives-late"),
+      does: "gives no actions but the first time",
+      change: instead(readActions, (request) => {
+        const since = Number(new URL(request.url).searchParams.get("since"));
+        return since > 0 ? Response.json({ actions: [], timestamp: since }) : null;
+      }),
+    },
+    {
+      breaks: failing("episodes/a-bad-action-keeps-none-back"),
+      does: "refuses all actions of an upload for a bad one",
+      change: instead(sendActions, async (request) =>
+        listOf(await request.json()).every((one) => (one as Json)["episode"]) ? null : refuse(400),
+      ),
+    },
+    {
+      breaks: failing("episodes/a-download-keeps-the-place"),
+      does: "replaces a play with a download",
+      change: replacesPlays(protocol),
+    },
+    {
+      breaks: failing("episodes/long-urls"),
+      does: "answers 500 to a URL of more than 500 characters",
+      change: instead(sendActions, async (request) =>
+        listOf(await request.json()).some((one) => String((one as Json)["episode"]).length > 500) ? refuse(500) : null,
+      ),
+    },
+    {
+      breaks: failing("episodes/upload-is-200"),
+      does: "answers 201 to an upload of actions",
+      change: status(sendActions, 200, 201),
+    },
+    {
+      breaks: failing(
+        "episodes/a-bad-action-keeps-none-back",
+        "episodes/every-action-of-an-upload",
+        "episodes/two-guids-of-one-file",
+      ),
+      does: "keeps the first action of an upload",
+      change: hears(sendActions, (body) => listOf(body).slice(0, 1)),
+    },
+    {
+      breaks: failing("episodes/guid-is-kept-and-not-invented"),
+      does: "makes guids for actions that have none",
+      change: answers(
+        readActions,
+        eachAction((one) => ({ ...one, guid: one["guid"] ?? one["episode"] })),
+      ),
+    },
+    {
+      breaks: failing("episodes/a-play-without-a-place-is-accepted"),
+      does: "refuses a play without a place",
+      change: instead(sendActions, async (request) =>
+        listOf(await request.json()).some((one) => isPlay(one as Json) && !("position" in (one as Json)))
+          ? refuse(400)
+          : null,
+      ),
+    },
+    {
+      breaks: failing("auth/wrong-password-is-401"),
+      does: "answers 403 to a wrong password",
+      change: status(readFeeds, 401, 403),
+    },
+  ];
+}
+
+const brokenGpodder: Broken[] = [
+  {
+    breaks: ["gpodder/subscriptions/whole-list-has-an-empty-response"],
+    does: "answers a PUT of a list with a body",
+    change: (send) => async (request) => {
+      const response = await send(request);
+      return request.method === "PUT" ? Response.json({}) : response;
+    },
+  },
+  {
+    breaks: ["gpodder/auth/challenge-names-basic"],
+    does: "answers 401 without WWW-Authenticate",
+    change: headers(ALL, (given) => given.delete("www-authenticate")),
+  },
+  {
+    breaks: [
+      "gpodder/auth/login-gives-a-cookie",
+      "gpodder/auth/cookie-with-every-basic",
+      "gpodder/auth/cookie-is-named-sessionid",
+      "gpodder/auth/logout-ends-the-cookie",
+    ],
+    does: "sets no cookie",
+    change: headers(ALL, (given) => given.delete("set-cookie")),
+  },
+  {
+    breaks: ["gpodder/auth/cookie-with-every-basic"],
+    does: "sets a cookie at login alone",
+    change: headers({ path: /^(?!.*login\.json)/ }, (given) => given.delete("set-cookie")),
+  },
+  {
+    breaks: ["gpodder/auth/cookie-is-for-this-server"],
+    does: "sets a cookie for TLS alone",
+    change: headers(ALL, (given) => {
+      const [cookie] = given.getSetCookie();
+      if (cookie) given.set("set-cookie", `${cookie}; Secure`);
+    }),
+  },
+  {
+    breaks: ["gpodder/auth/logout-ends-the-cookie"],
+    does: "does nothing at logout",
+    change: instead({ path: /logout\.json$/ }, () => new Response("")),
+  },
+  {
+    breaks: ["gpodder/auth/another-name-is-refused"],
+    does: "reads the list of whoever signed in, under any name",
+    change: (send) => (request) => send(new Request(request.url.replace("somebody-else-of-a-check", "test"), request)),
+  },
+  {
+    breaks: ["gpodder/episodes/actions-in-lower-case"],
+    does: "writes actions in upper case",
+    change: answers(
+      ROUTES.gpodder.readActions,
+      eachAction((one) => ({ ...one, action: String(one["action"]).toUpperCase() })),
+    ),
+  },
+  {
+    breaks: ["gpodder/episodes/only-plays-have-places"],
+    does: "writes -1 for the place of what is no play",
+    change: answers(
+      ROUTES.gpodder.readActions,
+      eachAction((one) => (isPlay(one) ? one : { ...one, started: -1, position: -1, total: -1 })),
+    ),
+  },
+  {
+    breaks: ["gpodder/episodes/times-without-a-zone"],
+    does: "writes times with Z",
+    change: answers(
+      ROUTES.gpodder.readActions,
+      eachAction((one) => ({ ...one, timestamp: `${one["timestamp"]}Z` })),
+    ),
+  },
+  {
+    breaks: ["gpodder/subscriptions/upload-has-update-urls"],
+    does: "leaves update_urls out after changes",
+    change: answers(ROUTES.gpodder.sendFeeds, ({ timestamp }) => ({ timestamp })),
+  },
+  {
+    breaks: ["gpodder/episodes/upload-has-update-urls"],
+    does: "leaves update_urls out after actions",
+    change: answers(ROUTES.gpodder.sendActions, ({ timestamp }) => ({ timestamp })),
+  },
+  {
+    breaks: ["gpodder/devices/a-device-that-syncs-is-listed", "gpodder/devices/an-update-keeps-the-rest"],
+    does: "lists devices without captions",
+    change: answers({ ...DEVICES, method: "GET" }, (body) =>
+      listOf(body).map((one) => ({ ...(one as Json), caption: undefined })),
+    ),
+  },
+  {
+    breaks: [
+      "gpodder/devices/a-device-that-syncs-is-listed",
+      "gpodder/devices/an-update-keeps-the-rest",
+      "gpodder/devices/the-list-is-not-empty",
+    ],
+    does: "lists no devices",
+    change: answers({ ...DEVICES, method: "GET" }, () => []),
+  },
+];
+
+const brokenNextcloud: Broken[] = [
+  {
+    breaks: ["nextcloud/episodes/place-reaches-another-device", "nextcloud/episodes/every-action-has-a-place"],
+    does: "leaves `started` out",
+    change: answers(
+      ROUTES.nextcloud.readActions,
+      eachAction((one) => ({ ...one, started: undefined })),
+    ),
+  },
+  {
+    breaks: ["nextcloud/subscriptions/without-since-gives-the-list"],
+    does: "wants `since`",
+    change: instead(ROUTES.nextcloud.readFeeds, (request) =>
+      new URL(request.url).searchParams.has("since") ? null : refuse(400),
+    ),
+  },
+  {
+    breaks: ["nextcloud/login/pending-poll-is-404"],
+    does: "answers 401 to a poll that is too early",
+    change: status({ path: /login\/v2\/poll/ }, 404, 401),
+  },
+  {
+    breaks: ["nextcloud/login/polls-set-no-cookie"],
+    does: "sets a cookie at every poll",
+    change: headers({ path: /login\/v2\/poll/ }, (given) => given.set("set-cookie", "session=of-a-poll; Path=/")),
+  },
+  {
+    breaks: ["nextcloud/login/starts-without-credentials"],
+    does: "names the address behind the proxy in the login flow",
+    change: answers({ path: /login\/v2$/ }, (body) => ({
+      ...body,
+      login: String(body["login"]).replace("podkeep.test", "localhost:8042"),
+    })),
+  },
+];
+
+/** Those of both protocols that were reported of servers for Nextcloud; the same code checks the others. */
+const REPORTED = /milliseconds|bad one|with a download|first action/;
+
+export const brokenSyncServers = [
+  ...brokenSync("gpodder"),
+  ...brokenGpodder,
+  ...brokenSync("nextcloud").filter(({ does }) => REPORTED.test(does)),
+  ...brokenNextcloud,
+];
