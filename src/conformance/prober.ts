@@ -1,6 +1,6 @@
 // The requests of a check, recorded, at a limited rate, with a report of what can't be understood.
 import type { z } from "zod";
-import { reasonOf } from "../errors.ts";
+import { isTlsError, reasonOf } from "../errors.ts";
 import { Failure } from "./expect.ts";
 import { Secrets } from "./secrets.ts";
 
@@ -253,9 +253,6 @@ function describeSilence(url: string, timeout: number, error: unknown): string {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return `${url}: no complete response in ${timeout} s`;
   if (error instanceof TooLong) return `${url}: the response is larger than ${MOST_BYTES / 1024 / 1024} MiB`;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const reason = reasonOf(error);
-  return /cert|tls|ssl|self.signed|altname|issuer/i.test(`${code} ${reason}`)
-    ? `${origin} has a TLS certificate that can't be trusted: ${reason}`
-    : `${origin} does not respond: ${reason}`;
+  return isTlsError(error) ? `TLS of ${origin}: ${reason}` : `${origin} does not respond: ${reason}`;
 }
