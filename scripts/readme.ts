@@ -1,5 +1,7 @@
-// Tables of settings in the documents, from the schema in src/config/settings.ts.
+// Tables in the documents: settings, from the schema in src/config/settings.ts, and the checks of `podkeep conformance`.
 import { defaultOf, envNameOf, isSecret, type SettingName, Settings, settingNames } from "../src/config/settings.ts";
+
+import { CHECKS } from "../src/conformance/suite.ts";
 
 const TABLE = /(<!-- settings: .* -->\n)[\s\S]*(<!-- end of settings -->)/;
 
@@ -29,10 +31,24 @@ export function withSettings(document: string, names: SettingName[]): string {
   return document.replace(TABLE, (_, start: string, end: string) => start + table + end);
 }
 
+/** The document with the table of checks. */
+export const CHECKS_DOCUMENT = "docs/conformance.md";
+const CHECK_TABLE = /(<!-- checks: .* -->\n)[\s\S]*(<!-- end of checks -->)/;
+
+/** The document with all checks in its table. */
+export function withChecks(document: string): string {
+  const rows = CHECKS.map(({ id, level, says, source }) =>
+    [`\`${id}\``, level, says, source].map((cell) => cell.replaceAll("|", "\\|")).join(" | "),
+  );
+  const table = ["| check | level | demand | source |", "|---|---|---|---|", ...rows.map((row) => `| ${row} |`), ""];
+  return document.replace(CHECK_TABLE, (_, start: string, end: string) => start + table.join("\n") + end);
+}
+
 export const pathOf = (document: string) => new URL(`../${document}`, import.meta.url).pathname;
 
 if (import.meta.main) {
   for (const [document, names] of Object.entries(TABLES)) {
     await Bun.write(pathOf(document), withSettings(await Bun.file(pathOf(document)).text(), names));
   }
+  await Bun.write(pathOf(CHECKS_DOCUMENT), withChecks(await Bun.file(pathOf(CHECKS_DOCUMENT)).text()));
 }

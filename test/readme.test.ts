@@ -1,6 +1,6 @@
 // Tables of settings in the documents, and how to start from source.
 import { expect, test } from "bun:test";
-import { pathOf, TABLES, withSettings } from "../scripts/readme.ts";
+import { CHECKS_DOCUMENT, pathOf, TABLES, withChecks, withSettings } from "../scripts/readme.ts";
 import { VERSION } from "../src/version.ts";
 
 test.each(Object.entries(TABLES))(
@@ -11,6 +11,12 @@ test.each(Object.entries(TABLES))(
     expect(text).toBe(withSettings(text, names));
   },
 );
+
+test("the checks in docs/conformance.md are those of the program; `bun scripts/readme.ts` writes them", async () => {
+  const text = await Bun.file(pathOf(CHECKS_DOCUMENT)).text();
+  expect(text).toContain("| `openpodcast/page/next-loses-nothing` | MUST |");
+  expect(text).toBe(withChecks(text));
+});
 
 test.each([
   ["npm", ["npm", "run", "podkeep", "--", "--version"]],

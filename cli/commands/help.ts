@@ -50,6 +50,11 @@ const TOPICS: Record<string, Guide> = {
     about: "symptoms and fixes",
     read: async () => (await import("../../docs/operators/troubleshooting.md", { with: { type: "text" } })).default,
   },
+  checks: {
+    document: "conformance.md",
+    about: "check any sync server, and every check with its source",
+    read: async () => (await import("../../docs/conformance.md", { with: { type: "text" } })).default,
+  },
   metrics: {
     document: "metrics.md",
     about: "Prometheus and Grafana",
