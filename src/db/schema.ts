@@ -145,6 +145,18 @@ export interface EndedSessionTable {
   expires_at: number;
 }
 
+/** Where a page of the change feed ended that was asked for by its number. */
+export interface PageEndTable {
+  user_id: string;
+  /** The credential, since, per_page and number of the page. */
+  page: string;
+  /** The place of its last item: a timestamp of the user's clock. */
+  changed_at: number;
+  guid: string;
+  /** Wall time. */
+  ended_at: number;
+}
+
 /** A sign-in to the web page. Its cookie is signed and has the id. */
 export interface PageSessionTable {
   user_id: string;
@@ -372,6 +384,7 @@ export interface Schema {
   login_flows: LoginFlowTable;
   known_networks: KnownNetworkTable;
   ended_sessions: EndedSessionTable;
+  page_ends: PageEndTable;
   page_sessions: PageSessionTable;
   connect_links: ConnectLinkTable;
   setup_codes: SetupCodeTable;

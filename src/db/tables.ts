@@ -167,6 +167,12 @@ export const tables = {
     columns: { user_id: "value", session_hash: "value", expires_at: "value" },
     dropped: true,
   },
+  page_ends: {
+    owner: "user_id",
+    key: ["user_id", "page", "changed_at", "guid"],
+    columns: { user_id: "value", page: "value", changed_at: "value", guid: "value", ended_at: "value" },
+    dropped: true,
+  },
   page_sessions: {
     owner: "user_id",
     key: ["user_id", "id"],

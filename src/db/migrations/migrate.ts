@@ -16,6 +16,7 @@ import { addEpisodes } from "./0011_episodes.ts";
 import { addPlays } from "./0012_plays.ts";
 import { separateHoldings } from "./0013_holdings.ts";
 import { addFirstSteps } from "./0014_first_steps.ts";
+import { addPageEnds } from "./0015_page_ends.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -34,11 +35,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0012_plays": addPlays(dialect),
     "0013_holdings": separateHoldings(dialect),
     "0014_first_steps": addFirstSteps(dialect),
+    "0015_page_ends": addPageEnds(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0014_first_steps";
+export const SCHEMA_VERSION = "0015_page_ends";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -13,7 +13,7 @@ import type { Forwarded } from "../forwarded.ts";
 export function conditional(
   app: App,
   forwarded: Forwarded,
-  onKnown?: (c: Context<HttpEnv>, mark: string) => void,
+  onKnown?: (c: Context<HttpEnv>, mark: string) => Promise<void>,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const known = c.req.raw.headers.get("If-None-Match");
@@ -26,7 +26,7 @@ export function conditional(
       const marks = findMarks(known, stem);
       if (marks !== null) {
         const first = /^\.([\w-]+)/.exec(marks)?.[1];
-        if (first) onKnown?.(c, first);
+        if (first) await onKnown?.(c, first);
         return c.body(null, 304, { ETag: `${stem}${marks}"` });
       }
     }

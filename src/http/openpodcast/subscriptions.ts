@@ -1,12 +1,14 @@
 // Routes of subscriptions.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
 import { readFeedUrl } from "../../domain/feed-url.ts";
 import type { SubscriptionState } from "../../domain/working-set.ts";
 import { DomainError } from "../../errors.ts";
-import { type ChangePage, listChanges } from "../../services/change-feed.ts";
+import { type ChangePage, listChanges, type Position } from "../../services/change-feed.ts";
+import { findPageEnd, type PageNumber, savePageEnd } from "../../services/page-ends.ts";
 import {
   addSubscriptions,
   getSubscription,
@@ -21,7 +23,6 @@ import type { Shared } from "../shared.ts";
 import { requireJson } from "./body.ts";
 import { conditional, setETag } from "./etag.ts";
 import { conditionalBody, describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
-import { createPageEnds } from "./page-ends.ts";
 import { guid } from "./schemas/common.ts";
 import { RECEIVED, Success } from "./schemas/deletions.ts";
 import {
@@ -43,22 +44,28 @@ const DEFAULT_PER_PAGE = 50;
 export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   const { max_per_page } = app.config;
   const { forwarded } = shared;
-  const ends = createPageEnds(app.clock);
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);
   const token = requireToken(app, shared, false);
   const read = [token, conditional(app, forwarded)];
   // After a 304 the app has the page, from any time ago. Read without zod: wrong values make a key that nothing finds.
-  const readPage = conditional(app, forwarded, (c, mark) => {
+  const readPage = conditional(app, forwarded, async (c, mark) => {
     const end = readCursor(mark);
     const [since, per_page, page] = ["since", "per_page", "page"].map((name) => c.req.query(name) || undefined);
     const number = {
-      actor: c.get("actor"),
       since: since ? parseDateTime(since) : null,
       per_page: limit(per_page ? Number(per_page) : undefined),
       page: page ? Number(page) : 1,
     };
-    if (end) ends.set(number, end);
+    if (end && !c.req.query("cursor")) await saveEnd(c, number, end);
   });
+  async function saveEnd(c: Context<HttpEnv>, number: PageNumber, end: Position): Promise<void> {
+    try {
+      await savePageEnd(app, c.get("actor"), number, end);
+    } catch (error) {
+      // Only an app that counts pages needs it; the others can read while nothing can be written.
+      if (c.req.query("page") || !(error instanceof DomainError) || error.code !== "unavailable") throw error;
+    }
+  }
   const write = requireToken(app, shared, true);
   const writeJson = [write, requireJson(app.config)];
 
@@ -80,12 +87,15 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       },
     }),
     async (c) => {
-      const { since = null, page = 1, cursor = null, ...query } = c.req.valid("query");
+      const { since = null, cursor = null, ...query } = c.req.valid("query");
+      const { page = 1 } = query;
       const per_page = limit(query.per_page);
-      const number = { actor: c.get("actor"), since, per_page, page };
-      const remembered = cursor ? null : ends.before(number);
-      const changes = await listChanges(app, number.actor, { since, page, per_page, after: cursor ?? remembered });
-      if (changes.end) ends.set(number, changes.end);
+      const number = { since, per_page, page };
+      const actor = c.get("actor");
+      const remembered = cursor ? null : await findPageEnd(app, actor, number);
+      const changes = await listChanges(app, actor, { ...number, after: cursor ?? remembered });
+      const countsOn = query.page !== undefined || changes.next;
+      if (changes.end && !cursor && countsOn) await saveEnd(c, number, changes.end);
       const next = changes.next && writeCursor(changes.next);
       const start = remembered && writeCursor(remembered);
       setETag(c, changes.clock, (next || start ? `.${next ?? ""}` : "") + (start ? `.${start}` : ""));

@@ -1,7 +1,9 @@
 // Walks by page number while other apps write: none misses a change.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { createPageEnds } from "../../../src/http/openpodcast/page-ends.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { createHttp, type Http } from "../../../src/http/server.ts";
+import { findPageEnd, savePageEnd } from "../../../src/services/page-ends.ts";
+import { deleteUser } from "../../../src/services/users.ts";
+import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
@@ -100,37 +102,72 @@ test("two devices with one token that count pages at the same time miss nothing"
   for (const seen of [phone, tablet]) expect(new Set(seen).size).toBe(10);
 });
 
+test("an app whose pages come from several servers, and from one that restarts, misses nothing", async () => {
+  const [first, second] = [createHttp(server.app), createHttp(server.app)];
+  const ask = async (http: Http, page: number) => {
+    const url = `${ORIGIN}/v1/subscriptions?since=${since}&per_page=3&page=${page}`;
+    const request = new Request(url, { headers: { Authorization: `Bearer ${user.token}` } });
+    return names(JSON.parse(await (await http.fetch(request, {})).text()).subscriptions);
+  };
+  const seen = await ask(first, 1);
+  await patch(2, { is_subscribed: false });
+  seen.push(...(await ask(second, 2)));
+  await patch(4, { is_subscribed: false });
+  seen.push(...(await ask(createHttp(server.app), 3)));
+  seen.push(...(await ask(first, 4)));
+  expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 4]);
+});
+
+test("an app that follows next writes nothing after its first page, and nothing at all if there is one page", async () => {
+  const count = async () => (await server.sql("select * from page_ends")).length;
+  await user.request("GET", "/subscriptions");
+  expect(await count()).toBe(0);
+  const { body } = await user.request("GET", "/subscriptions?per_page=3");
+  expect(await count()).toBe(1);
+  for (let next = body.next; next; ) {
+    const { pathname, search } = new URL(next);
+    ({ next } = (await user.request("GET", pathname.replace("/v1", "") + search)).body);
+  }
+  expect(await count()).toBe(1);
+});
+
 describe("page ends", () => {
-  const pageOf = (page: number) => ({ actor: actorOf(user.id), since: null, per_page: 1, page });
+  const pageOf = (page: number) => ({ since: null, per_page: 1, page });
   const endAt = (changed_at: number) => ({ changed_at, guid: guidOf(1) });
-  const open = () => createPageEnds({ ...server.clock, sleep: async () => {} });
+  const save = (page: number, changed_at: number) =>
+    savePageEnd(server.app, actorOf(user.id), pageOf(page), endAt(changed_at));
+  const before = (page: number) => findPageEnd(server.app, actorOf(user.id), pageOf(page));
   const minutes = (count: number) => server.clock.advance(count * 60_000);
 
-  test("are each remembered for ten minutes, the first of them counts", () => {
-    const ends = open();
-    ends.set(pageOf(1), endAt(5));
+  test("are each remembered for ten minutes, the first of them counts", async () => {
+    await save(1, 5);
     minutes(4);
-    ends.set(pageOf(1), endAt(9));
+    await save(1, 9);
     minutes(4);
-    ends.set(pageOf(1), endAt(7));
+    await save(1, 7);
     const found: (number | undefined)[] = [];
     for (const pause of [0, 2, 7, 1]) {
       minutes(pause);
-      found.push(ends.before(pageOf(2))?.changed_at);
+      found.push((await before(2))?.changed_at);
     }
     expect(found).toEqual([5, 7, 7, undefined]);
   });
 
-  test("take a bounded amount of memory, and still no end is forgotten that an earlier one does not replace", () => {
-    const ends = open();
-    for (let n = 1; n <= 10_001; n++) ends.set(pageOf(n), endAt(n));
-    expect([ends.before(pageOf(2)), ends.before(pageOf(3))]).toEqual([null, expect.objectContaining(endAt(2))]);
-    for (let n = 1; n <= 100; n++) ends.set(pageOf(20_000), endAt(n));
-    minutes(9);
-    ends.set(pageOf(20_000), endAt(200));
-    minutes(2);
-    expect(ends.before(pageOf(20_001))?.changed_at).toBeLessThanOrEqual(200);
-    minutes(9);
-    expect(ends.before(pageOf(20_001))).toBeNull();
+  test("are a thousand of a user at most, and go with the user", async () => {
+    const now = server.clock.now();
+    const old = Array.from({ length: 1010 }, (_, n) => `('${user.id}', 'n${n}', 1, '${guidOf(n)}', ${now + n})`);
+    await save(1, 1);
+    await server.sql(`insert into page_ends (user_id, page, changed_at, guid, ended_at) values ${old}`);
+    server.clock.advance(2000);
+    await save(2, 2);
+    const rows = async () => (await server.sql("select page from page_ends")).length;
+    expect(await rows()).toBe(1000);
+    expect([await before(2), await before(3)]).toEqual([null, endAt(2)]);
+    minutes(11);
+    await save(1, 1);
+    expect(await rows()).toBe(1);
+    await deleteUser(server.app, user.name);
+    await save(1, 1);
+    expect(await rows()).toBe(0);
   });
 });

@@ -1,0 +1,50 @@
+// Statements on the ends of pages.
+import type { Owner, PageEndTable } from "../db/schema.ts";
+import { statement, type ValuesOf } from "../db/statement.ts";
+
+/** The first end of a page, in the order of the change feed, of those in a span of time. */
+export const findFirstEnd = statement((db, p: Owner & { page: string; after: number; before: number }) =>
+  db
+    .selectFrom("page_ends")
+    .select(["changed_at", "guid"])
+    .where("user_id", "=", p.user_id)
+    .where("page", "=", p.page)
+    .where("ended_at", ">", p.after)
+    .where("ended_at", "<", p.before)
+    .orderBy("changed_at")
+    .orderBy("guid")
+    .limit(1),
+);
+
+export const keepPageEnd = statement((db, p: ValuesOf<PageEndTable>) =>
+  db
+    .insertInto("page_ends")
+    .values({ user_id: p.user_id, page: p.page, changed_at: p.changed_at, guid: p.guid, ended_at: p.ended_at })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["user_id", "page", "changed_at", "guid"])
+        .doUpdateSet((row) => ({ ended_at: row.ref("excluded.ended_at") })),
+    ),
+);
+
+/** Deletes ends outside a span of time, and all but the `kept` latest. */
+export const deleteOldPageEnds = statement((db, p: Owner & { after: number; before: number; kept: number }) =>
+  db
+    .deleteFrom("page_ends")
+    .where("user_id", "=", p.user_id)
+    .where((row) =>
+      row.or([
+        row("ended_at", "<=", p.after),
+        row("ended_at", ">=", p.before),
+        row("ended_at", "<=", (rows) =>
+          rows
+            .selectFrom("page_ends")
+            .select("ended_at")
+            .where("user_id", "=", p.user_id)
+            .orderBy("ended_at", "desc")
+            .limit(1)
+            .offset(p.kept),
+        ),
+      ]),
+    ),
+);
