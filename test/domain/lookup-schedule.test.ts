@@ -58,6 +58,14 @@ test.each([
   expect(moveTarget(feed_url, seen)).toBe(expected);
 });
 
+test("a thousand redirects to 8 KB of slashes don't stop the server", () => {
+  const hostile = `${B}${"/".repeat(8000)}`;
+  for (let n = 0; n < 1000; n++) {
+    const redirected_to = `${hostile}${n}`;
+    expect(moveTarget(A, { redirected_to, new_feed_url: redirected_to })).toBe(redirected_to);
+  }
+});
+
 test("a feed moves to a URL that three lookups over a week named, whatever they named before", () => {
   const WEEK = 7 * DAY;
   let move = countMove({ moved_to: null, moved_since: null, moved_seen: 0 }, B, NOW);
