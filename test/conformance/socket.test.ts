@@ -1,0 +1,183 @@
+// The same checks over a socket, against the executable: a file, PostgreSQL with two servers, a proxy, a path.
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readBaseUrl } from "../../src/conformance/account.ts";
+import { type Check, sectionOf } from "../../src/conformance/check.ts";
+import type { Target } from "../../src/conformance/prober.ts";
+import { CHECKS, runChecks } from "../../src/conformance/suite.ts";
+import { sharedPostgres } from "../support/database.ts";
+import { type Installation, install, type Server, track } from "../support/start-server.ts";
+
+setDefaultTimeout(240_000);
+
+const NGINX = "/usr/sbin/nginx";
+
+/** Sleeping is real here, so this takes one race and what needs no seconds to pass. */
+const QUICK =
+  /^(openpodcast\/(auth|add|read|change)\/|openpodcast\/page\/(next|by|previous|changes)|(gpodder|nextcloud)\/(auth|login|devices)\/|gpodder\/race-kasts\/added-between-download-and-upload|nextcloud\/subscriptions\/(list|again|first|whole|upload))/;
+const isWanted = ({ id }: Check) => QUICK.test(id);
+
+let ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.reverse()) await end();
+  ends = [];
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== "object" || !address) throw new Error("No free port");
+  return address.port;
+}
+
+/** A target with a user of two tokens. */
+async function targetAt(
+  url: string,
+  podkeep: Installation,
+  name: string,
+  env: Record<string, string>,
+): Promise<Target> {
+  const issue = async () => {
+    const { code, stdout, stderr } = await podkeep.run(["token", "issue", name, "--json"], env);
+    if (code !== 0) throw new Error(stderr);
+    const { token }: { token: string } = JSON.parse(stdout);
+    return token;
+  };
+  const created = await podkeep.run(["user", "create", name], env);
+  if (created.code !== 0) throw new Error(created.stderr);
+  const [first, second] = [await issue(), await issue()];
+  return {
+    url: readBaseUrl(url) ?? "",
+    user: name,
+    password: first,
+    token: first,
+    second_token: second,
+    second_password: second,
+    rate: 0,
+    timeout: 30,
+    send: (request) => fetch(request),
+    clock: { now: Date.now, sleep: Bun.sleep },
+  };
+}
+
+/** Runs the checks, sections at the same time with a user each, because most of the time is spent asleep. */
+async function expectConform(url: string, podkeep: Installation, env: Record<string, string> = {}): Promise<void> {
+  const sections = [...new Set(CHECKS.filter(isWanted).map(sectionOf))];
+  const runs = [];
+  for (const [index, section] of sections.entries()) {
+    const target = await targetAt(url, podkeep, `user${index}`, env);
+    runs.push(runChecks(target, (check) => isWanted(check) && sectionOf(check) === section));
+  }
+  const done = await Promise.all(runs);
+  const results = done.flatMap((run) => run.results);
+  expect(done.map(({ ended }) => ended).filter(Boolean)).toEqual([]);
+  expect(results.filter(({ outcome }) => outcome !== "passed").map(({ check, reason }) => [check.id, reason])).toEqual(
+    [],
+  );
+  expect(results.length).toBe(CHECKS.filter(isWanted).length);
+}
+
+async function serve(podkeep: Installation, env: Record<string, string> = {}): Promise<Server> {
+  const server = await podkeep.serve(env);
+  ends.push(() => server.end("SIGKILL"));
+  return server;
+}
+
+/** A proxy on loopback. @param leadsTo the URL for a request, or null for 404 */
+function startProxy(port: number, leadsTo: (url: URL) => string | null): string {
+  const proxy = Bun.serve({
+    port,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const to = leadsTo(new URL(request.url));
+      if (to === null) return new Response("", { status: 404 });
+      const { method, headers } = request;
+      const body = method === "GET" || method === "HEAD" ? null : await request.arrayBuffer();
+      const answer = await fetch(to, { method, headers, body, redirect: "manual", decompress: false });
+      return new Response(answer.body, { status: answer.status, headers: answer.headers });
+    },
+  });
+  ends.push(() => proxy.stop(true));
+  return proxy.url.origin;
+}
+
+/** nginx as docs/operators/install.md has it, without TLS. @returns its URL */
+async function startNginx(server: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-nginx-"));
+  const port = await freePort();
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (one) => `${one}_temp_path ${folder}/${one};`,
+  );
+  writeFileSync(
+    join(folder, "nginx.conf"),
+    `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
+events {}
+http { access_log off; ${temporary.join(" ")}
+  server { listen 127.0.0.1:${port}; client_max_body_size 20m;
+    location / { proxy_pass ${server}; proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme; } } }
+`,
+  );
+  const child = track(
+    Bun.spawn([NGINX, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")], { stderr: "ignore" }),
+  );
+  ends.push(async () => {
+    child.kill("SIGTERM");
+    await child.exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (let attempt = 0; ; attempt++) {
+    const answered = await fetch(`${url}/openapi.json`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (answered) return url;
+    if (child.exitCode !== null || attempt > 500)
+      throw new Error(`nginx: ${await Bun.file(join(folder, "error.log")).text()}`);
+    await Bun.sleep(20);
+  }
+}
+
+describe("a choice of checks passes over a socket", () => {
+  test("with a file", async () => {
+    const podkeep = install();
+    await expectConform((await serve(podkeep)).url, podkeep);
+  });
+
+  test("with two servers on PostgreSQL, asked in turns", async () => {
+    const postgres = await sharedPostgres();
+    const name = `conformance${crypto.randomUUID().slice(0, 8)}`;
+    await postgres.createDatabase(name);
+    const env = { PODKEEP_DATABASE_URL: postgres.url(name) };
+    const podkeep = install();
+    const servers = [await serve(podkeep, env), await serve(podkeep, env)];
+    let turn = 0;
+    const url = startProxy(0, ({ pathname, search }) => `${servers[turn++ % servers.length]?.url}${pathname}${search}`);
+    await expectConform(url, podkeep, env);
+    expect(turn).toBeGreaterThan(100);
+  });
+
+  if (!existsSync(NGINX)) console.warn("  conformance behind nginx: skipped, because nginx-light is not installed");
+  test.skipIf(!existsSync(NGINX))("behind nginx", async () => {
+    const podkeep = install();
+    const url = await startNginx((await serve(podkeep, { PODKEEP_TRUSTED_PROXIES: "127.0.0.1" })).url);
+    await expectConform(url, podkeep);
+  });
+
+  test("under a path", async () => {
+    const podkeep = install();
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/pod`;
+    const server = await serve(podkeep, { PODKEEP_PUBLIC_URL: url });
+    startProxy(port, ({ pathname, search }) =>
+      pathname.startsWith("/pod/") ? `${server.url}${pathname.slice("/pod".length)}${search}` : null,
+    );
+    await expectConform(url, podkeep);
+  });
+});
