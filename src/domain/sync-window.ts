@@ -51,9 +51,10 @@ function aheadOf({ given, uploaded_at, ahead }: SyncPosition, since: Seconds, { 
 function isOwnTime(last: SyncPosition, since: Seconds, habits: ClockHabits): boolean {
   if (habits.clock === "server") return false;
   // The app's own time of the GET before.
-  if (habits.clock === "own") return since > last.since;
+  if (habits.clock === "own" && since > last.since) return true;
   if (last.uploaded_at === null) return false;
-  return last.ahead === null || since - secondOf(last.uploaded_at) >= last.ahead - LONGEST_RESPONSE;
+  const ahead = habits.clock === "own" ? 0 : last.ahead;
+  return ahead === null || since - secondOf(last.uploaded_at) >= ahead - LONGEST_RESPONSE;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   type Seconds,
   type SyncPosition,
   type SyncWindow,
+  secondOf,
 } from "../domain/sync-window.ts";
 import { DomainError } from "../errors.ts";
 import { findClient, noteClientSeen } from "../store/clients.ts";
@@ -80,7 +81,11 @@ export class ClientCursor {
    */
   open(since: Seconds, clock: Millis, { margin, found }: { margin: Seconds; found: boolean }): SyncWindow {
     const { client, last } = this;
-    return client ? openWindow(last, since, clock, client.habits) : openUnknown(since, margin, clock, found);
+    if (!client) return openUnknown(since, margin, clock, found);
+    const window = openWindow(last, since, clock, client.habits);
+    // A second device with the same id and credential may have uploaded them.
+    const uploaded = this.stream === "episodes" && client.habits.rereads && typeof last?.uploaded_at === "number";
+    return { ...window, own: window.own || uploaded };
   }
 
   /** Whether a window leaves the client elsewhere. An idle client that counts its `since` on does not move. */
@@ -113,7 +118,11 @@ export class ClientCursor {
       await noteClientSeen(tx, { user_id, id: client.id, seen_at: now });
       if (client.device !== null) await noteSync(tx, actor, client.device, now);
     }
-    if (!last || (client.habits.clock !== "own after upload" && !client.habits.rereads)) return;
+    if (!last) return;
+    const { clock, rereads } = client.habits;
+    // An app's own time is never before its last one, unless that was ours, which is ahead.
+    const isBehind = clock === "own" && last.given > secondOf(now);
+    if (clock !== "own after upload" && !rereads && !isBehind) return;
     await noteUpload(tx, { user_id, client: client.id, stream, uploaded_at: now });
   }
 }

@@ -189,6 +189,23 @@ test("a client that was told positions before it had their feed gets them with t
   }
 });
 
+test("two phones with one token and one device id are told what the other one played", async () => {
+  const phone = clientOf("phone");
+  await upload(clientOf("tablet"), play(1, { sent_at: 1000 }));
+  podkeep.clock.advance(60_000);
+  const first = await read(phone);
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("tablet"), play(2, { sent_at: 2000 }));
+  const second = await read(phone, { since: first.timestamp });
+  expect((await read(phone, { since: first.timestamp })).timestamp).toBe(second.timestamp);
+  podkeep.clock.advance(60_000);
+  await upload(phone, play(3, { sent_at: 3000 }));
+  const told = await read(phone, { since: second.timestamp });
+  expect(told.actions).toMatchObject([{ position: 3 }]);
+  podkeep.clock.advance(60_000);
+  expect((await read(phone, { since: told.timestamp })).actions).toEqual([]);
+});
+
 test("an episode under its own URL as podcast is the one that a single subscription has", async () => {
   await subscribe(A);
   const episode_url = "https://cdn.example/1.mp3";

@@ -14,6 +14,7 @@ const SERVER = "http://feed.example/rss";
 const OWN = "https://feed.example/rss/";
 const X = "https://x.example/rss";
 const PATH = "/api/2/subscriptions/ann/phone.json";
+const PLAYS = "/api/2/episodes/ann.json";
 const MINUTE = 60_000;
 
 let podkeep: TestApp;
@@ -65,6 +66,28 @@ test("after a backup was restored, a podcast that is unsubscribed leaves the pho
   const { timestamp } = await phone.get(since);
   await unsubscribe();
   expect((await phone.get(timestamp)).remove).toContain(OWN);
+});
+
+test("after a backup was restored, PinePods is not given its own play again, and the next one counts", async () => {
+  await ann.add(X);
+  const app = await ann.another();
+  const now = () => Math.floor(podkeep.clock.now() / 1000);
+  const get = async (since: number) => (await app.request("GET", `${PLAYS}?since=${since}`)).body;
+  const play = async (position: number) => {
+    podkeep.clock.advance(MINUTE);
+    const timestamp = new Date(podkeep.clock.now()).toISOString();
+    const one = { podcast: X, episode: `${X}/1.mp3`, action: "play", timestamp, started: 0, position, total: 3600 };
+    await app.request("POST", PLAYS, [one]);
+    podkeep.clock.advance(MINUTE);
+    return now() - MINUTE / 1000;
+  };
+  await get(0);
+  const since = await play(100);
+  await restore();
+  const { timestamp } = await get(since);
+  await get(timestamp);
+  for (const position of [200, 300]) expect((await get(await play(position))).actions).toEqual([]);
+  expect((await get(0)).actions).toMatchObject([{ position: 300 }]);
 });
 
 test("after a device was forgotten, a podcast that is unsubscribed leaves it", async () => {
