@@ -35,23 +35,30 @@ const withTimes = (feed: Feed) => ({
 
 const reasonOf = ({ reason, moved_to }: Feed) => reason ?? (moved_to === null ? "" : `to ${maskFeedUrl(moved_to)}`);
 
+const OFF = "Feeds are not looked up: PODKEEP_FEED_LOOKUP is off. Set it to on, and restart the server.";
+
 async function list(user: string, failing: boolean, command: Command): Promise<void> {
-  const feeds = (
-    await withApp(command, async (app) => listFeeds(app, await actAsAdmin(app, user, "feed list")))
-  ).filter(({ state }) => !failing || state === "failing");
-  await printResult(command, feeds.map(withTimes), () =>
-    layTable(
-      ["PODCAST", "STATE", "CHECKED", "NEXT", "REASON"],
-      feeds.map((feed) => [
-        nameOf(feed),
-        feed.state,
-        formatTime(feed.checked_at) ?? "-",
-        formatTime(feed.next_at) ?? "-",
-        reasonOf(feed),
-      ]),
-      "No feeds",
-      { shorten: toDay },
-    ),
+  const { all, off } = await withApp(command, async (app) => ({
+    all: await listFeeds(app, await actAsAdmin(app, user, "feed list")),
+    off: app.config.feed_lookup === "off",
+  }));
+  const feeds = all.filter(({ state }) => !failing || state === "failing");
+  await printResult(
+    command,
+    feeds.map(withTimes),
+    () =>
+      layTable(
+        ["PODCAST", "STATE", "CHECKED", "NEXT", "REASON"],
+        feeds.map((feed) => [
+          nameOf(feed),
+          off && feed.state === "waiting" ? "off" : feed.state,
+          formatTime(feed.checked_at) ?? "-",
+          formatTime(feed.next_at) ?? "-",
+          reasonOf(feed),
+        ]),
+        "No feeds",
+        { shorten: toDay },
+      ) + (off && process.stdout.isTTY && feeds.some(({ state }) => state === "waiting") ? `\n\n${OFF}` : ""),
   );
 }
 

@@ -15,6 +15,11 @@ interface Guide {
 /** Guides, from docs/. */
 const TOPICS: Record<string, Guide> = {
   settings: { document: "settings.md", about: "every setting, its default and meaning", read: listSettings },
+  apps: {
+    document: "apps.md",
+    about: "connect AntennaPod, Kasts, gPodder and other apps",
+    read: async () => (await import("../../docs/apps.md", { with: { type: "text" } })).default,
+  },
   sync: {
     document: "api.md",
     about: "the API, for app authors",
@@ -67,6 +72,7 @@ export function addHelpCommand(program: Command): void {
   const names = [...program.commands.map((command) => command.name()), "help"];
   const list = Object.entries(TOPICS).map(([name, { about }]) => `  ${name.padEnd(17)}${about}`);
   program.helpCommand(false);
+  program.addHelpText("after", `\nGuides, by podkeep help NAME:\n${layNames(Object.keys(TOPICS))}`);
   const help = program
     .command("help")
     .description("Show help for a command, or print a guide")
@@ -83,6 +89,13 @@ export function addHelpCommand(program: Command): void {
       await page(layGuide(text, { columns, colors, commandFor }));
     });
 }
+
+/** In lines that fit a terminal. */
+const layNames = (names: string[]) =>
+  names
+    .join(", ")
+    .replace(/(.{1,74})(?: |$)/g, "  $1\n")
+    .trimEnd();
 
 function commandFor(document: string): string | undefined {
   const topic = Object.keys(TOPICS).find((name) => TOPICS[name]?.document === document);

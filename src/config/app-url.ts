@@ -21,6 +21,20 @@ export function appUrl(
   return address ? `http://${address}:${port}` : localUrl({ host, port });
 }
 
+/**
+ * The URL for apps, when the page was opened at one: that one, unless it is for this machine alone and there is another.
+ * @param opened the public URL if there is one, else as the browser has it
+ */
+export function appUrlFrom(
+  opened: string,
+  config: Parameters<typeof appUrl>[0],
+  interfaces: () => Interfaces = readInterfaces,
+): string {
+  if (!isLocal(opened)) return opened;
+  const own = appUrl(config, interfaces);
+  return isLocal(own) ? opened : own;
+}
+
 /** Whether only apps on this machine can use a URL. */
 export const isLocal = (url: string) => LOOPBACK.test(new URL(url).hostname);
 

@@ -16,6 +16,8 @@ const QUIET = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // Another host than this machine, as phones see it.
+  "--host-resolver-rules=MAP podkeep.test 127.0.0.1",
 ];
 
 export const launch = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: QUIET });

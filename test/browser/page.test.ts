@@ -132,7 +132,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.goto("/podcasts");
     await page.getByText(/removed 72 of 72 podcasts/).waitFor();
     await page.getByRole("region", { name: "Warning" }).getByRole("button", { name: "Put them back" }).click();
-    await page.getByText("72 changed.").waitFor();
+    await page.getByText("72 podcasts are back.").waitFor();
     const changes = await json(await request(token, "GET", `/subscriptions?per_page=100&since=${since}`));
     expect(changes.subscriptions.filter((item: { is_subscribed: boolean }) => item.is_subscribed)).toHaveLength(72);
   });
@@ -157,10 +157,10 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
         },
       });
       try {
-        const base = `${proxy.url.origin}/podkeep`;
+        const base = `http://podkeep.test:${proxy.port}/podkeep`;
         await server.stop();
         target = (await program.serve(["--public-url", base])).address;
-        origin = proxy.url.origin;
+        origin = new URL(base).origin;
         const page = await open();
         await page.goto(`${base}/podcasts/add`);
         await page.getByLabel("Name").fill("ann");
@@ -299,7 +299,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("button", { name: "Restore the list before it" }).click();
     await page.getByText("Will subscribe to 1, leave 0.").waitFor();
     await page.getByRole("button", { name: "Restore" }).click();
-    await page.getByText("1 changed.").waitFor();
+    await page.getByText("The list is restored: 1 podcast was changed.").waitFor();
   });
 
   test("the bar at the bottom of a phone never covers what the Tab key reaches", async () => {

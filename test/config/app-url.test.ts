@@ -1,7 +1,7 @@
 // The URL by which apps reach the server.
 import { expect, test } from "bun:test";
 import type { NetworkInterfaceInfo } from "node:os";
-import { appUrl, isLocal } from "../../src/config/app-url.ts";
+import { appUrl, appUrlFrom, isLocal } from "../../src/config/app-url.ts";
 
 const at = (address: string, family: "IPv4" | "IPv6" = "IPv4", internal = false) =>
   ({ address, family, internal, netmask: "", mac: "", cidr: null, scopeid: 0 }) as NetworkInterfaceInfo;
@@ -25,6 +25,16 @@ test.each([
 test("without a network it is the URL on this machine", () => {
   const lo = () => ({ lo: [at("127.0.0.1", "IPv4", true)], docker0: [at("172.17.0.1")] });
   expect(appUrl({ host: "0.0.0.0", port: 1, public_url: undefined }, lo)).toBe("http://127.0.0.1:1");
+});
+
+test.each([
+  ["https://pods.example", "0.0.0.0", "https://pods.example"],
+  ["http://nas.local:8042", "127.0.0.1", "http://nas.local:8042"],
+  ["http://localhost:8042", "0.0.0.0", "http://192.168.1.20:8042"],
+  ["http://127.0.0.1:8042", "192.168.1.9", "http://192.168.1.9:8042"],
+  ["http://localhost:9000", "127.0.0.1", "http://localhost:9000"],
+])("of a page that is opened at %s, on a server at %s, it is %s", (opened, host, url) => {
+  expect(appUrlFrom(opened, { port: 8042, public_url: undefined, host }, home)).toBe(url);
 });
 
 test("only loopback URLs are for this machine alone", () => {

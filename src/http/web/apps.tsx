@@ -1,8 +1,9 @@
 // Routes of apps: list, revoke, connect.
 /** @jsxImportSource hono/jsx */
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { appUrlFrom, isLocal } from "../../config/app-url.ts";
 import { printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { listApps, renameApp, revokeApp } from "../../services/apps.ts";
@@ -22,6 +23,8 @@ const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.conne
 const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).max(60) };
 
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
+  const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c.req.raw, c.env), app.config);
+
   http.get("/apps", async (c) => {
     const props = { canChange: isByPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
     return show(c, <AppsPage {...(await listApps(app, c.get("actor")))} {...props} />);
@@ -58,18 +61,20 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
   // The list of apps says why a session by token can't.
   http.get("/connect", async (c) => {
     if (!isByPassword(c)) return c.redirect("/apps", 303);
-    return show(c, <ConnectPage nonce={app.ids.random(20)} />);
+    const server = serverOf(c);
+    const noPhone = isLocal(server) ? texts.connect.noPhone(app.config.host) : null;
+    return show(c, <ConnectPage nonce={app.ids.random(20)} server={server} noPhone={noPhone} />);
   });
 
   // A browser that sends the form again gets the same token, not another one.
   http.post("/connect", async (c) => {
     if (!isByPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
     const { app: kind, device, nonce } = await readForm(c, Form);
-    const server = forwarded.baseUrlOf(c.req.raw, c.env);
+    const server = serverOf(c);
     const label = [texts.connect.apps[kind], printable(device).trim()].filter(Boolean).join(", ");
     const made = await connectApp(app, c.get("actor"), nonce, { label, kind, server, user: c.get("userName") });
-    const link = `${server}/connect/${made.secret}`;
-    return show(c, <ConnectedPage kind={kind} values={made.values} link={link} />);
+    const link = isLocal(server) ? null : `${server}/connect/${made.secret}`;
+    return show(c, <ConnectedPage kind={kind} values={made.values} link={link} host={app.config.host} />);
   });
 }
 

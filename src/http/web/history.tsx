@@ -66,8 +66,9 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       listHistory(app, actor, { limit: PER_PAGE, ...filters, ...(last && { after: last }) });
     const page = await groupChanges(read, { after, size: PER_PAGE });
     const next = page.next && `${page.next.changed_at}.${page.next.seq}`;
-    const done = /^\d+$/.exec(c.req.query("done") ?? "")?.[0];
-    const notice = done === undefined ? null : texts.history.putBackDone(Number(done));
+    const notice =
+      noticeOf(c.req.query("done"), texts.history.putBackDone) ??
+      noticeOf(c.req.query("restored"), texts.history.restored);
     const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
     const props = { next, by, podcast, changers: await listChangers(app, actor), canWrite: canWrite(c), notice };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
@@ -95,7 +96,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     try {
       const options = { exact: props.exact, dry_run: confirmed === undefined };
       const changes = await restoreSubscriptions(app, actor, moment, options);
-      if (confirmed !== undefined) return c.redirect(`/history?done=${changes.length}`, 303);
+      if (confirmed !== undefined) return c.redirect(`/history?restored=${changes.length}`, 303);
       const then = await listSubscribedAt(app, actor, moment);
       const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
       const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
@@ -108,6 +109,10 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     }
   });
 }
+
+/** What was done to so many podcasts; null if the query has no number. */
+const noticeOf = (count: string | undefined, text: (count: number) => string) =>
+  /^\d{1,9}$/.test(count ?? "") ? text(Number(count)) : null;
 
 /** A date is its end; null if the text is neither a date nor a time. */
 function readTime(text: string, zone: number): { as_of: number } | null {

@@ -48,6 +48,14 @@ test("a feed that fails is shown with its reason, without secrets, and with exit
   expect((await run("feed list alice --failing --json")).json).toMatchObject([{ feed_url: url(), state: "failing" }]);
 });
 
+test("a list says that lookups are off, rather than that feeds wait", async () => {
+  await run("subscription add alice", url());
+  expect((await run("feed list alice")).out).toMatch(/\toff\t-\t-\t/);
+  const on = openProgram(undefined, { PODKEEP_DATA_DIR: program.data, PODKEEP_FEED_LOOKUP: "on" });
+  expect((await on.run(["feed", "list", "alice"])).out).toMatch(/\twaiting\t/);
+  on.close();
+});
+
 test("a feed of this machine is refused unless the settings allow it", async () => {
   await run("subscription add alice", url());
   const looked = await run("feed lookup alice --json", url());

@@ -16,6 +16,7 @@ afterAll(() => podkeep.close());
 
 test("guides are printed unchanged to a pipe", async () => {
   for (const [topic, file] of [
+    ["apps", "apps"],
     ["sync", "api"],
     ["backups", "operators/backup"],
     ["install", "operators/install"],
@@ -37,6 +38,11 @@ test("settings are listed with their flags and defaults", async () => {
 test("commands and their subcommands have help", async () => {
   expect((await podkeep.run(["help", "backup"])).out).toStartWith("Usage: podkeep backup");
   expect((await podkeep.run(["help", "backup", "create"])).out).toStartWith("Usage: podkeep backup create");
+});
+
+test("podkeep --help lists the guides", async () => {
+  const { out } = await podkeep.run(["--help"]);
+  expect(out).toMatch(/Guides, by podkeep help NAME:\n {2}settings, apps, sync/);
 });
 
 test("help has help", async () => {

@@ -37,6 +37,30 @@ test("an app is connected with the values that its screens ask for, and its toke
   expect((await browser.open("/apps")).body).toContain("AntennaPod, phone");
 });
 
+test("AntennaPod is connected without typing a token: that way comes first, with the server's address", async () => {
+  const { body } = await browser.open("/connect");
+  const [nextcloud, server, form] = ["Nextcloud Gpoddersync", `<code>${ORIGIN}</code>`, "Which app?"].map((text) =>
+    body.indexOf(text),
+  );
+  expect(nextcloud).toBeGreaterThan(0);
+  expect(server).toBeGreaterThan(nextcloud ?? 0);
+  expect(form).toBeGreaterThan(server ?? 0);
+});
+
+test("no code is drawn for a server that no phone reaches, and the page says what to set", async () => {
+  const here = openBrowser(server, "", "http://127.0.0.1:8042");
+  expect((await here.open("/")).body).toContain("No phone can reach this server at this address.");
+  await here.submit("/sign-in", { name: "ann", password: PASSWORD });
+  const page = await here.submit("/connect", { app: "antennapod", device: "", nonce: "once".repeat(5) });
+  expect(page.body).toContain("Start it with PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL set.");
+  expect(page.body).toContain("<code>http://127.0.0.1:8042</code>");
+  expect(page.body).not.toContain("<svg");
+  expect(page.body).not.toContain("/connect/");
+  const there = (await connect()).body;
+  expect(there).not.toContain("No phone can reach");
+  expect(there).toContain("<svg");
+});
+
 test("a form that is sent again gives the same token, not another one", async () => {
   const [first, second] = [await connect(), await connect()];
   expect(tokenIn(first.body)).toBe(tokenIn(second.body));
@@ -186,7 +210,7 @@ test("another user's sessions can't be seen or ended, and a session by token end
   expect((await browser.open("/apps")).body).not.toContain(String(id));
   await browser.submit(`/apps/sessions/${id}/end`);
   expect((await theirs.open("/podcasts")).path).toBe("/podcasts");
-  expect((await theirs.open("/apps")).body).not.toContain("Sessions of this page");
+  expect((await theirs.open("/apps")).body).not.toContain("Signed-in browsers");
   expect((await theirs.submit(`/apps/sessions/${id}/end`)).status).toBe(403);
 });
 

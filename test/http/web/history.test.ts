@@ -60,7 +60,7 @@ test("a list that an app emptied is said above every page, and one click brings 
   expect(page.body).toContain(`href="/history?by=${phone.token.split("_")[1]}"`);
   expect(page.body).toContain("AntennaPod, phone removed 12 of 12 podcasts");
   const after = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
-  expect(after.body).toContain("12 changed.");
+  expect(after.body).toContain("12 podcasts are back.");
   expect(await subscribed()).toHaveLength(12);
   expect((await browser.open("/podcasts")).body).not.toContain("removed 12 of 12");
   const again = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
@@ -100,7 +100,7 @@ test("the list as of a moment is shown first, and restored only then", async () 
     "/history/restore",
     fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore"),
   );
-  expect(done.path).toBe("/history?done=12");
+  expect(done.path).toBe("/history?restored=12");
   expect(await subscribed()).toHaveLength(13);
 });
 
@@ -111,7 +111,7 @@ test("a moment is taken in the visitor's zone, and the preview says what would h
   expect(preview.body).toContain("Will subscribe to 12, leave 0.");
   const fields = fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore");
   expect(fields).toMatchObject({ as_of, zone: "300" });
-  expect((await browser.submit("/history/restore", fields)).path).toBe("/history?done=12");
+  expect((await browser.submit("/history/restore", fields)).path).toBe("/history?restored=12");
   expect((await browser.submit("/history/restore", { as_of, zone: "x" })).status).toBe(400);
 });
 
@@ -165,7 +165,7 @@ test.if(onSqlite)("podcasts that a restored backup lost come back from the histo
   expect(preview.body).toContain("added Meta-Cast");
   expect(await subscribed()).toHaveLength(12);
   const done = await browser.submit("/history/restore", fieldsOf(preview.body, "/history/restore"));
-  expect([done.path, done.status]).toEqual(["/history?done=1", 200]);
+  expect([done.path, done.status]).toEqual(["/history?restored=1", 200]);
   expect((await user.changes()).filter((item) => item.is_subscribed)).toHaveLength(13);
   expect((await browser.open("/podcasts")).body).toContain("Meta-Cast");
   const again = await browser.submit("/history/restore", fieldsOf(preview.body, "/history/restore"));

@@ -93,7 +93,7 @@ test("a session ends with sign-out, a new password, sign-out everywhere, and its
 test("a new password needs the present one, and rules are explained", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const wrong = await browser.submit("/account/password", { present: "nope", changed: "another horse" });
-  expect(wrong.body).toContain("The present password is wrong.");
+  expect(wrong.body).toContain("The current password is wrong.");
   const short = await browser.submit("/account/password", { present: PASSWORD, changed: "short" });
   expect(short.body).toContain("A password has 8 to 1000 characters");
   expect((await signIn({ name: "ann", password: PASSWORD })).page.path).toBe("/podcasts");

@@ -1,6 +1,8 @@
 // The account: password, sessions, data.
 /** @jsxImportSource hono/jsx */
-import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
+
+import { VERSION } from "../../../version.ts";
+import { ActionButton, Layout, NeedsPassword, NewPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AccountProps {
@@ -29,10 +31,7 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
             <label for="present">{account.present}</label>
             <input id="present" name="present" type="password" autocomplete="current-password" required />
           </div>
-          <div class="field">
-            <label for="changed">{account.changed}</label>
-            <input id="changed" name="changed" type="password" autocomplete="new-password" minlength={8} required />
-          </div>
+          <NewPassword label={account.changed} name="changed" />
           <button type="submit">{account.change}</button>
         </form>
       ) : (
@@ -53,6 +52,9 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
         <a class="button" href="/podcasts/podkeep.opml">
           {texts.podcasts.exportOpml}
         </a>
+      </p>
+      <p class="small muted">
+        {texts.name} {VERSION} · <a href="/docs">{texts.docs.title}</a>
       </p>
     </Layout>
   );

@@ -178,12 +178,34 @@ function SessionRow({ session, apps, here }: { session: PageSession; apps: Conne
   );
 }
 
-/** @param nonce makes the form's effect happen once */
-export function ConnectPage({ nonce }: { nonce: string }) {
+interface ConnectProps {
+  /** Makes the form's effect happen once. */
+  nonce: string;
+  /** The URL that apps connect to. */
+  server: string;
+  /** Why no phone reaches it; null if phones do. */
+  noPhone: string | null;
+}
+
+/** First the way without typing a token. */
+export function ConnectPage({ nonce, server, noPhone }: ConnectProps) {
   const text = texts.connect;
   return (
     <Layout title={text.title} section="apps">
       <h1>{text.title}</h1>
+      {noPhone && <p class="notice">{noPhone}</p>}
+      <h2>{text.antennapod}</h2>
+      <ol class="steps">
+        <li>{text.choosesNextcloud}</li>
+        <li>
+          {text.entersServer}
+          <div class="value">
+            <Copyable text={server} />
+          </div>
+        </li>
+        <li>{text.allows}</li>
+      </ol>
+      <h2>{text.others}</h2>
       <form method="post" action="/connect">
         <input type="hidden" name="nonce" value={nonce} />
         <div class="field">
@@ -209,11 +231,19 @@ export function ConnectPage({ nonce }: { nonce: string }) {
   );
 }
 
-/** @param link opens these values on a phone; null on the phone itself */
-export function ConnectedPage({ kind, values, link }: { kind: AppKind; values: ConnectValues; link: string | null }) {
+interface ConnectedProps {
+  kind: AppKind;
+  values: ConnectValues;
+  /** Opens these values on a phone; null on the phone itself, and if no phone reaches the server. */
+  link: string | null;
+  /** The address that the server listens on; null on the phone. */
+  host?: string | null;
+}
+
+export function ConnectedPage({ kind, values, link, host = null }: ConnectedProps) {
   const text = texts.connect;
   return (
-    <Layout title={text.done(text.apps[kind])} section={link ? "apps" : null}>
+    <Layout title={text.done(text.apps[kind])} section={host === null ? null : "apps"}>
       <h1>{text.done(text.apps[kind])}</h1>
       <p class="muted">{text.once}</p>
       <ol class="steps">
@@ -228,6 +258,7 @@ export function ConnectedPage({ kind, values, link }: { kind: AppKind; values: C
           </li>
         ))}
       </ol>
+      {host !== null && link === null && <p class="notice">{text.noPhone(host)}</p>}
       {link && (
         <>
           <h2>{text.scan}</h2>
@@ -244,10 +275,12 @@ export function ConnectedPage({ kind, values, link }: { kind: AppKind; values: C
               {raw(renderSVG(`${values.server}\n${values.user}\n${values.token}`))}
             </div>
           </details>
-          <p>
-            <a href="/apps">{text.back}</a>
-          </p>
         </>
+      )}
+      {host !== null && (
+        <p>
+          <a href="/apps">{text.back}</a>
+        </p>
       )}
     </Layout>
   );

@@ -21,13 +21,15 @@ export function NoUserPage() {
 interface SignInProps {
   /** The URL that apps connect to. */
   url: string;
+  /** Why no phone reaches it; null if phones do. */
+  noPhone: string | null;
   /** Where to go afterwards. */
   next: string;
   name?: string;
   problem?: string | null;
 }
 
-export function SignInPage({ url, next, name = "", problem = null }: SignInProps) {
+export function SignInPage({ url, noPhone, next, name = "", problem = null }: SignInProps) {
   const { signIn } = texts;
   return (
     <Layout title={signIn.title}>
@@ -68,6 +70,7 @@ export function SignInPage({ url, next, name = "", problem = null }: SignInProps
       <p>
         <Copyable text={url} />
       </p>
+      {noPhone && <p class="muted">{noPhone}</p>}
       <p class="muted">{signIn.noAccount}</p>
       <p>
         <a href="/docs">{texts.docs.title}</a>
