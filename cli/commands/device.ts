@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { forgetDevice, listAllDevices, listDevices, renameDevice } from "../../src/services/devices.ts";
+import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
 import { requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
@@ -11,7 +12,7 @@ export function addDeviceCommands(program: Command): void {
   const device = program.command("device").description("List, rename and forget devices");
   device
     .command("list [user]")
-    .description("List the devices of a user or of all, and when they last synced (to the hour if nothing changed)")
+    .description("List devices, when they last synced (to the hour if nothing changed), and what was refused last")
     .addHelpText("after", "\nExample: podkeep device list alice")
     .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
   device
@@ -30,35 +31,72 @@ export function addDeviceCommands(program: Command): void {
 }
 
 async function list(user: string | undefined, command: Command): Promise<void> {
-  const { rows, now } = await withApp(command, async (app) => {
-    if (user === undefined) return { rows: await listAllDevices(app), now: app.clock.now() };
+  const { rows, refusals, now } = await withApp(command, async (app) => {
+    const now = app.clock.now();
+    if (user === undefined) return { rows: await listAllDevices(app), refusals: await listRefusalsOfAll(app), now };
     const { name } = await requireUser(app, user);
-    const own = await listDevices(app, await actAsAdmin(app, user, "device list"));
-    return { rows: own.map((row) => ({ user: name, ...row })), now: app.clock.now() };
+    const actor = await actAsAdmin(app, user, "device list");
+    const rows = (await listDevices(app, actor)).map((row) => ({ user: name, ...row }));
+    return { rows, refusals: await listRefusals(app, actor), now };
   });
-  const devices = rows.map(({ user, id, caption, type, token_id, created_at, last_sync_at }) => ({
+  const refusalOf = (row: { user: string; id: string }) =>
+    refusals.find(({ user, device }) => user === row.user && device === row.id);
+  const unnamed = refusals.filter(({ device }) => device === "");
+  const devices = rows.map((row) => {
+    const { user, id, caption, type, token_id, created_at, last_sync_at } = row;
+    const refusal = refusalOf(row);
+    return {
+      user,
+      id,
+      name: caption,
+      type,
+      created: formatTime(created_at),
+      last_sync: formatTime(last_sync_at),
+      last_refused: formatTime(refusal?.refused_at ?? null),
+      reason: refusal?.reason ?? null,
+      token: token_id,
+    };
+  });
+  const others = unnamed.map(({ user, app, refused_at, reason }) => ({
     user,
-    id,
-    name: caption,
-    type,
-    created: formatTime(created_at),
-    last_sync: formatTime(last_sync_at),
-    token: token_id,
+    id: null,
+    name: app,
+    type: null,
+    created: null,
+    last_sync: null,
+    last_refused: formatTime(refused_at),
+    reason,
+    token: null,
   }));
-  await printResult(command, devices, () =>
+  await printResult(command, [...devices, ...others], () =>
     layTable(
-      ["USER", "ID", "NAME", "TYPE", "CREATED", "LAST SYNC", "TOKEN"],
-      rows.map((row) => [
-        row.user,
-        row.id,
-        row.caption,
-        row.type,
-        formatTime(row.created_at) ?? "-",
-        formatPast(row.last_sync_at, now),
-        row.token_id ?? "-",
-      ]),
+      ["USER", "ID", "NAME", "TYPE", "CREATED", "LAST SYNC", "LAST REFUSED", "REASON", "TOKEN"],
+      [
+        ...rows.map((row) => [
+          row.user,
+          row.id,
+          row.caption,
+          row.type,
+          formatTime(row.created_at) ?? "-",
+          formatPast(row.last_sync_at, now),
+          formatPast(refusalOf(row)?.refused_at ?? null, now),
+          refusalOf(row)?.reason ?? "-",
+          row.token_id ?? "-",
+        ]),
+        ...unnamed.map((row) => [
+          row.user,
+          "-",
+          row.app ?? "-",
+          "-",
+          "-",
+          "-",
+          formatPast(row.refused_at, now),
+          row.reason,
+          "-",
+        ]),
+      ],
       "No devices: a device is added at its app's first sync",
-      { shorten: toDay },
+      { shorten: toDay, spare: "CREATED" },
     ),
   );
 }

@@ -372,6 +372,19 @@ interface FeedWalkTable {
   clock: number;
 }
 
+/** The last refused request of a device. */
+export interface RefusalTable {
+  user_id: string;
+  /** "" for requests that named no device of the user. */
+  device: string;
+  /** Wall time in Unix milliseconds. */
+  refused_at: number;
+  /** Status and reason, without secrets. */
+  reason: string;
+  /** What the app called itself. */
+  app: string | null;
+}
+
 export interface Schema {
   users: UserTable;
   tokens: TokenTable;
@@ -389,6 +402,7 @@ export interface Schema {
   connect_links: ConnectLinkTable;
   setup_codes: SetupCodeTable;
   password_links: PasswordLinkTable;
+  refusals: RefusalTable;
   clients: ClientTable;
   cursors: CursorTable;
   holdings: HoldingTable;

@@ -212,6 +212,12 @@ export const tables = {
     columns: { user_id: "value", link_hash: "value", expires_at: "value" },
     dropped: true,
   },
+  refusals: {
+    owner: "user_id",
+    key: ["user_id", "device"],
+    columns: { user_id: "value", device: "value", refused_at: "value", reason: "value", app: "value" },
+    dropped: true,
+  },
   clients: {
     owner: "user_id",
     key: ["user_id", "id"],

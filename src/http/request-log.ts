@@ -51,7 +51,7 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
       path: route === null && status === 404 ? pathWithoutSecrets(c.req.path) : undefined,
       status,
       duration_ms: Math.round(duration * 1000) / 1000,
-      reason: status < 500 ? refusalOf(error) : undefined,
+      reason: status < 500 ? reasonWithoutSecrets(error) : undefined,
       user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
       token: actor?.id ?? subject?.token ?? undefined,
       device: actor?.device ?? undefined,
@@ -61,8 +61,11 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
   });
 }
 
-// Errors of the server are logged in toDomainError. A message may have an id that was sent.
-function refusalOf(error: Error | undefined): string | undefined {
+/**
+ * Why a request was refused; undefined for errors of the server, which toDomainError() logs. A message may have an id that
+ * was sent.
+ */
+export function reasonWithoutSecrets(error: Error | undefined): string | undefined {
   if (error instanceof DomainError) return (error.extras.details?.[0] ?? error.message).replace(SECRETS, "…");
   return error instanceof HTTPException ? error.message : undefined;
 }

@@ -7,6 +7,7 @@ import { createForwarded } from "./forwarded.ts";
 import { serveHealth } from "./health.ts";
 import { createPathReader } from "./path.ts";
 import { mountProtocols } from "./protocols.ts";
+import { noteRefusals } from "./refusals.ts";
 import { logRequests } from "./request-log.ts";
 import { addHeaders } from "./response-headers.ts";
 import { createThrottle } from "./throttle.ts";
@@ -26,6 +27,7 @@ export function createHttp(app: App): Http {
   // Not logged, to keep health checks out of the log.
   serveHealth(http, app);
   logRequests(http, app, shared.forwarded);
+  noteRefusals(http, app);
   http.use(requireHost);
   mountProtocols(http, app, shared);
   return http;

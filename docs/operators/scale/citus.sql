@@ -14,6 +14,7 @@ alter table clients drop constraint clients_user_id_fkey;
 alter table cursors drop constraint cursors_client;
 alter table holdings drop constraint holdings_client;
 alter table spellings drop constraint spellings_user;
+alter table refusals drop constraint refusals_user;
 
 -- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
 alter table users drop constraint users_name_key;
@@ -36,6 +37,7 @@ select create_distributed_table('clients', 'user_id', colocate_with => 'users');
 select create_distributed_table('cursors', 'user_id', colocate_with => 'users');
 select create_distributed_table('holdings', 'user_id', colocate_with => 'users');
 select create_distributed_table('spellings', 'user_id', colocate_with => 'users');
+select create_distributed_table('refusals', 'user_id', colocate_with => 'users');
 select create_distributed_table('episodes', 'user_id', colocate_with => 'users');
 select create_distributed_table('plays', 'user_id', colocate_with => 'users');
 select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
@@ -59,4 +61,6 @@ alter table cursors add constraint cursors_client
 alter table holdings add constraint holdings_client
   foreign key (user_id, client) references clients (user_id, id) on delete cascade;
 alter table spellings add constraint spellings_user
+  foreign key (user_id) references users (id) on delete cascade;
+alter table refusals add constraint refusals_user
   foreign key (user_id) references users (id) on delete cascade;

@@ -17,6 +17,7 @@ import { addPlays } from "./0012_plays.ts";
 import { separateHoldings } from "./0013_holdings.ts";
 import { addFirstSteps } from "./0014_first_steps.ts";
 import { addPageEnds } from "./0015_page_ends.ts";
+import { addRefusals } from "./0016_refusals.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -36,11 +37,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0013_holdings": separateHoldings(dialect),
     "0014_first_steps": addFirstSteps(dialect),
     "0015_page_ends": addPageEnds(dialect),
+    "0016_refusals": addRefusals(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0015_page_ends";
+export const SCHEMA_VERSION = "0016_refusals";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -5,6 +5,7 @@ import { readConfig } from "../../../src/config/settings.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { noteSync, saveDevice } from "../../../src/services/devices.ts";
 import { findPasswordLink } from "../../../src/services/password-links.ts";
+import { createRefusalLog } from "../../../src/services/refusals.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
@@ -129,7 +130,7 @@ test("lists show every user's devices, passwords and last syncs, and a time of a
     { user: "ann", id: "phone", last_sync: "2026-01-02T03:04:05Z" },
     { user: "bob", id: "tablet", last_sync: null },
   ]);
-  expect((await podkeep.run(["device", "list"])).out).toMatch(/ann\tahead.*\tclock was ahead\t-$/m);
+  expect((await podkeep.run(["device", "list"])).out).toMatch(/ann\tahead.*\tclock was ahead\t-\t-\t-$/m);
   await podkeep.run(["device", "forget", "ann", "ahead", "--yes"]);
   expect((await podkeep.run(["user", "list", "--json"])).json).toMatchObject([
     { name: "ann", tokens: 1, has_password: true, last_sync: "2026-01-02T03:04:05Z" },
@@ -174,5 +175,23 @@ test("devices are listed, renamed and forgotten", async () => {
   ]) {
     expect((await podkeep.run(["device", ...args])).code).toBe(4);
   }
-  expect((await podkeep.run(["device", "list", "ann"])).out).toBe("USER\tID\tNAME\tTYPE\tCREATED\tLAST SYNC\tTOKEN\n");
+  expect((await podkeep.run(["device", "list", "ann"])).out).toBe(
+    "USER\tID\tNAME\tTYPE\tCREATED\tLAST SYNC\tLAST REFUSED\tREASON\tTOKEN\n",
+  );
+});
+
+test("the list of devices says what was refused last", async () => {
+  await podkeep.run(["user", "create", "ann"]);
+  const app = await open();
+  await saveDevice(app, await actAsAdmin(app, "ann", "test"), { id: "phone", caption: "Phone", type: "mobile" });
+  const refusals = createRefusalLog(app);
+  refusals.note({ name: "ann" }, { device: "phone", reason: "401 The token was revoked", app: "AntennaPod" });
+  await Bun.sleep(200);
+  refusals.note({ name: "ann" }, { device: null, reason: "later than this test", app: null });
+  await app.close();
+  const { json } = await podkeep.run(["device", "list", "--json"]);
+  const refused = { last_refused: expect.any(String), reason: "401 The token was revoked" };
+  expect(json).toMatchObject([{ id: "phone", last_sync: null, ...refused }]);
+  expect((await podkeep.run(["device", "list", "ann", "--json"])).json).toEqual(json);
+  expect((await podkeep.run(["device", "list", "ann"])).out).toContain("\t401 The token was revoked\t");
 });

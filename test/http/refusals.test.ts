@@ -1,0 +1,77 @@
+// What `podkeep device list` says of apps whose requests were refused.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
+import { revokeToken } from "../../src/services/tokens.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+let server: TestApp;
+let ann: TestUser;
+beforeEach(async () => {
+  server = await openTestApp();
+  ann = await server.user("ann");
+});
+afterEach(() => server.close());
+
+const FEEDS = "/api/2/subscriptions/ann/phone.json";
+const request = (method: string, path: string, password: string, body?: string, name = "ann") =>
+  server.send(method, path, {
+    headers: { Authorization: `Basic ${btoa(`${name}:${password}`)}`, "User-Agent": "AntennaPod/3.11.4" },
+    ...(body !== undefined && { body }),
+  });
+/** The refusals that are stored, once there are as many; they are not waited for by requests. */
+async function stored(count: number) {
+  for (let turn = 0; turn < 200; turn++) {
+    const rows = await listRefusals(server.app, actorOf(ann.id));
+    if (rows.length >= count) return rows.toSorted((a, b) => (a.device < b.device ? -1 : 1));
+    await Bun.sleep(10);
+  }
+  throw new Error(`There are fewer than ${count}`);
+}
+
+test("a revoked token and a wrong password say so, at the device if it is known", async () => {
+  expect((await request("GET", `${FEEDS}?since=0`, ann.token)).status).toBe(200);
+  await request("POST", "/api/2/devices/ann/phone.json", ann.token, "{}");
+  await revokeToken(server.app, ann.token.split("_")[1] ?? "");
+  expect((await request("GET", `${FEEDS}?since=5`, ann.token)).status).toBe(401);
+  const revoked = { user: "ann", device: "phone", refused_at: START, reason: "401 The token was revoked" };
+  expect(await stored(1)).toEqual([{ ...revoked, app: "AntennaPod" }]);
+  server.clock.advance(60_000);
+  expect((await request("POST", "/api/2/auth/ann/login.json", "wrong")).status).toBe(401);
+  const wrong = { device: "", refused_at: START + 60_000, reason: "401 The name or the password is wrong" };
+  expect(await stored(2)).toMatchObject([wrong, revoked]);
+});
+
+test("an upload that is too long or can't be read says so, and no text of it is kept", async () => {
+  await request("POST", "/api/2/devices/ann/phone.json", ann.token, "{}");
+  expect((await request("POST", FEEDS, ann.token, '{"add": "secret"}')).status).toBe(400);
+  const [row] = await stored(1);
+  expect(row).toMatchObject({ device: "phone", reason: expect.stringMatching(/^400 body\.add: /) });
+  expect(JSON.stringify(row)).not.toContain("secret");
+});
+
+test("refusals of names that no user has are not kept, and no device that a request made up", async () => {
+  await request("GET", FEEDS, "wrong", undefined, "nobody");
+  await request("GET", "/api/2/subscriptions/ann/made-up.json", "wrong");
+  expect(await stored(1)).toMatchObject([{ device: "" }]);
+  expect(await listRefusalsOfAll(server.app)).toHaveLength(1);
+});
+
+test("an app that is refused again and again writes once a minute", async () => {
+  let writes = 0;
+  const { database } = server.app;
+  const write = database.write.bind(database);
+  database.write = (work, key) => {
+    writes++;
+    return write(work, key);
+  };
+  const revoked = ann.token.replace(/.$/, (last) => (last === "a" ? "b" : "a"));
+  for (let n = 0; n < 20; n++) await request("GET", `${FEEDS}?since=${n}`, revoked);
+  await stored(1);
+  expect(writes).toBe(1);
+  server.clock.advance(60_000);
+  for (let n = 0; n < 20; n++) await request("GET", `${FEEDS}?since=${n}`, revoked);
+  await Bun.sleep(50);
+  expect(writes).toBe(2);
+  expect(await stored(1)).toMatchObject([{ refused_at: START + 60_000, reason: "401 The token is mistyped" }]);
+});
