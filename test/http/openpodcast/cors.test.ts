@@ -30,14 +30,15 @@ test("a preflight needs no credentials", async () => {
 
 test("scripts can read every response and error, with their headers", async () => {
   const user = await server.user();
+  const wrong = { address: "192.0.2.1", headers: { Authorization: "Bearer never-issued" } };
   const answers = [
     await user.request("GET", "/subscriptions"),
     await user.request("GET", "/subscriptions", undefined, { "If-None-Match": "*" }),
     await user.request("GET", `/subscriptions/${guidOf(1)}`),
     await user.request("POST", "/subscriptions", "{"),
     await user.request("PUT", "/subscriptions"),
-    await server.send("GET", "/subscriptions", { address: "192.0.2.1" }),
-    await server.send("GET", "/subscriptions", { address: "192.0.2.1" }),
+    await server.send("GET", "/subscriptions", wrong),
+    await server.send("GET", "/subscriptions", wrong),
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 304, 404, 405, 405, 401, 429]);
   for (const { headers } of answers) {

@@ -194,7 +194,7 @@ describe("is true of real responses", () => {
     expectDescribed(list, "GET", unchanged);
   });
 
-  test("of every operation without credentials, after too many failures, and with a broken database", async () => {
+  test("of every operation without credentials, after too many wrong tokens, and with a broken database", async () => {
     await server.sql("alter table guids rename to gone");
     await server.sql("alter table deletions rename to lost");
     await server.sql("alter table subscriptions rename to missing");
@@ -207,8 +207,9 @@ describe("is true of real responses", () => {
       const broken = await user.request(method, address, bodies[method]);
       expect(broken.status).toBe(500);
       expectDescribed(path, method, broken);
-      await server.send(method, address, { address: "192.0.2.1" });
-      const limited = await server.send(method, address, { address: "192.0.2.1" });
+      const wrong = { address: "192.0.2.1", headers: { Authorization: "Bearer never-issued" } };
+      await server.send(method, address, wrong);
+      const limited = await server.send(method, address, wrong);
       expect(limited.status).toBe(429);
       expectDescribed(path, method, limited);
     }
