@@ -22,6 +22,8 @@ export interface Known {
   last: SyncPosition | null;
   /** The user's clock. */
   clock: Millis;
+  /** Until when the client knew all changes before that GET. */
+  knew: Millis;
   habits: Pick<Habits, "echoes" | "ignoresScheme">;
   /** What the upload adds: feeds, and the subscriptions that they lead to. */
   added: ReadonlySet<string | number>;
@@ -53,11 +55,10 @@ export function addedIn(reports: readonly Report[], leadsTo: Known["leadsTo"]): 
 /** Whether somebody reversed what a report says after what the client knew at its last GET. */
 export const isReversed = (
   { feed, subscribed }: Report,
-  listings: Known["listings"],
-  last: SyncPosition | null,
+  { listings, knew }: Pick<Known, "listings" | "knew">,
 ): boolean => {
   const listing = listings.get(feed);
-  return listing !== undefined && isListed(listing) !== subscribed && listing.changed > (last?.start ?? 0);
+  return listing !== undefined && isListed(listing) !== subscribed && listing.changed > knew;
 };
 
 /** Decides what one line of an upload means. */
@@ -125,11 +126,12 @@ function wasQueued(
  */
 function isRepetition(report: Report, received: string, known: Known): boolean {
   const { feed, feed_url, subscribed } = report;
-  const { listings, holdings, last, habits, wasListed } = known;
-  if (!isReversed(report, listings, last)) return false;
+  const { listings, holdings, last, knew, habits, wasListed } = known;
+  if (!isReversed(report, known)) return false;
   const holding = holdings.get(feed);
   const wasSo = wasListed(feed) === subscribed;
-  if (holding?.reported === subscribed) return wasSo || (holding.reported_at ?? 0) > (last?.start ?? 0);
+  // A device that starts from nothing knew nothing: all that it reported, it reported after that.
+  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || (holding.reported_at ?? 0) > knew;
   const others = holding?.decided !== listings.get(feed)?.changed;
   return habits.echoes !== "never" && feed_url === received && others && wasSo;
 }

@@ -73,6 +73,20 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: ClockHabits)
 }
 
 /**
+ * Finds until when a client knew all changes before its last GET. If that GET sent known changes again, only an app that
+ * moves on with each response it receives says so, by its `since`.
+ * @returns null if nothing says so
+ */
+export function knownUntil(
+  last: SyncPosition | null,
+  { clock, echoes }: Pick<Habits, "clock" | "echoes">,
+): Millis | null {
+  if (!last) return null;
+  if (!last.own) return last.start;
+  return last.since > 0 && clock === "server" && echoes === "once accepted" ? endOf(last.since) : null;
+}
+
+/**
  * Opens the window of a GET and closes its second.
  * @param clock the user's clock; the present when it is 0
  */

@@ -6,7 +6,7 @@ import { statusOf, undoChanges } from "../domain/history.ts";
 import { addedIn, type Heard, hear, isReversed, type Report, reportsOf } from "../domain/reports.ts";
 import { spell, withSchemeOf } from "../domain/spellings.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
+import { knownUntil, type Millis, type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -27,7 +27,7 @@ import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 const UNKNOWN_MARGIN = 60 * 60;
 
 /** Habits of an app that nothing identifies. */
-const NO_HABITS = { echoes: "never", ignoresScheme: true } as const;
+const NO_HABITS = { echoes: "never", ignoresScheme: true, clock: "own" } as const;
 
 export interface FeedUpload {
   add: string[];
@@ -99,7 +99,7 @@ async function applyReports(
   context: Context,
   user: UserTx,
   client: Client | null,
-  habits: Pick<Habits, "echoes" | "ignoresScheme">,
+  habits: Pick<Habits, "echoes" | "ignoresScheme" | "clock">,
   reports: Report[],
   before: Holdings,
 ): Promise<Seconds> {
@@ -114,12 +114,14 @@ async function applyReports(
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
   const listings = await listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const reversed = client ? reports.filter((one) => isReversed(one, listings, last)) : [];
-  const past = await readPast(user, set, reversed, last);
+  const until = knownUntil(last, habits);
+  const knew = until ?? last?.start ?? 0;
+  const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  const past = await readPast(user, set, reversed, until);
   const spellings = await readSpellings(tx, user_id, cursor, read.keys());
   const added = addedIn(reports, leadsTo);
   const known = {
-    ...{ listings, last, clock, habits, added, leadsTo },
+    ...{ listings, last, knew, clock, habits, added, leadsTo },
     wasListed: (feed: string) => past.get(feed),
     received: (listing: Listing) => receivedSpelling(listing, spellings),
   };
@@ -148,7 +150,7 @@ async function applyReports(
       resend_at: resend || !agrees ? user.nextTimestamp() : holding.resend_at,
     });
   }
-  const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), last));
+  const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), knew));
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
   await renewForClient(user, client.id, newlyHeld(client, last, heard, known.listings, before));
@@ -195,30 +197,31 @@ function newlyHeld(
 }
 
 /** Whether a stored holding says the same. One that was reported before the last GET is renewed. */
-const isKept = (holding: Holding, stored: Holding | undefined, last: SyncPosition | null) =>
+const isKept = (holding: Holding, stored: Holding | undefined, knew: Millis) =>
   stored !== undefined &&
   Bun.deepEquals({ ...holding, reported_at: 0 }, { ...stored, reported_at: 0 }) &&
-  (stored.reported_at ?? 0) > (last?.start ?? 0);
+  (stored.reported_at ?? 0) > knew;
 
-/** Whether feeds were on the list when the client's last GET began, as far as they were the user's then. */
+/** Whether feeds were on the list when the client knew it last, as far as they were the user's then. */
 async function readPast(
   { tx, user_id }: UserTx,
   set: WorkingSet,
   reports: Report[],
-  last: SyncPosition | null,
+  until: Millis | null,
 ): Promise<Map<string, boolean>> {
   const listed = new Map<string, boolean>();
-  // A GET that sends known changes again says nothing of what the client knew before.
-  if (reports.length === 0 || !last || last.own) return listed;
-  const changes = await listChangesFrom(tx, { user_id, from: last.start + 1 });
+  if (reports.length === 0 || until === null) return listed;
+  const changes = await listChangesFrom(tx, { user_id, from: until + 1 });
   const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(
     states.map((one) => ({ ...one, status: statusOf(one) })),
     changes,
   );
+  const byUrl = new Map([...past.values()].map((one) => [hashFeedUrl(one.feed_url), one]));
   for (const { feed } of reports) {
-    const one = past.get(set.byFeed(feed)?.id ?? 0);
-    if (one && hashFeedUrl(one.feed_url) === feed) listed.set(feed, one.status === "subscribed");
+    const one = byUrl.get(feed);
+    // What leads to a subscription that had another URL then was not on the list.
+    if (one || past.has(set.byFeed(feed)?.id ?? 0)) listed.set(feed, one?.status === "subscribed");
   }
   return listed;
 }

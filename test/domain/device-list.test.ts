@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
 import { openUnknown, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
 import { play, type World, world } from "./device-world.ts";
 
@@ -24,6 +25,10 @@ const explore = (rules: Rules, parameters: fc.Parameters<[World]>) =>
 test("every app ends with the server's list and no change is lost", async () => {
   const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS });
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+});
+
+test.each(Object.entries(STORIES))("%s", async (_, story) => {
+  await play(story, new Server());
 });
 
 const { habits } = appNamed("AntennaPod", "gpodder");
@@ -152,14 +157,17 @@ const broken: Record<string, Partial<Rules>> = {
       RULES.changesFor(window, listings, holdings, spellings, { ...of, mistakesOwn: true }),
   },
   "who repeats itself decides again": {
-    hear: (report, known) => RULES.hear(report, { ...known, last: known.last && { ...known.last, start: LATE } }),
+    hear: (report, known) => RULES.hear(report, { ...known, knew: LATE }),
   },
   "who repeats itself is not resent the feed": { resends: () => false },
   "who repeats itself never decides": {
-    hear: (report, known) => RULES.hear(report, { ...known, last: known.last && { ...known.last, start: 0 } }),
+    hear: (report, known) => RULES.hear(report, { ...known, knew: 0 }),
   },
   "what was so when the last GET began is not known": {
     hear: (report, known) => RULES.hear(report, { ...known, wasListed: () => undefined }),
+  },
+  "what an app knew without its cursor is not known": {
+    knownUntil: (last, of) => RULES.knownUntil(last, { ...of, echoes: "never" }),
   },
   "what is echoed decides again": {
     hear: (report, known) => RULES.hear(report, { ...known, habits: { ...known.habits, echoes: "never" } }),

@@ -11,7 +11,7 @@ import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf } from "../../src/domain/reports.ts";
 import type { FormerSpelling } from "../../src/domain/spellings.ts";
-import { openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 
 /** The rules, so that each can be broken. */
@@ -21,6 +21,7 @@ export const RULES = {
   hear,
   reportsOf,
   openWindow,
+  knownUntil,
   /** The timestamp that a POST answers. */
   timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
   /** Whether a feed is resent to who reported it, by what it heard and whether the server has it as reported. */
@@ -116,11 +117,12 @@ export class Server implements SyncServer {
   constructor(readonly rules: Rules = RULES) {}
 
   stamp(): number {
-    const current = [...this.feeds].filter(([, { left }]) => !left);
     this.clock = Math.max(this.wall, this.clock + 1);
     this.past.push({
       changed: this.clock,
-      listed: new Map(current.map(([feed, row]) => [feed, row.subscription.subscribed])),
+      listed: new Map(
+        [...this.feeds].map(([feed, { left, subscription }]) => [feed, !left && subscription.subscribed]),
+      ),
     });
     return this.clock;
   }
@@ -333,14 +335,15 @@ export class Server implements SyncServer {
       const listing = this.listing(feed);
       if (listing) listings.set(feed, listing);
     }
-    const { start, own } = last ?? { start: 0, own: true };
-    const past = own ? undefined : this.past.find(({ changed }) => changed > start);
+    const until = this.rules.knownUntil(last, habits);
+    const knew = until ?? last?.start ?? 0;
+    const past = until === null ? undefined : this.past.find(({ changed }) => changed > until);
     const wasListed = (feed: string) => past?.listed.get(feed);
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
     const spellings = this.spellingsOf(client);
     const received = (listing: Listing) => receivedSpelling(listing, spellings);
-    const known = { listings, last, clock: this.clock, habits, added, leadsTo, wasListed, received };
+    const known = { listings, last, knew, clock: this.clock, habits, added, leadsTo, wasListed, received };
     const heard = reports.map((report) => {
       const one = this.rules.hear(report, { ...known, holdings });
       if (one.holds) holdings.set(report.feed, one.holds);

@@ -215,8 +215,6 @@ const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
 export async function play({ devices: kinds, steps }: World, server: SyncServer, others?: Others): Promise<void> {
   const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
   const decisions = new Decisions();
-  /** Devices of which the server doesn't know where they are: what they echo can't be told from what is new. */
-  const strangers = new Set<Device>();
 
   const sync = async (
     one: Device,
@@ -243,10 +241,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     decisions.hear(one, counts);
     if (luck?.lost !== "post") decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
-    const undoes = (posted: string) =>
-      strangers.has(one) || before.includes(posted) || decisions.changedSince(counts, posted);
+    const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
     decisions.disturb(one.postedBack.filter(undoes));
-    strangers.delete(one);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
 
@@ -258,7 +254,6 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (one.do === "read") return others?.read(one.replica, one.pages);
     if (one.do === "restore server") {
       decisions.disturb(ALL);
-      for (const device of devices) strangers.add(device);
       await server.restoreServer();
       return;
     }
@@ -296,16 +291,18 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode);
     } else if (one.do === "forget") {
       decisions.disturb(ALL);
-      strangers.add(on);
       await server.forget(on.name);
     } else if (one.do === "renew") {
+      // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
+      if (on.kind === "pinepods") return;
       decisions.disturb(ALL);
-      strangers.add(on);
       await server.renewToken(on.name, one.revoked);
     } else if (one.do === "backup") on.keepBackup();
     else if (one.do === "restore") {
       decisions.disturb(ALL);
       await on.restore();
+      // What it had not sent when the backup was made, it sends now.
+      for (const unsent of [...on.added, ...on.removed]) decisions.begin(on, unsent);
       others?.restart(on, true);
     } else if (on.kind === "gpodder") {
       decisions.disturb([...on.urls, ...on.removed]);

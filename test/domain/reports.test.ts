@@ -8,7 +8,7 @@ import { appNamed } from "../../src/http/apps.ts";
 const X = "https://x.example/rss";
 const HTTP = "http://x.example/rss";
 /** The client knows changes up to 1000; its last GET sent those up to 1999. */
-const last: SyncPosition = { since: 0, start: 1000, own: false, given: 1, uploaded_at: null, ahead: null };
+const last: SyncPosition = { since: 1, start: 1000, own: false, given: 1, uploaded_at: null, ahead: null };
 const listed = (changed: number): Listing => ({ feed: "x", feed_url: X, state: "subscribed", changed });
 const removed = (changed: number): Listing => ({ ...listed(changed), state: "unsubscribed" });
 const held = (more: Partial<Holding> = {}): Holding => ({
@@ -25,7 +25,7 @@ function hearOne(subscribed: boolean, listing: Listing, holding: Holding | null,
   return hear(report, {
     listings: new Map([["x", listing]]),
     holdings: new Map(holding ? [["x", holding]] : []),
-    ...{ last, clock: 3000, habits: kasts, added: new Set(), leadsTo: () => 1, wasListed: () => undefined },
+    ...{ last, knew: 1000, clock: 3000, habits: kasts, added: new Set(), leadsTo: () => 1, wasListed: () => undefined },
     received: ({ feed_url }) => feed_url,
     ...more,
   });
@@ -76,7 +76,8 @@ test("a removal in another scheme means the feed that the app holds, if the app 
 
 test("only what changed after what a client knew is reversed", () => {
   const report: Report = { feed: "x", feed_url: X, subscribed: true };
-  const reversed = (changed: number) => isReversed(report, new Map([["x", removed(changed)]]), last);
+  const reversed = (changed: number) =>
+    isReversed(report, { listings: new Map([["x", removed(changed)]]), knew: 1000 });
   expect([reversed(1000), reversed(1001)]).toEqual([false, true]);
 });
 

@@ -11,6 +11,7 @@ import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-upl
 import { forgetDevice } from "../../src/services/devices.ts";
 import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
+import { STORIES } from "../domain/device-stories.ts";
 import { appOf, feedOf, kindOf, type SyncServer } from "../domain/device-sync.ts";
 import { play, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -178,6 +179,10 @@ test("every app ends with the server's list and no change is lost", async () => 
     { numRuns: RUNS },
   );
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+});
+
+test.each(Object.entries(STORIES))("%s", async (_, story) => {
+  await play(story, new Services(await podkeep.user()));
 });
 
 test("a client has its own spelling of a feed, others have the server's", async () => {

@@ -1,0 +1,41 @@
+// Worlds that were lost once, each with its sentence.
+import type { Luck } from "./device-sync.ts";
+import type { Step, World } from "./device-world.ts";
+
+const kept = (...kinds: World["devices"][number]["kind"][]): World["devices"] =>
+  kinds.map((kind) => ({ kind, skew: 0 }));
+const luck: Luck = { lost: null, full: false };
+const sync = (device: number, ...between: Step[]): Step => ({ do: "sync", device, luck, between });
+const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
+const tap = (device: number, feed: number): Step => ({ do: "tap", device, feed, spelling: 0, quick: true });
+const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
+
+/** gPodder accepts a feed, which somebody removes before it says so, and adds again. */
+const acceptedBefore = (step: Step): World => ({
+  devices: kept("gpodder", "antennapod", "antennapod"),
+  steps: [write(0, true), sync(0), write(0, false), step, sync(0), sync(1, write(0, true)), sync(0)],
+});
+
+export const STORIES: Record<string, World> = {
+  "what gPodder accepted before it got a new token decides nothing": acceptedBefore({
+    do: "renew",
+    device: 0,
+    revoked: false,
+  }),
+  "what gPodder accepted before it was forgotten decides nothing": acceptedBefore({ do: "forget", device: 0 }),
+  "what gPodder accepted before the server was restored decides nothing": acceptedBefore({ do: "restore server" }),
+  "what gPodder accepted of a URL that the subscription left and took again decides nothing": {
+    devices: kept("gpodder", "kasts", "antennapod"),
+    steps: [
+      ...[write(1, true), write(3, true), sync(0), move(3, 1), sync(0), move(3, 0), move(0, 3), sync(0)],
+      ...[write(0, false), sync(0)],
+    ],
+  },
+  "PinePods, restored from its backup after the server was, ends with the server's list": {
+    devices: kept("antennapod", "pinepods", "antennapod"),
+    steps: [
+      ...[tap(1, 0), { do: "backup", device: 1 } as const, sync(1), { do: "restore server" } as const, sync(0)],
+      ...[write(0, false), sync(0), { do: "restore", device: 1 } as const],
+    ],
+  },
+};
