@@ -34,8 +34,6 @@ export const RULES = {
   takesForNew: false,
   /** Whether a forgotten device, a new credential or a restored server forget what a device holds. */
   forgetsHoldings: false,
-  /** Whether a whole list removes what its client reported nothing of. */
-  listRemovesAll: false,
 };
 export type Rules = typeof RULES;
 
@@ -318,12 +316,7 @@ export class Server implements SyncServer {
 
   put(client: string, urls: Iterable<string>, habits: Habits): number {
     const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
-    const holdings = new Map(this.holdingsOf(client));
-    if (this.rules.listRemovesAll) {
-      const none = { other_url: null, reported_at: null, decided: null, resend_at: null };
-      for (const [feed, feed_url] of this.subscribed()) holdings.set(feed, { feed, feed_url, reported: true, ...none });
-    }
-    return this.upload(client, this.rules.reportsOf(whole, holdings), { ...habits, echoes: "never" });
+    return this.upload(client, this.rules.reportsOf(whole, this.holdingsOf(client)), { ...habits, echoes: "never" });
   }
 
   private upload(client: string, reports: Report[], habits: Habits): number {

@@ -1,7 +1,7 @@
 // Single rules of what devices report and receive, each with the story that it decides.
 import { describe, expect, test } from "bun:test";
 import { assumeFullSync, changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
-import { hear, isReversed, type Known, type Report } from "../../src/domain/reports.ts";
+import { hear, isReversed, type Known, type Report, reportsOf } from "../../src/domain/reports.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 
@@ -79,6 +79,12 @@ test("only what changed after what a client knew is reversed", () => {
   const reversed = (changed: number) =>
     isReversed(report, { listings: new Map([["x", removed(changed)]]), knew: 1000 });
   expect([reversed(1000), reversed(1001)]).toEqual([false, true]);
+});
+
+test("a whole list removes what its client reported as added, and nothing that it only received", () => {
+  const dropped = (reported: boolean | null) => reportsOf([], new Map([["x", held({ reported })]]));
+  expect(dropped(true)).toEqual([{ feed: "x", feed_url: X, subscribed: false, implied: true }]);
+  expect([dropped(false), dropped(null)]).toEqual([[], []]);
 });
 
 describe("a full sync reports", () => {
