@@ -370,6 +370,17 @@ test("a play counts though the server's clock was set back", async () => {
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ position: 2 }]);
 });
 
+test("another client's later play counts though the server's clock was set back in between", async () => {
+  const now = podkeep.clock.now();
+  await upload(clientOf("phone"), play(1, { sent_at: now }));
+  podkeep.clock.advance(30_000);
+  await subscribe(A);
+  podkeep.clock.advance(-86_400_000);
+  await upload(clientOf("tablet"), play(2, { sent_at: now + 60_000 }));
+  podkeep.clock.set(now + 120_000);
+  expect((await read(null)).actions).toMatchObject([{ position: 2 }]);
+});
+
 test("a client that is not known is told what arrived since two minutes before its `since`", async () => {
   await upload(null, play(1, { sent_at: 1000, episode_url: "https://feed.example/old.mp3" }));
   podkeep.clock.advance(600_000);
