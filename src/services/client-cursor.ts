@@ -78,10 +78,15 @@ export class ClientCursor {
    * Opens the window of a GET.
    * @param margin what a client that nothing identifies is sent again of the time before `since`
    * @param found whether there is anything to send, as far as that is known
+   * @param now the wall clock
    */
-  open(since: Seconds, clock: Millis, { margin, found }: { margin: Seconds; found: boolean }): SyncWindow {
+  open(
+    since: Seconds,
+    clock: Millis,
+    { margin, found, now }: { margin: Seconds; found: boolean; now: Millis },
+  ): SyncWindow {
     const { client, last } = this;
-    if (!client) return openUnknown(since, margin, clock, found);
+    if (!client) return openUnknown(since, margin, clock, found, now);
     const window = openWindow(last, since, clock, client.habits);
     // A second device with the same id and credential may have uploaded them.
     const uploaded = this.stream === "episodes" && client.habits.rereads && typeof last?.uploaded_at === "number";
@@ -169,10 +174,10 @@ export async function readStream<Found>(
   const { stream, since, margin, closesPresent } = reading;
   const now = context.clock.now();
   const open = async (tx: Tx, clock: Millis, cursor: ClientCursor): Promise<Read<Found>> => {
-    const found = await reading.find(tx, cursor, cursor.open(since, clock || now, { margin, found: false }));
+    const found = await reading.find(tx, cursor, cursor.open(since, clock || now, { margin, found: false, now }));
     const isNews = reading.isNews(found);
     const present = isNews && closesPresent ? Math.max(clock, now) : clock || now;
-    return { cursor, found, window: cursor.open(since, present, { margin, found: isNews }) };
+    return { cursor, found, window: cursor.open(since, present, { margin, found: isNews, now }) };
   };
   const [clock, seen] = await context.database.read(async (tx) => {
     const [row] = await readClock(tx, { user_id });

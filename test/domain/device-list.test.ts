@@ -42,11 +42,11 @@ test("a GET answers the second that it closes, and the next change falls into a 
 });
 
 test("without a known client, a GET starts at its `since`, inclusive", () => {
-  expect(openUnknown(0, 0, 9_123, true)).toEqual({ ...window, since: 0, start: 0, given: 9, clock: 9_999 });
-  expect(openUnknown(5, 0, 9_123, true)).toMatchObject({ start: 4_999, given: 9 });
-  expect(openUnknown(9, 0, 9_123, true)).toMatchObject({ start: 8_999, given: 10 });
-  expect(openUnknown(9, 0, 9_123, false)).toMatchObject({ given: 9 });
-  expect(openUnknown(200, 120, 300_000, true)).toMatchObject({ start: 79_999 });
+  expect(openUnknown(0, 0, 9_123, true, 9_123)).toEqual({ ...window, since: 0, start: 0, given: 9, clock: 9_999 });
+  expect(openUnknown(5, 0, 9_123, true, 9_123)).toMatchObject({ start: 4_999, given: 9 });
+  expect(openUnknown(9, 0, 9_123, true, 9_123)).toMatchObject({ start: 8_999, given: 10 });
+  expect(openUnknown(9, 0, 9_123, false, 9_123)).toMatchObject({ given: 9 });
+  expect(openUnknown(200, 120, 300_000, true, 300_000)).toMatchObject({ start: 79_999 });
 });
 
 test("a GET answers a later second than its `since` when there is something before it to send", () => {

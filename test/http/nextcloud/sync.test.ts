@@ -80,3 +80,18 @@ test("an app with the password is told all since its `since`, inclusive", async 
   expect((await app("GET", `${PLACE}/episode_action?since=${timestamp}`)).actions).toHaveLength(1);
   expect(await server.sql("select * from clients")).toEqual([]);
 });
+
+test("an app with the password that polls ten times a second leaves the user's clock at the time of day", async () => {
+  const app = appOf(PASSWORD);
+  await ann.add(A);
+  await app("POST", `${PLACE}/episode_action/create`, [action]);
+  for (const path of ["episode_action", "subscriptions"]) {
+    let since = 0;
+    for (let n = 0; n < 100; n++) {
+      server.clock.advance(100);
+      since = (await app("GET", `${PLACE}/${path}?since=${since}`)).timestamp;
+    }
+    const [user] = await server.sql("select clock from users where name = 'ann'");
+    expect(Number(user?.["clock"]) - server.clock.now()).toBeLessThan(2500);
+  }
+});
