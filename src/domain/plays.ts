@@ -78,3 +78,14 @@ export function keepPlay(before: Play | undefined, report: PlayReport, nextId: (
   if (before && follows) return { ...before, ended_at: at, position, total: total ?? before.total };
   return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total };
 }
+
+/** Seconds at the end of an episode that count as finished, at most a twentieth of it: apps stop before the credits end. */
+const CREDITS = 30;
+
+/** Whether a position is at the end of its episode. store/episodes.ts has the same for queries. */
+export const isFinished = ({ position, total }: { position: number; total: number | null }): boolean =>
+  total !== null && (total - position <= CREDITS || (total - position) * 20 <= total);
+
+/** Length of a stretch of listening in seconds; a mark has none. */
+export const lengthOf = ({ started, position }: Pick<Play, "started" | "position">): number =>
+  position === null || started === null ? 0 : position - started;

@@ -16,3 +16,31 @@ export function hostOf(feed_url: string): string {
   const url = URL.parse(feed_url);
   return url ? withoutWww(url) : feed_url;
 }
+
+/** Names that many files share. */
+const COMMON = /^(default|media|audio|stream|download|file|episode|index|listen)?$/i;
+
+/** The last part of a file's URL, as words: "12 The long way" for ".../12-The-long-way.mp3?key=1". */
+export function readableEpisode(episode_url: string): string {
+  const url = URL.parse(episode_url);
+  if (!url) return episode_url;
+  const parts = url.pathname.split("/").filter(Boolean).map(readPart);
+  const name = parts.pop() ?? "";
+  const words = COMMON.test(name) ? [parts.pop(), name] : [name];
+  return words.filter(Boolean).join(" ") || hostOf(episode_url);
+}
+
+/** A part of a path without encoding, extension and separators. */
+function readPart(part: string): string {
+  const text = part.replace(/(%[0-9a-f]{2})+/gi, (bytes) => {
+    try {
+      return decodeURIComponent(bytes);
+    } catch {
+      return bytes;
+    }
+  });
+  return text
+    .replace(/\.[a-z0-9]{2,4}$/i, "")
+    .replace(/[-_+\s]+/g, " ")
+    .trim();
+}

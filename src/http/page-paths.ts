@@ -19,6 +19,8 @@ export const CLOSED_PATHS = [
   "/apps",
   "/apps/*",
   "/connect",
+  "/listening",
+  "/listening/*",
   "/history",
   "/history/*",
   "/account",

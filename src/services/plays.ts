@@ -1,19 +1,10 @@
-// Plays: what was listened to, and setting a position.
+// Plays: keeping what was listened to, and setting a position.
 import { type Episode, EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
-import { type ChangedBy, readChangedBy } from "../domain/history.ts";
-import { keepPlay, mayFollow, type Play, type PlayReport } from "../domain/plays.ts";
+import { keepPlay, mayFollow, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
-import {
-  findPlays,
-  listPlaysOf,
-  listPlaysOfEpisode,
-  listPlays as listRows,
-  prunePlays as pruneRows,
-  savePlays,
-} from "../store/plays.ts";
-import { findByGuid } from "../store/subscriptions.ts";
+import { findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { type Actor, writeActor } from "./actor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
@@ -86,52 +77,6 @@ async function saveReports(user: UserTx, reports: Asking[]): Promise<void> {
     plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
   }
   await savePlays(tx, { user_id }, [...changed.values()]);
-}
-
-/** A place in the list of plays: only earlier ones come after it. */
-export type PlayPosition = Pick<Play, "begun_at" | "id">;
-
-const END: PlayPosition = { begun_at: Number.MAX_SAFE_INTEGER, id: 0 };
-
-/** A play with its episode. */
-export interface PlayEntry extends Omit<Play, "client"> {
-  feed_url: string;
-  /** The podcast's title, if any source gave one. */
-  title: string | null;
-  episode_url: string;
-  guid: string | null;
-  by: ChangedBy;
-}
-
-/**
- * Lists a user's plays, the latest first.
- * @param after the last play of the page before
- * @param podcast only plays of the subscription that has this guid
- * @param episode only plays of this episode
- * @throws DomainError "not_found" if there is no such subscription
- */
-export function listPlays(
-  { database }: Context,
-  { user_id }: Actor,
-  { after = END, podcast, episode, limit }: { after?: PlayPosition; podcast?: string; episode?: number; limit: number },
-): Promise<PlayEntry[]> {
-  return database.read(async (tx) => {
-    const page = { user_id, begun_at: after.begun_at, id: after.id, limit };
-    if (episode !== undefined) return (await listPlaysOfEpisode(tx, { ...page, episode })).map(entryOf);
-    if (podcast === undefined) return (await listRows(tx, page)).map(entryOf);
-    const [subscription] = await findByGuid(tx, { user_id, guid: podcast.toLowerCase() });
-    if (!subscription) throw new DomainError("not_found", `There is no subscription with the guid ${podcast}`);
-    return (await listPlaysOf(tx, { ...page, podcast: subscription.id })).map(entryOf);
-  });
-}
-
-function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {
-  const { id, episode, begun_at, ended_at, started, position, total } = row;
-  const { feed_url, title, episode_url, guid } = row;
-  return {
-    ...{ id, episode, begun_at, ended_at, started, position, total },
-    ...{ feed_url, title, episode_url, guid, by: readChangedBy(row) },
-  };
 }
 
 /**

@@ -280,3 +280,48 @@ export const lastArrived = statement((db, p: Owner) =>
     .orderBy("arrived_at", "desc")
     .limit(sql.lit(1)),
 );
+
+/**
+ * Episodes that were begun and not finished, the latest first, among the `examined` actions that arrived last. Finished
+ * is as in src/domain/plays.ts, isFinished().
+ */
+export const listBegun = statement(
+  (_, p: Owner & { examined: number; limit: number }) =>
+    sql<{
+      episode: number;
+      podcast: number;
+      acted_at: number;
+      position: number;
+      total: number | null;
+      device: string | null;
+      guid: string | null;
+      episode_url: string;
+      feed_url: string;
+      title: string | null;
+    }>`select action.episode, episodes.podcast, action.acted_at, action.position, action.total, action.device,
+        episodes.guid, episodes.url as episode_url, coalesce(subscriptions.feed_url, episodes.feed_url) as feed_url,
+        subscriptions.title
+      from (
+        select * from episode_actions
+        where user_id in (${p.user_id}) order by arrived_at desc limit ${limitTo(p.examined)}
+      ) as action
+      join episodes on episodes.user_id = action.user_id and episodes.id = action.episode
+      left join subscriptions on subscriptions.user_id = episodes.user_id and subscriptions.id = episodes.podcast
+      where action.kind = 'play' and action.position > 0
+        and (action.total is null
+          or (action.total - action.position > 30 and (action.total - action.position) * 20 > action.total))
+        and not exists (
+          select 1 from episode_actions as other
+          where other.user_id = action.user_id and other.episode = action.episode
+            and other.kind in ('played', 'new') and other.acted_at >= action.acted_at)
+      order by action.acted_at desc, action.arrived_at desc limit ${limitTo(p.limit)}`,
+);
+
+/** The episodes that have this URL or guid. Reads all that the user has. */
+export const findNamed = statement((db, p: Owner & { name: string }) =>
+  db
+    .selectFrom("episodes")
+    .select("id")
+    .where("user_id", "in", [p.user_id])
+    .where((row) => row.or([row("url", "=", p.name), row("guid", "=", p.name)])),
+);

@@ -3,6 +3,8 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 
+const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
 const number = (value: number) => sql`cast(${value} as bigint)`;
 
 /** Of each client and episode, the latest play that began no later than `at`. */
@@ -89,11 +91,24 @@ export const prunePlays = statement((db, p: Owner & { before: number; limit: num
     .returning("id"),
 );
 
-type Page = Owner & { begun_at: number; id: number; limit: number };
+/** A place in the list of plays: only earlier ones are read. */
+type Place = Owner & { begun_at: number; id: number };
+type Page = Place & { limit: number };
 
-const withEpisodes = (db: Kysely<Schema>, p: Page) =>
+/** The length of a play, in seconds; a mark has none. */
+const LENGTH = sql<number>`coalesce(plays.position - plays.started, 0)`;
+
+const before = (db: Kysely<Schema>, p: Place) =>
   db
     .selectFrom("plays")
+    .where("plays.user_id", "in", [p.user_id])
+    .where("plays.begun_at", "<=", p.begun_at)
+    .where((row) => row.or([row("plays.begun_at", "<", p.begun_at), row("plays.id", "<", p.id)]))
+    .orderBy("plays.begun_at", "desc")
+    .orderBy("plays.id", "desc");
+
+const withEpisodes = (db: Kysely<Schema>, p: Page) =>
+  before(db, p)
     .innerJoin("episodes", (join) =>
       join.onRef("episodes.user_id", "=", "plays.user_id").onRef("episodes.id", "=", "plays.episode"),
     )
@@ -108,33 +123,97 @@ const withEpisodes = (db: Kysely<Schema>, p: Page) =>
       "plays.started",
       "plays.position",
       "plays.total",
-      "plays.arrived_at",
-      "plays.actor_kind",
-      "plays.actor_id",
-      "plays.actor_label",
-      "plays.actor_device",
+      ...ACTOR,
       "episodes.guid",
       "episodes.url as episode_url",
       "episodes.podcast",
       "subscriptions.title",
     ])
     .select((row) => row.fn.coalesce("subscriptions.feed_url", "episodes.feed_url").$notNull().as("feed_url"))
-    .where("plays.user_id", "in", [p.user_id])
-    .where("plays.begun_at", "<=", p.begun_at)
-    .where((row) => row.or([row("plays.begun_at", "<", p.begun_at), row("plays.id", "<", p.id)]))
-    .orderBy("plays.begun_at", "desc")
-    .orderBy("plays.id", "desc")
     .limit(limitTo(p.limit));
 
-/** Plays before a place in the list, the latest first. */
-export const listPlays = statement((db, p: Page) => withEpisodes(db, p));
-
-/** The same of one podcast. */
-export const listPlaysOf = statement((db, p: Page & { podcast: number }) =>
-  withEpisodes(db, p).where("episodes.podcast", "=", p.podcast),
+/** The begin of the play that comes `skip` plays after a place. */
+export const findPlace = statement((db, p: Place & { skip: number }) =>
+  before(db, p).select(["plays.begun_at", "plays.id"]).limit(sql.lit(1)).offset(limitTo(p.skip)),
 );
 
-/** The same of one episode. */
+/** Plays from `from` up to a place in the list, the latest first. `podcast` 0 is all, `by` is an app's key or empty. */
+export const listPlays = statement((db, p: Page & { from: number; podcast: number; by: string }) =>
+  withEpisodes(db, p)
+    .where("plays.begun_at", ">=", p.from)
+    .where(sql<boolean>`(${number(p.podcast)} = 0 or episodes.podcast = ${number(p.podcast)})`)
+    .where(
+      sql<boolean>`(cast(${p.by} as text) = '' or coalesce(actor_id, actor_label, actor_device) = cast(${p.by} as text))`,
+    ),
+);
+
+/** The plays of one episode before a place, the latest first. */
 export const listPlaysOfEpisode = statement((db, p: Page & { episode: number }) =>
   withEpisodes(db, p).where("plays.episode", "=", p.episode),
+);
+
+/** The latest play of each episode. */
+export const findLatestPlays = bulkStatement(
+  (_, p: Owner, rows: { episode: number }[]) =>
+    sql<Pick<PlayTable, "episode" | "ended_at" | (typeof ACTOR)[number]>>`
+      select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
+      from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)})`))}) as wanted
+      cross join plays
+      where plays.user_id = ${p.user_id} and plays.episode = wanted.column1 and plays.begun_at = (
+        select max(last.begun_at) from plays as last
+        where last.user_id = ${p.user_id} and last.episode = wanted.column1)`,
+);
+
+/** Which apps reported the latest `limit` plays. */
+export const listPlayers = statement((db, p: Owner & { limit: number }) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom("plays")
+        .select(ACTOR)
+        .where("user_id", "in", [p.user_id])
+        .orderBy("begun_at", "desc")
+        .limit(limitTo(p.limit))
+        .as("latest"),
+    )
+    .select(ACTOR)
+    .distinct()
+    .orderBy("actor_label")
+    .orderBy("actor_device"),
+);
+
+type Span = { from: number; to: number };
+
+const spans = (rows: Span[]) => sql.join(rows.map((row) => sql`(${number(row.from)}, ${number(row.to)})`));
+
+/** Seconds listened in each span. */
+export const sumSpans = bulkStatement(
+  (_, p: Owner, rows: Span[]) =>
+    sql<{ from: number; seconds: number }>`
+      select wanted.column1 as "from", cast(sum(${LENGTH}) as bigint) as seconds
+      from (values ${spans(rows)}) as wanted
+      cross join plays
+      where plays.user_id = ${p.user_id} and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
+      group by wanted.column1`,
+);
+
+/** Seconds listened from `from` on until `to`, by podcast. `feed_url` is of a feed that is in no list. */
+export const sumByPodcast = statement((db, p: Owner & Span) =>
+  db
+    .selectFrom("plays")
+    .innerJoin("episodes", (join) =>
+      join.onRef("episodes.user_id", "=", "plays.user_id").onRef("episodes.id", "=", "plays.episode"),
+    )
+    .select("episodes.podcast")
+    .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
+    .select((row) => row.fn.min("episodes.feed_url").as("feed_url"))
+    .where("plays.user_id", "=", p.user_id)
+    .where("plays.begun_at", ">=", p.from)
+    .where("plays.begun_at", "<", p.to)
+    .groupBy("episodes.podcast"),
+);
+
+/** When the first play began. */
+export const findFirstPlay = statement((db, p: Owner) =>
+  db.selectFrom("plays").select("begun_at").where("user_id", "in", [p.user_id]).orderBy("begun_at").limit(sql.lit(1)),
 );

@@ -19,12 +19,21 @@ import {
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
 import { findHoldings, listToResend } from "../../src/store/holdings.ts";
+import {
+  findLatestPlays,
+  findPlace,
+  listPlays,
+  listPlaysOfEpisode,
+  sumByPodcast,
+  sumSpans,
+} from "../../src/store/plays.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 setDefaultTimeout(60_000);
 
 const SUBSCRIPTIONS = 20_000;
 const EPISODES = 20_000;
+const PLAYS = 50_000;
 
 let podkeep: TestApp;
 let user_id: string;
@@ -49,6 +58,13 @@ async function insertEpisodes(count: number, user: string): Promise<void> {
   );
 }
 
+const insertPlays = (user: string) =>
+  insertMany(
+    PLAYS,
+    "plays (user_id, id, episode, client, begun_at, ended_at, started, position, arrived_at, actor_kind)",
+    `${user}, n, n % ${EPISODES}, 1, n, n, 0, 60, n, 'token'`,
+  );
+
 beforeAll(async () => {
   podkeep = await openTestApp();
   ({ id: user_id } = await podkeep.user("ann"));
@@ -68,8 +84,10 @@ beforeAll(async () => {
     `${id}, 'client1', 'feed' || n, 'https://a.example/' || n, 1, n`,
   );
   await insertEpisodes(EPISODES, id);
+  await insertPlays(id);
   // PostgreSQL would read a table of one user only as a whole.
   if (isPostgres()) await insertEpisodes(5 * EPISODES, "'another'");
+  if (isPostgres()) await insertPlays("'another'");
   if (isPostgres()) await sql("analyze");
 });
 
@@ -91,6 +109,8 @@ async function explain(run: (tx: Tx) => Promise<unknown>): Promise<string> {
 const many = <T>(row: (n: number) => T) => Array.from({ length: 128 }, (_, n) => row(n + 1));
 const owner = () => ({ user_id });
 const span = () => ({ user_id, start: EPISODES - 10, end: EPISODES, client: 1, limit: 500 });
+
+const place = () => ({ user_id, begun_at: PLAYS, id: PLAYS });
 
 const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknown>][] = [
   ["changed subscriptions", "changed_at", (tx) => listChangedAfter(tx, { user_id, start: SUBSCRIPTIONS - 10 })],
@@ -154,6 +174,30 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     "podcast",
     (tx) => renewActions(tx, { user_id, after: 1 }, many((n) => ({ podcast: n })).slice(0, 16)),
   ],
+  ["the end of a piece of plays", "begun_at", (tx) => findPlace(tx, { ...place(), skip: 1999 })],
+  [
+    "a page of plays",
+    "begun_at",
+    (tx) => listPlays(tx, { ...place(), from: PLAYS - 2000, podcast: 0, by: "", limit: 100 }),
+  ],
+  [
+    "a page of plays of one podcast in one app",
+    "begun_at",
+    (tx) => listPlays(tx, { ...place(), from: PLAYS - 2000, podcast: 7, by: "app", limit: 100 }),
+  ],
+  ["plays of an episode", "episode", (tx) => listPlaysOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
+  [
+    "the latest play of each episode",
+    "episode",
+    (tx) =>
+      findLatestPlays(
+        tx,
+        owner(),
+        many((n) => ({ episode: n })),
+      ),
+  ],
+  ["hours of days", "begun_at", (tx) => sumSpans(tx, owner(), many((n) => ({ from: n, to: n + 1 })).slice(0, 8))],
+  ["hours of a month by podcast", "begun_at", (tx) => sumByPodcast(tx, { user_id, from: 1, to: 600 })],
   [
     "feeds",
     "feed",

@@ -18,6 +18,7 @@ import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
 import { serveFirstSteps } from "./first-steps.tsx";
 import { serveHistory } from "./history.tsx";
+import { serveListening } from "./listening.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
@@ -86,6 +87,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveConnectLinks(http, app);
   serveFirstSteps(http, app, shared);
   servePodcasts(http, app);
+  serveListening(http, app);
   serveHistory(http, app);
   serveApps(http, app, shared);
   serveAccount(http, app, shared);

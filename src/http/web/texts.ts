@@ -1,11 +1,12 @@
 // All texts of the web page, in one place for translation.
+import { listening } from "./listening-texts.ts";
 
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
 export const texts = {
   name: "podkeep",
   tagline: "Keeps your podcast subscriptions in sync.",
-  menu: { podcasts: "Podcasts", apps: "Apps", history: "History", account: "Account" },
+  menu: { podcasts: "Podcasts", listening: "Listening", apps: "Apps", history: "History", account: "Account" },
   copy: "Copy",
   copied: "Copied",
   show: "Show",
@@ -163,6 +164,8 @@ export const texts = {
     needsPassword: "You are signed in with a token, which can't allow apps.",
     signIn: "Sign in with your password",
   },
+
+  listening,
 
   history: {
     title: "History",

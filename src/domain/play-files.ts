@@ -1,0 +1,74 @@
+// Files of plays: CSV (RFC 4180) and JSON.
+import type { ChangedBy } from "./history.ts";
+
+/** A stretch of listening with its episode; times in Unix milliseconds, the rest in seconds. */
+export interface WrittenPlay {
+  episode: number;
+  begun_at: number;
+  ended_at: number;
+  feed_url: string;
+  title: string | null;
+  episode_title: string;
+  episode_url: string;
+  guid: string | null;
+  started: number | null;
+  position: number | null;
+  total: number | null;
+  by: ChangedBy;
+}
+
+/** A play under the names that files have. */
+const publishPlay = (play: WrittenPlay) => ({
+  begun: new Date(play.begun_at).toISOString(),
+  ended: new Date(play.ended_at).toISOString(),
+  podcast: play.title,
+  feed_url: play.feed_url,
+  episode: play.episode_title,
+  episode_id: play.episode,
+  episode_url: play.episode_url,
+  guid: play.guid,
+  from: play.started,
+  to: play.position,
+  total: play.total,
+  app: play.by.label ?? (play.by.kind === "page" ? "podkeep" : null),
+  device: play.by.device,
+});
+
+const COLUMNS = [
+  ...(["begun", "ended", "podcast", "feed_url", "episode", "episode_id", "episode_url", "guid"] as const),
+  ...(["from", "to", "total", "app", "device"] as const),
+];
+
+/** What spreadsheets would run as a formula. A quote before it makes it text, as OWASP recommends. */
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+function cellOf(value: string | number | null): string {
+  if (value === null) return "";
+  if (typeof value === "number") return String(value);
+  const text = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+type Parts = AsyncIterable<WrittenPlay[]>;
+
+/** Writes plays as CSV, a row for each stretch. */
+export async function* writeCsv(parts: Parts): AsyncGenerator<string> {
+  yield `${COLUMNS.join(",")}\r\n`;
+  for await (const plays of parts) {
+    yield plays
+      .map(publishPlay)
+      .map((play) => `${COLUMNS.map((column) => cellOf(play[column])).join(",")}\r\n`)
+      .join("");
+  }
+}
+
+/** Writes plays as a JSON array, a play on each line. */
+export async function* writeJson(parts: Parts): AsyncGenerator<string> {
+  let start = "[\n";
+  for await (const plays of parts) {
+    if (plays.length === 0) continue;
+    yield start + plays.map((play) => JSON.stringify(publishPlay(play))).join(",\n");
+    start = ",\n";
+  }
+  yield start === "[\n" ? "[]\n" : "\n]\n";
+}

@@ -1,0 +1,18 @@
+// Positions in an episode, as people write them.
+
+/** Writes seconds as "54:00" or "1:02:03". */
+export function clockOf(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const two = (value: number) => String(value).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+/** Reads "90", "20:00" or "1:02:03" as seconds; null for another text. */
+export function parseClock(text: string): number | null {
+  const [, hours = "0", minutes = "0", seconds] =
+    /^(?:(?:(\d{1,4}):(?=\d\d:))?(\d{1,4}):(?=\d\d$))?(\d{1,7})$/.exec(text) ?? [];
+  if (seconds === undefined) return null;
+  const isClock = text.includes(":");
+  if (isClock && (Number(seconds) > 59 || (hours !== "0" && Number(minutes) > 59))) return null;
+  return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+}

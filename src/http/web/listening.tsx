@@ -1,0 +1,169 @@
+// Routes of listening: what is begun, history, one episode, hours of a year, files of all plays.
+/** @jsxImportSource hono/jsx */
+import type { Context, Hono } from "hono";
+import { getCookie } from "hono/cookie";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { writeCsv, writeJson } from "../../domain/play-files.ts";
+import { clockOf } from "../../domain/play-time.ts";
+import { Calendar } from "../../domain/zoned-days.ts";
+import { DomainError } from "../../errors.ts";
+import {
+  findPodcastName,
+  listBegun,
+  listEpisodePlays,
+  listPlayers,
+  listPlays,
+  type PlayPosition,
+  readEpisode,
+  streamWritten,
+} from "../../services/listening.ts";
+import { readYear, sumPlays } from "../../services/listening-hours.ts";
+import { setPosition } from "../../services/plays.ts";
+import type { HttpEnv } from "../env.ts";
+import { readForm } from "./form.ts";
+import { ContinuePage, PlayHistoryPage } from "./pages/listening.tsx";
+import { EpisodePage } from "./pages/listening-episode.tsx";
+import { YearPage } from "./pages/listening-year.tsx";
+import { show } from "./render.tsx";
+import { canWrite } from "./session.ts";
+import { texts } from "./texts.ts";
+
+const BEGUN_SHOWN = 50;
+/** Plays on one page. */
+const PER_PAGE = 100;
+/** In characters. */
+const LONGEST_SEARCH = 200;
+
+const PositionForm = {
+  position: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number),
+};
+
+export function serveListening(http: Hono<HttpEnv>, app: App): void {
+  http.get("/listening", async (c) => {
+    return show(c, <ContinuePage episodes={await listBegun(app, c.get("actor"), BEGUN_SHOWN)} />);
+  });
+
+  http.get("/listening/history", async (c) => {
+    const actor = c.get("actor");
+    const podcast = readId(c.req.query("podcast"));
+    const by = c.req.query("by") ?? "";
+    const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
+    const after = readPosition(c.req.query("after"));
+    const { plays, next } = await listPlays(app, actor, { after, podcast, by, search, limit: PER_PAGE });
+    const { calendar, hasZone } = calendarOf(c);
+    const days = [...Map.groupBy(plays, ({ begun_at }) => calendar.dayOf(begun_at))].map(([day, plays]) => {
+      return { day, plays, span: calendar.spanOf(day) };
+    });
+    const isFiltered = podcast !== undefined || by !== "" || search !== "";
+    const spans = isFiltered ? [] : days.map(({ span }) => span);
+    const seconds = await sumPlays(app, actor, spans);
+    const name = podcast === undefined ? null : await findPodcastName(app, actor, podcast);
+    return show(
+      c,
+      <PlayHistoryPage
+        days={days.map(({ day, plays, span }) => ({ day, plays, seconds: seconds.get(span.from) }))}
+        filters={{ podcast, by, search }}
+        podcastName={name}
+        players={await listPlayers(app, actor)}
+        next={next && `${next.begun_at}.${next.id}`}
+        searchedTo={next && plays.length < PER_PAGE ? next.begun_at : null}
+        zone={calendar.zone}
+        hasZone={hasZone}
+      />,
+    );
+  });
+
+  http.get("/listening/episodes/:id", async (c) => {
+    const actor = c.get("actor");
+    const episode = await readEpisode(app, actor, idOf(c));
+    const after = readPosition(c.req.query("after"));
+    const { plays, next } = await listEpisodePlays(app, actor, { episode: episode.episode, after, limit: PER_PAGE });
+    return show(
+      c,
+      <EpisodePage
+        episode={episode}
+        plays={plays}
+        next={next && `${next.begun_at}.${next.id}`}
+        canWrite={canWrite(c)}
+        notice={noticeOf(c.req.query("done"), episode.position)}
+      />,
+    );
+  });
+
+  http.post("/listening/episodes/:id/position", async (c) => {
+    const { position } = await readForm(c, PositionForm);
+    await setPosition(app, c.get("actor"), { episode: idOf(c), position });
+    return c.redirect(`/listening/episodes/${idOf(c)}?done=position`, 303);
+  });
+
+  http.post("/listening/episodes/:id/finished", async (c) => {
+    await setPosition(app, c.get("actor"), { episode: idOf(c), position: null });
+    return c.redirect(`/listening/episodes/${idOf(c)}?done=finished`, 303);
+  });
+
+  http.get("/listening/year", async (c) => {
+    const { calendar, hasZone } = calendarOf(c);
+    const present = calendar.yearOf(app.clock.now());
+    const asked = /^\d{4}$/.exec(c.req.query("year") ?? "")?.[0];
+    const year = Math.max(1970, asked === undefined ? present : Math.min(Number(asked), 9998));
+    const hours = await readYear(app, c.get("actor"), calendar.monthsOf(year));
+    const first = hours.first_at === null ? present : calendar.yearOf(hours.first_at);
+    const props = { year, hours, first, last: present, zone: calendar.zone, hasZone };
+    return show(c, <YearPage {...props} />);
+  });
+
+  http.get("/listening/plays.csv", (c) =>
+    download(c, writeCsv(streamWritten(app, c.get("actor"))), "plays.csv", "text/csv; charset=utf-8; header=present"),
+  );
+  http.get("/listening/plays.json", (c) =>
+    download(c, writeJson(streamWritten(app, c.get("actor"))), "plays.json", "application/json"),
+  );
+}
+
+function noticeOf(done: string | undefined, position: number | null): string | null {
+  if (done === "finished") return texts.listening.finishedDone;
+  return done === "position" && position !== null ? texts.listening.setDone(clockOf(position)) : null;
+}
+
+/** Responds with a file, as fast as it is read. */
+function download(c: Context<HttpEnv>, parts: AsyncGenerator<string>, filename: string, type: string): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const part = await parts.next();
+      if (part.done) controller.close();
+      else controller.enqueue(encoder.encode(part.value));
+    },
+    async cancel() {
+      await parts.return(undefined);
+    },
+  });
+  return c.body(body, 200, { "Content-Type": type, "Content-Disposition": `attachment; filename="${filename}"` });
+}
+
+/** The visitor's calendar, by the cookie that the script sets. */
+function calendarOf(c: Context<HttpEnv>) {
+  const zone = getCookie(c, "zone");
+  const calendar = Calendar.of(zone);
+  return { calendar, hasZone: zone !== undefined && calendar.zone === zone };
+}
+
+/** The id in the path. @throws DomainError "not_found" */
+function idOf(c: Context<HttpEnv>): number {
+  const id = readId(c.req.param("id"));
+  if (id === undefined) throw new DomainError("not_found", "There is no such episode");
+  return id;
+}
+
+function readId(text: string | undefined): number | undefined {
+  return text !== undefined && /^-?[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+function readPosition(text: string | undefined): PlayPosition | undefined {
+  const [, begun_at, id] = /^(-?\d{1,16})\.(\d{1,15})$/.exec(text ?? "") ?? [];
+  return begun_at && id ? { begun_at: Number(begun_at), id: Number(id) } : undefined;
+}

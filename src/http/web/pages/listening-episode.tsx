@@ -1,0 +1,64 @@
+// One episode: its plays, and setting its position.
+/** @jsxImportSource hono/jsx */
+import { clockOf } from "../../../domain/play-time.ts";
+import { type EpisodePlace, episodeName, isAtEnd, type PlayEntry } from "../../../services/listening.ts";
+import { nameOf } from "../../../services/podcasts.ts";
+import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
+import { texts } from "../texts.ts";
+import { Bar, historyPath, Stretch } from "./listening.tsx";
+
+const text = texts.listening;
+
+interface EpisodeProps {
+  episode: EpisodePlace;
+  plays: PlayEntry[];
+  /** Where the next page starts; null at the end. */
+  next: string | null;
+  canWrite: boolean;
+  notice: string | null;
+}
+
+export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeProps) {
+  const { episode: id, podcast, position, total } = episode;
+  const path = `/listening/episodes/${id}`;
+  return (
+    <Layout title={episodeName(episode)} section="listening">
+      <h1>{episodeName(episode)}</h1>
+      <p>
+        <a href={historyPath({ podcast })}>{nameOf(episode)}</a>
+      </p>
+      {notice && <Notice>{notice}</Notice>}
+      <p>
+        {text.at(position === null ? null : clockOf(position), total === null ? null : clockOf(total))}
+        {isAtEnd(episode) && ` ${text.finished}`}
+      </p>
+      {position !== null && total !== null && <Bar part={position / total} />}
+      {canWrite && total !== null && !(position === total) && (
+        <ActionButton action={`${path}/finished`}>{text.markFinished}</ActionButton>
+      )}
+      {canWrite && total === null && <p class="muted">{text.noLength}</p>}
+      <ul class="rows">
+        {plays.map((play) => (
+          <li>
+            <div class="grow">
+              <Stretch play={play} />
+              <div class="muted small">
+                <ActorName by={play.by} /> · <Time ms={play.ended_at} format="clock" />
+              </div>
+            </div>
+            {canWrite && play.position !== null && play.position > 0 && play.position !== position && (
+              <ActionButton action={`${path}/position`} position={Math.min(play.position, total ?? play.position)}>
+                {text.continueHere}
+              </ActionButton>
+            )}
+          </li>
+        ))}
+      </ul>
+      {next && (
+        <p>
+          <a href={`${path}?${new URLSearchParams({ after: next })}`}>{text.older}</a>
+        </p>
+      )}
+    </Layout>
+  );
+}

@@ -1,0 +1,197 @@
+// What is begun, and the history of listening.
+/** @jsxImportSource hono/jsx */
+import { type Child, useContext } from "hono/jsx";
+import type { ChangedBy } from "../../../domain/history.ts";
+import { clockOf } from "../../../domain/play-time.ts";
+import { type BegunEpisode, episodeName, type PlayEntry } from "../../../services/listening.ts";
+import { nameOf } from "../../../services/podcasts.ts";
+import { FrameContext } from "../frame.ts";
+import { ActorName, actorName, keyOf, Layout, Time } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+const text = texts.listening;
+
+const TABS = { "": text.continue, "/history": text.history, "/year": text.year };
+
+/** A page about listening, with links to the others. */
+export function ListeningLayout({ tab, children }: { tab: keyof typeof TABS; children?: Child }) {
+  return (
+    <Layout title={TABS[tab]} section="listening">
+      <h1>{text.title}</h1>
+      <div class="bar tabs">
+        {Object.entries(TABS).map(([path, name]) => (
+          <a class="button" href={`/listening${path}`} aria-current={path === tab ? "page" : undefined}>
+            {name}
+          </a>
+        ))}
+      </div>
+      {children}
+    </Layout>
+  );
+}
+
+/** A bar whose number is beside it as text. @param part from 0 to 1 */
+export function Bar({ part }: { part: number }) {
+  return (
+    <svg class="meter" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+      <rect width="100" height="4" class="track" />
+      <rect width={Math.round(Math.max(0, Math.min(1, part)) * 1000) / 10} height="4" />
+    </svg>
+  );
+}
+
+export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
+  return (
+    <ListeningLayout tab="">
+      {episodes.length === 0 && <p class="muted">{text.none}</p>}
+      <ul class="rows">
+        {episodes.map((episode) => (
+          <li>
+            <div class="grow">
+              <a class="title" href={`/listening/episodes/${episode.episode}`}>
+                {episodeName(episode)}
+              </a>
+              <div class="muted small">{nameOf(episode)}</div>
+              <div class="small">
+                {text.of(clockOf(episode.position), episode.total === null ? null : clockOf(episode.total))}
+              </div>
+              {episode.total !== null && <Bar part={episode.position / episode.total} />}
+              <div class="muted small">
+                <ActorName by={episode.by} /> · <Time ms={episode.at} />
+              </div>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {episodes.length > 0 && <p class="muted small">{text.titles}</p>}
+    </ListeningLayout>
+  );
+}
+
+/** What a play was: from where to where, or that the position was set. */
+export function Stretch({ play: { started, position, total } }: { play: PlayEntry }) {
+  if (position === null) return <>{text.markedFinished}</>;
+  if (started !== null && started < position) return <>{text.fromTo(clockOf(started), clockOf(position))}</>;
+  return <>{position === total ? text.markedFinished : text.setTo(clockOf(position))}</>;
+}
+
+export interface Filters {
+  podcast: number | undefined;
+  by: string;
+  search: string;
+}
+
+interface HistoryProps {
+  days: { day: string; seconds: number | undefined; plays: PlayEntry[] }[];
+  filters: Filters;
+  /** What the podcast of the filter is called. */
+  podcastName: string | null;
+  players: ChangedBy[];
+  /** Where the next page starts; null at the end. */
+  next: string | null;
+  /** How far back was searched, if the page is not full. */
+  searchedTo: number | null;
+  zone: string;
+  hasZone: boolean;
+}
+
+/** A link to the history. */
+export function historyPath({ podcast, by, search }: Partial<Filters>, more: Record<string, string> = {}): string {
+  const query = { ...(podcast && { podcast: String(podcast) }), ...(by && { by }), ...(search && { search }), ...more };
+  const parameters = new URLSearchParams(query).toString();
+  return parameters ? `/listening/history?${parameters}` : "/listening/history";
+}
+
+const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: "UTC" });
+
+export function PlayHistoryPage(props: HistoryProps) {
+  const { days, filters, podcastName, players, next, searchedTo, zone, hasZone } = props;
+  const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
+  return (
+    <ListeningLayout tab="/history">
+      {filters.podcast && (
+        <p>
+          {text.onlyOf(podcastName ?? text.thisPodcast)}{" "}
+          <a href={historyPath({ by: filters.by, search: filters.search })}>{text.allPlays}</a>
+        </p>
+      )}
+      <Filter filters={filters} players={players} />
+      {days.length === 0 && <p class="muted">{isFiltered ? text.noneFound : text.noPlays}</p>}
+      {days.map(({ day, seconds, plays }) => (
+        <section>
+          <h2>
+            {DAY.format(Date.parse(day))}
+            {seconds !== undefined && <span class="muted small"> · {text.duration(seconds)}</span>}
+          </h2>
+          <ul class="rows">
+            {plays.map((play) => (
+              <li>
+                <div class="grow">
+                  <a class="title" href={`/listening/episodes/${play.episode}`}>
+                    {episodeName(play)}
+                  </a>
+                  <div class="muted small">
+                    <a href={historyPath({ ...filters, podcast: play.podcast })}>{nameOf(play)}</a>
+                  </div>
+                  <div class="muted small">
+                    <Stretch play={play} /> · <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
+                  </div>
+                </div>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {searchedTo !== null && (
+        <p class="muted">
+          {text.searchedTo} <Time ms={searchedTo} format="day" />.
+        </p>
+      )}
+      {next && (
+        <p>
+          <a href={historyPath(filters, { after: next })}>{searchedTo === null ? text.older : text.searchOn}</a>
+        </p>
+      )}
+      <Downloads />
+      <p class="muted small">{hasZone ? text.daysIn(zone) : text.daysInUtc}</p>
+    </ListeningLayout>
+  );
+}
+
+function Downloads() {
+  return (
+    <div class="bar">
+      <span>{text.export}</span>
+      <a class="button" href="/listening/plays.csv" download="plays.csv">
+        {text.csv}
+      </a>
+      <a class="button" href="/listening/plays.json" download="plays.json">
+        {text.json}
+      </a>
+    </div>
+  );
+}
+
+function Filter({ filters: { podcast, by, search }, players }: { filters: Filters; players: ChangedBy[] }) {
+  const { captions } = useContext(FrameContext);
+  const options = new Map(players.map((one) => [keyOf(one), actorName(one, captions)]));
+  options.delete("");
+  if (by && !options.has(by)) options.set(by, by);
+  return (
+    <form method="get" action="/listening/history" class="bar">
+      {podcast && <input type="hidden" name="podcast" value={podcast} />}
+      <input type="search" name="search" value={search} aria-label={text.search} placeholder={text.search} />
+      {options.size > 1 && (
+        <select name="by" aria-label={text.app}>
+          <option value="">{text.allApps}</option>
+          {[...options].map(([key, name]) => (
+            <option value={key} selected={key === by}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+      <button type="submit">{text.filter}</button>
+    </form>
+  );
+}

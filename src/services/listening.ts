@@ -1,0 +1,241 @@
+// What a user listened to, for people: what is begun, the history, and all plays as a stream.
+import { type ChangedBy, readChangedBy } from "../domain/history.ts";
+import type { WrittenPlay } from "../domain/play-files.ts";
+import { isFinished, type Play } from "../domain/plays.ts";
+import { readableEpisode } from "../domain/readable-url.ts";
+import { DomainError } from "../errors.ts";
+import { findEpisode, findNamed, listBegun as listBegunRows } from "../store/episodes.ts";
+import { findFeeds } from "../store/feeds.ts";
+import {
+  findLatestPlays,
+  findPlace,
+  listPlayers as listPlayersOf,
+  listPlaysOfEpisode,
+  listPlays as listRows,
+} from "../store/plays.ts";
+import { findSubscriptions } from "../store/subscriptions.ts";
+import { nextTurn } from "../turns.ts";
+import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
+import { readEpisodes } from "./episode-rows.ts";
+import { nameOf } from "./podcasts.ts";
+
+/** An episode as people see it. */
+export interface NamedEpisode {
+  /** Its id. */
+  episode: number;
+  /** The subscription's id; a negative number for a feed that is in no list. */
+  podcast: number;
+  feed_url: string;
+  /** The podcast's title, if any source gave one. */
+  title: string | null;
+  episode_url: string;
+  guid: string | null;
+}
+
+/** What an episode is called. */
+export const episodeName = ({ episode_url }: Pick<NamedEpisode, "episode_url">): string => readableEpisode(episode_url);
+
+/** Where an episode is, in seconds. */
+export interface EpisodePlace extends NamedEpisode {
+  position: number | null;
+  total: number | null;
+}
+
+export interface BegunEpisode extends EpisodePlace {
+  position: number;
+  /** When it was listened to, in Unix milliseconds. */
+  at: number;
+  by: ChangedBy;
+}
+
+/** How many of the actions that arrived last are asked for episodes that are not finished. */
+const LATEST_ACTIONS = 5000;
+
+/** Lists the episodes that were begun and not finished, the latest first. */
+export function listBegun({ database }: Context, { user_id }: Actor, limit: number): Promise<BegunEpisode[]> {
+  return database.read(async (tx) => {
+    const rows = await listBegunRows(tx, { user_id, examined: LATEST_ACTIONS, limit });
+    const asked = rows.map(({ episode }) => ({ episode }));
+    const plays = new Map((await findLatestPlays(tx, { user_id }, asked)).map((play) => [play.episode, play]));
+    return rows.map(({ acted_at, device, ...row }) => {
+      const play = plays.get(row.episode);
+      const by: ChangedBy =
+        play?.ended_at === acted_at ? readChangedBy(play) : { kind: "session", id: null, label: null, device };
+      return { ...row, at: acted_at, by };
+    });
+  });
+}
+
+/** A place in the list of plays: only earlier ones come after it. */
+export type PlayPosition = Pick<Play, "begun_at" | "id">;
+
+/** A play with its episode. */
+export interface PlayEntry extends NamedEpisode, Omit<Play, "client"> {
+  by: ChangedBy;
+}
+
+const END: PlayPosition = { begun_at: Number.MAX_SAFE_INTEGER, id: 0 };
+const BEGIN = Number.MIN_SAFE_INTEGER;
+/** Plays that are examined at a time, and how often for one page. */
+const PIECE = 2000;
+const PIECES = 5;
+const PIECES_SEARCHED = 2;
+
+export interface PlayQuery {
+  /** The last play of the page before. */
+  after?: PlayPosition | undefined;
+  /** Only plays of the podcast with this id. */
+  podcast?: number | undefined;
+  /** Only plays by the app with this token id, label or device. */
+  by?: string | undefined;
+  /** Words of podcast and episode. */
+  search?: string | undefined;
+  limit: number;
+}
+
+export interface PlayPage {
+  plays: PlayEntry[];
+  /** Where the next page starts; null at the end. A page may be short: filters examine a part of all plays. */
+  next: PlayPosition | null;
+}
+
+/** Lists a user's plays, the latest first. */
+export function listPlays(
+  { database }: Context,
+  { user_id }: Actor,
+  { after = END, podcast = 0, by = "", search = "", limit }: PlayQuery,
+): Promise<PlayPage> {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return database.read(async (tx) => {
+    const plays: PlayEntry[] = [];
+    let place = after;
+    for (let piece = 0; piece < (words.length > 0 ? PIECES_SEARCHED : PIECES); piece++) {
+      const [end] = await findPlace(tx, { user_id, ...placeOf(place), skip: PIECE - 1 });
+      const most = words.length > 0 ? PIECE : limit - plays.length;
+      const page = { user_id, ...placeOf(place), from: end?.begun_at ?? BEGIN, podcast, by, limit: most };
+      const rows = (await listRows(tx, page)).filter((row) => !end || !isAfter(row, end));
+      plays.push(...rows.map(entryOf).filter((entry) => hasWords(entry, words)));
+      if (plays.length >= limit) return { plays: plays.slice(0, limit), next: plays[limit - 1] ?? null };
+      if (!end) return { plays, next: null };
+      place = end;
+    }
+    return { plays, next: place };
+  });
+}
+
+const placeOf = ({ begun_at, id }: PlayPosition) => ({ begun_at, id });
+const isAfter = (a: PlayPosition, b: PlayPosition) => a.begun_at === b.begun_at && a.id < b.id;
+
+function hasWords(entry: PlayEntry, words: string[]): boolean {
+  if (words.length === 0) return true;
+  const text = `${nameOf(entry)} ${entry.feed_url} ${episodeName(entry)} ${entry.episode_url}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {
+  const { id, episode, podcast, begun_at, ended_at, started, position, total } = row;
+  const { feed_url, title, episode_url, guid } = row;
+  return {
+    ...{ id, episode, podcast, begun_at, ended_at, started, position, total },
+    ...{ feed_url, title, episode_url, guid, by: readChangedBy(row) },
+  };
+}
+
+/** Lists the plays of one episode, the latest first. */
+export function listEpisodePlays(
+  { database }: Context,
+  { user_id }: Actor,
+  { episode, after = END, limit }: { episode: number; after?: PlayPosition | undefined; limit: number },
+): Promise<PlayPage> {
+  return database.read(async (tx) => {
+    const rows = await listPlaysOfEpisode(tx, { user_id, episode, ...placeOf(after), limit: limit + 1 });
+    const plays = rows.slice(0, limit).map(entryOf);
+    return { plays, next: rows.length > limit ? (plays.at(-1) ?? null) : null };
+  });
+}
+
+/** Reads one episode. @throws DomainError "not_found" */
+export function readEpisode({ database }: Context, { user_id }: Actor, id: number): Promise<EpisodePlace> {
+  return database.read(async (tx) => {
+    const [found] = readEpisodes(await findEpisode(tx, { user_id, id }));
+    if (!found) throw new DomainError("not_found", `There is no episode ${id}`);
+    const [podcast] = await findSubscriptions(tx, { user_id }, [{ id: found.podcast }]);
+    const play = found.actions.find(({ kind }) => kind === "play");
+    return {
+      ...{ episode: id, podcast: found.podcast, episode_url: found.url, guid: found.guid },
+      ...{ feed_url: podcast?.feed_url ?? found.feed_url ?? "", title: podcast?.title ?? null },
+      ...{ position: play?.position ?? null, total: play?.total ?? null },
+    };
+  });
+}
+
+/** Whether an episode is finished, as far as its position says. */
+export const isAtEnd = ({ position, total }: Pick<EpisodePlace, "position" | "total">): boolean =>
+  position !== null && isFinished({ position, total });
+
+/**
+ * Finds an episode by its id, URL or guid.
+ * @throws DomainError "not_found"; "conflict" if several have the URL or guid
+ */
+export async function findEpisodeId({ database }: Context, { user_id }: Actor, name: string): Promise<number> {
+  if (/^\d{1,15}$/.test(name)) return Number(name);
+  const found = await database.read((tx) => findNamed(tx, { user_id, name }));
+  const [first, ...others] = found.map(({ id }) => id);
+  if (first === undefined) {
+    throw new DomainError("not_found", `There is no episode ${name}: podkeep play list shows the ids of episodes`);
+  }
+  if (others.length === 0) return first;
+  throw new DomainError(
+    "conflict",
+    `Several episodes are ${name}: give one of the ids ${[first, ...others].join(", ")}`,
+  );
+}
+
+/** The id of the podcast that has a feed. @throws DomainError "not_found" */
+export async function findPodcastId({ database }: Context, { user_id }: Actor, feed: string): Promise<number> {
+  const [found] = await database.read((tx) => findFeeds(tx, { user_id }, [{ feed }]));
+  if (!found) throw new DomainError("not_found", "There is no subscription with this feed URL");
+  return found.subscription;
+}
+
+/** What a podcast is called, by its id; null if the id is of a feed that is in no list. */
+export async function findPodcastName({ database }: Context, { user_id }: Actor, id: number): Promise<string | null> {
+  const [found] = await database.read((tx) => findSubscriptions(tx, { user_id }, [{ id }]));
+  return found ? nameOf(found) : null;
+}
+
+/** How many of the latest plays are asked for apps. */
+const LATEST_PLAYS = 1000;
+
+/** Which apps reported a user's latest plays, under each name that they had. */
+export async function listPlayers({ database }: Context, { user_id }: Actor): Promise<ChangedBy[]> {
+  const rows = await database.read((tx) => listPlayersOf(tx, { user_id, limit: LATEST_PLAYS }));
+  return rows.map(readChangedBy);
+}
+
+/** Plays in one part of a stream. */
+const PART = 500;
+
+/** All plays, the latest first, in parts. @param since only plays that began at that time or later */
+export async function* streamPlays(
+  { database }: Context,
+  { user_id }: Actor,
+  { podcast, since = BEGIN }: { podcast?: number | undefined; since?: number | undefined } = {},
+): AsyncGenerator<PlayEntry[]> {
+  let place: PlayPosition | undefined = END;
+  while (place) {
+    const page = { user_id, ...placeOf(place), from: since, podcast: 0, by: "", limit: PART };
+    const rows: PlayEntry[] = (await database.read((tx) => listRows(tx, page))).map(entryOf);
+    yield podcast === undefined ? rows : rows.filter((row) => row.podcast === podcast);
+    place = rows.length === PART ? rows.at(-1) : undefined;
+    await nextTurn();
+  }
+}
+
+/** The same for files. */
+export async function* streamWritten(...query: Parameters<typeof streamPlays>): AsyncGenerator<WrittenPlay[]> {
+  for await (const plays of streamPlays(...query)) {
+    yield plays.map((play) => ({ ...play, episode_title: episodeName(play) }));
+  }
+}

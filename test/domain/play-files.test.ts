@@ -1,0 +1,43 @@
+// Files of plays: what spreadsheets and programs read.
+import { expect, test } from "bun:test";
+import { type WrittenPlay, writeCsv, writeJson } from "../../src/domain/play-files.ts";
+
+const play: WrittenPlay = {
+  ...{ episode: 7, begun_at: 0, ended_at: 60_000, feed_url: "https://a.example/rss", title: "A", guid: null },
+  ...{ episode_title: "One", episode_url: "https://a.example/1.mp3", started: 0, position: 60, total: null },
+  by: { kind: "token", id: "x", label: "AntennaPod", device: "phone" },
+};
+
+async function* once(...plays: WrittenPlay[]) {
+  yield plays;
+  yield [];
+}
+const csvOf = async (...plays: WrittenPlay[]) => (await Array.fromAsync(writeCsv(once(...plays)))).join("");
+const jsonOf = async (...plays: WrittenPlay[]) =>
+  JSON.parse((await Array.fromAsync(writeJson(once(...plays)))).join(""));
+
+test("a CSV file has a head and a row for each stretch, as RFC 4180 says", async () => {
+  expect(await csvOf(play)).toBe(
+    "begun,ended,podcast,feed_url,episode,episode_id,episode_url,guid,from,to,total,app,device\r\n" +
+      "1970-01-01T00:00:00.000Z,1970-01-01T00:01:00.000Z,A,https://a.example/rss,One,7,https://a.example/1.mp3,,0,60,," +
+      "AntennaPod,phone\r\n",
+  );
+  expect(await csvOf({ ...play, title: 'a "b", c\nd' })).toContain(',"a ""b"", c\nd",');
+  expect(await csvOf()).toEndWith("device\r\n");
+});
+
+test.each(["=1+1", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1"])(
+  "a title that begins as the formula %p stays text in a spreadsheet",
+  async (title) => {
+    expect(await csvOf({ ...play, title })).toMatch(/Z,"?'/);
+    expect((await jsonOf({ ...play, title }))[0].podcast).toBe(title);
+  },
+);
+
+test("a JSON file is an array, also of no plays", async () => {
+  expect(await jsonOf()).toEqual([]);
+  expect(await jsonOf(play, { ...play, episode: 8 })).toMatchObject([
+    { episode_id: 7, podcast: "A", from: 0, to: 60, app: "AntennaPod", device: "phone" },
+    { episode_id: 8 },
+  ]);
+});

@@ -1,0 +1,238 @@
+// Listening on the page: continue, history, one episode, hours of a year, files.
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { appNamed } from "../../../src/http/apps.ts";
+import { identifyClient } from "../../../src/services/clients.ts";
+import { readActions, uploadActions } from "../../../src/services/episodes.ts";
+import { listPlays } from "../../../src/services/listening.ts";
+import { issueToken } from "../../../src/services/tokens.ts";
+import { play } from "../../domain/episode-sync.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { actorOf } from "../../support/feeds.ts";
+import { type Browser, openBrowser, signedIn } from "../browser.ts";
+
+setDefaultTimeout(60_000);
+
+const HOUR = 3_600_000;
+const FEED = "https://a.example/rss";
+
+let server: TestApp;
+let user: TestUser;
+let browser: Browser;
+
+beforeAll(async () => {
+  server = await openTestApp();
+});
+beforeEach(async () => {
+  server.clock.set(Date.parse("2026-03-01T12:00:00Z"));
+  user = await server.user();
+  browser = await signedIn(server, user);
+});
+afterAll(() => server.close());
+
+const actor = (device: string) => ({ ...actorOf(user.id), label: "AntennaPod", device });
+const clientOf = (device: string) => identifyClient(actor(device), appNamed("AntennaPod", "gpodder"));
+const upload = (device: string, ...actions: Parameters<typeof play>[]) =>
+  uploadActions(
+    server.app,
+    actor(device),
+    clientOf(device),
+    actions.map(([position, more]) => play(position, { feed_url: FEED, total: 3240, ...more })),
+  );
+
+const url = (name: string) => `https://a.example/${name}.mp3`;
+const textOf = (body: string) => body.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+const episodeIn = (body: string) => /\/listening\/episodes\/(\d+)/.exec(body)?.[1] ?? "";
+
+/** The position that every app is told. */
+async function positionOf(episode_url: string): Promise<number | null | undefined> {
+  const query = { since: 0, feed_url: null, aggregated: false, peek: true };
+  const { pages } = await readActions(server.app, actor("other"), clientOf("other"), query);
+  return (await Array.fromAsync(pages)).flat().find((action) => action.episode_url === episode_url)?.position;
+}
+
+test("what is begun and not finished can be continued, the latest first, with its place and its app", async () => {
+  const now = server.clock.now();
+  await upload("phone", [1390, { episode_url: url("12-The-long-way"), sent_at: now - HOUR }]);
+  await upload("laptop", [60, { episode_url: url("begun"), sent_at: now - 2 * HOUR }]);
+  await upload("phone", [3240, { episode_url: url("finished"), sent_at: now }]);
+  await upload("phone", [3220, { episode_url: url("credits"), sent_at: now }]);
+  const { body } = await browser.open("/listening");
+  const text = textOf(body);
+  expect(text).toContain("12 The long way a.example/rss 23:10 of 54:00 AntennaPod on phone");
+  expect(text.indexOf("The long way")).toBeLessThan(text.indexOf("begun a.example"));
+  expect(text).not.toContain("finished a.example");
+  expect(text).not.toContain("credits");
+  expect(text).toContain("called by the name of its file");
+});
+
+test("an episode that was marked as played or as new in an app is not to be continued", async () => {
+  const now = server.clock.now();
+  for (const name of ["played", "renewed"])
+    await upload("phone", [60, { episode_url: url(name), sent_at: now - HOUR }]);
+  await upload("phone", [0, { episode_url: url("played"), sent_at: now, position: null, started: null }]);
+  await upload("phone", [0, { kind: "new", episode_url: url("renewed"), sent_at: now }]);
+  expect(textOf((await browser.open("/listening")).body)).toContain("Nothing is begun");
+});
+
+test("the history has days with their hours, by UTC, and by the zone of the browser", async () => {
+  const at = Date.parse("2026-02-27T23:30:00Z");
+  await upload("phone", [1800, { episode_url: url("late"), sent_at: at }]);
+  await upload("phone", [1800, { episode_url: url("morning"), sent_at: at - 12 * HOUR }]);
+  const utc = textOf((await browser.open("/listening/history")).body);
+  expect(utc).toContain("Friday, 27 February 2026 · 1 h 0 min late a.example/rss 0:00 to 30:00 · AntennaPod on phone");
+  expect(utc).toContain("Days are those of UTC");
+  browser.cookies.set("zone", "Europe/Berlin");
+  const berlin = textOf((await browser.open("/listening/history")).body);
+  expect(berlin).toContain("Saturday, 28 February 2026 · 30 min late");
+  expect(berlin).toContain("Friday, 27 February 2026 · 30 min morning");
+  expect(berlin).toContain("Days are those of Europe/Berlin");
+  browser.cookies.set("zone", "Mars/Olympus");
+  expect(textOf((await browser.open("/listening/history")).body)).toContain("Days are those of UTC");
+});
+
+test("the history is searched and filtered by podcast and app, and comes in pages", async () => {
+  await user.add(FEED);
+  const now = server.clock.now();
+  await upload(
+    "phone",
+    ...Array.from({ length: 120 }, (_, n): [number, object] => [
+      60,
+      { episode_url: url(`episode-${n}`), sent_at: now - n * HOUR },
+    ]),
+  );
+  await upload("laptop", [90, { episode_url: url("other"), feed_url: "https://b.example/rss", sent_at: now - HOUR }]);
+  const first = await browser.open("/listening/history");
+  expect(first.body.split("/listening/episodes/")).toHaveLength(101);
+  const older = (/href="(\/listening\/history\?after=[^"]*)"/.exec(first.body)?.[1] ?? "").replaceAll("&amp;", "&");
+  expect((await browser.open(older)).body.split("/listening/episodes/")).toHaveLength(22);
+  const found = textOf((await browser.open("/listening/history?search=EPISODE+77")).body);
+  expect(found).toContain("episode 77 ");
+  expect(found).not.toContain("episode 78 ");
+  const link = /\/listening\/history\?podcast=(-?\d+)">b\.example/.exec(first.body)?.[1];
+  const ofPodcast = await browser.open(`/listening/history?podcast=${link}`);
+  expect(ofPodcast.body.split("/listening/episodes/")).toHaveLength(2);
+  expect((await browser.open("/listening/history?by=test&search=nothing")).body).toContain("No play matches.");
+  for (const query of ["after=x", "podcast=x", "podcast=0", "by=%27%22", "search=%25", "year=0"]) {
+    expect((await browser.open(`/listening/history?${query}`)).status).toBe(200);
+  }
+});
+
+test("a stale phone set an episode back: two clicks on the page set it right for every app", async () => {
+  const now = server.clock.now();
+  const episode_url = url("set-back");
+  await upload("laptop", [3000, { episode_url, sent_at: now - HOUR }]);
+  await upload("phone", [600, { episode_url, sent_at: now }]);
+  expect(await positionOf(episode_url)).toBe(600);
+  const id = episodeIn((await browser.open("/listening")).body);
+  const page = await browser.open(`/listening/episodes/${id}`);
+  expect(textOf(page.body)).toContain("Every app continues at 10:00 of 54:00.");
+  const positions = [...page.body.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position);
+  expect(positions).toEqual(["3000"]);
+  const done = await browser.submit(`/listening/episodes/${id}/position`, { position: "3000" });
+  expect(textOf(done.body)).toContain("Set to 50:00. Each app gets it at its next sync.");
+  expect(textOf(done.body)).toContain("set to 50:00 Web page");
+  expect(await positionOf(episode_url)).toBe(3000);
+  await browser.submit(`/listening/episodes/${id}/finished`);
+  expect(await positionOf(episode_url)).toBe(3240);
+  expect(textOf((await browser.open("/listening")).body)).not.toContain("set back");
+});
+
+test("an episode without a length can't be marked as finished, and has no position that it lacks", async () => {
+  await upload("phone", [60, { episode_url: url("short"), total: null, sent_at: server.clock.now() }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  expect((await browser.open(`/listening/episodes/${id}`)).body).toContain("has sent the length of this episode");
+  expect((await browser.submit(`/listening/episodes/${id}/finished`)).status).toBe(400);
+  for (const position of ["0", "-1", "x", "1e3", ""]) {
+    expect((await browser.submit(`/listening/episodes/${id}/position`, { position })).status).toBe(400);
+  }
+});
+
+test("a session that can only read shows listening, and sets nothing", async () => {
+  await upload("phone", [60, { episode_url: url("one"), sent_at: server.clock.now() }]);
+  await upload("phone", [50, { episode_url: url("one"), sent_at: server.clock.now() + 1000 }]);
+  const options = { label: "reader", scope: "read", expires_at: null } as const;
+  const { token } = await issueToken(server.app, actorOf(user.id), options);
+  const reader = await signedIn(server, { name: user.name, token });
+  const id = episodeIn((await reader.open("/listening")).body);
+  expect((await reader.open(`/listening/episodes/${id}`)).body).not.toContain("Continue from here");
+  expect((await reader.submit(`/listening/episodes/${id}/position`, { position: "60" })).status).toBe(403);
+  expect((await reader.submit(`/listening/episodes/${id}/finished`)).status).toBe(403);
+  const { plays } = await listPlays(server.app, actorOf(user.id), { limit: 10 });
+  expect(plays.map(({ by }) => by.label)).not.toContain("reader");
+});
+
+test("another site, another user and a stranger get nothing and set nothing", async () => {
+  await upload("phone", [60, { episode_url: url("private"), sent_at: server.clock.now() }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  const path = `/listening/episodes/${id}`;
+  const headers = { "Sec-Fetch-Site": "cross-site" };
+  expect((await browser.submit(`${path}/position`, { position: "1" }, headers)).status).toBe(403);
+  const bob = await signedIn(server, await server.user());
+  expect((await bob.open(path)).status).toBe(404);
+  expect((await bob.submit(`${path}/position`, { position: "1" })).status).toBe(404);
+  const stranger = openBrowser(server);
+  const paths = [
+    "/listening",
+    "/listening/history",
+    "/listening/year",
+    "/listening/plays.csv",
+    "/listening/plays.json",
+  ];
+  for (const one of [...paths, path]) {
+    expect((await bob.open(one)).body).not.toContain("private");
+    expect((await stranger.open(one)).path).toStartWith("/sign-in");
+  }
+});
+
+test("this year has hours by month and by podcast, and so has each other year", async () => {
+  await upload("phone", [3240, { episode_url: url("a"), started: 0, sent_at: Date.parse("2026-01-31T23:59:00Z") }]);
+  await upload("phone", [1800, { episode_url: url("b"), started: 0, sent_at: Date.parse("2026-02-15T12:00:00Z") }]);
+  const feed_url = "https://b.example/rss";
+  await upload("phone", [600, { feed_url, episode_url: url("c"), sent_at: Date.parse("2025-12-01T12:00:00Z") }]);
+  const text = textOf((await browser.open("/listening/year")).body);
+  expect(text).toContain("1 h 24 min in 2026");
+  expect(text).toContain("January 54 min February 30 min March 0 min");
+  expect(text).toContain("a.example/rss 1 h 24 min");
+  expect(text).not.toContain("b.example");
+  expect(textOf((await browser.open("/listening/year?year=2025")).body)).toContain("b.example/rss 10 min");
+  for (const year of ["1969", "0000", "9999", "x"]) {
+    expect((await browser.open(`/listening/year?year=${year}`)).status).toBe(200);
+  }
+});
+
+test("all plays are downloaded as CSV and JSON, and are in the account's file", async () => {
+  const sent_at = server.clock.now();
+  await upload(
+    "phone",
+    ...Array.from({ length: 1100 }, (_, n): [number, object] => [
+      60 + n,
+      { episode_url: url(`e${n}`), sent_at: sent_at - n * 1000 },
+    ]),
+  );
+  const csv = await browser.open("/listening/plays.csv");
+  expect(csv.headers.get("content-type")).toContain("text/csv");
+  expect(csv.headers.get("content-disposition")).toContain("plays.csv");
+  expect(csv.body.split("\r\n")).toHaveLength(1102);
+  expect(JSON.parse((await browser.open("/listening/plays.json")).body)).toHaveLength(1100);
+  expect(JSON.parse((await browser.open("/account/podkeep.json")).body).tables.plays).toHaveLength(1100);
+});
+
+test("unsubscribing keeps the plays of a podcast, and deleting it removes them from every page", async () => {
+  const { guid } = await user.add(FEED);
+  await upload("phone", [60, { episode_url: url("gone"), sent_at: server.clock.now() }]);
+  await user.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  const pages = ["/listening", "/listening/history", "/listening/plays.csv"];
+  for (const page of pages) expect((await browser.open(page)).body).toContain("gone");
+  await user.remove(guid);
+  await server.drain();
+  for (const page of pages) expect((await browser.open(page)).body).not.toContain("gone");
+});
+
+test("names of episodes and podcasts can't bring markup into the pages", async () => {
+  const episode_url = "https://a.example/%3Cimg%20src=x%20onerror=alert(1)%3E.mp3";
+  await upload("phone", [60, { episode_url, sent_at: server.clock.now() }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  for (const page of ["/listening", "/listening/history", `/listening/episodes/${id}`]) {
+    expect((await browser.open(page)).body).not.toContain("<img");
+  }
+});
