@@ -15,6 +15,7 @@ import { addHelpCommand } from "./commands/help.ts";
 import { addHistoryCommand } from "./commands/history.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addOpmlCommands } from "./commands/opml.ts";
+import { addPlayCommands } from "./commands/play.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addServiceCommands } from "./commands/service.ts";
 import { addSubscriptionCommands } from "./commands/subscription.ts";
@@ -38,6 +39,7 @@ export function createProgram(json: boolean, output: OutputConfiguration): Comma
   addDeviceCommands(program);
   addSubscriptionCommands(program);
   addHistoryCommand(program);
+  addPlayCommands(program);
   addDeletionCommands(program);
   addFeedCommands(program);
   addOpmlCommands(program);

@@ -85,7 +85,3 @@ const CREDITS = 30;
 /** Whether a position is at the end of its episode. store/episodes.ts has the same for queries. */
 export const isFinished = ({ position, total }: { position: number; total: number | null }): boolean =>
   total !== null && (total - position <= CREDITS || (total - position) * 20 <= total);
-
-/** Length of a stretch of listening in seconds; a mark has none. */
-export const lengthOf = ({ started, position }: Pick<Play, "started" | "position">): number =>
-  position === null || started === null ? 0 : position - started;

@@ -1,7 +1,9 @@
 // Files of the web page, embedded in the executable. Their names change with their content, so browsers keep them for good.
+import listening from "./listening.css" with { type: "text" };
 import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
 import tryIt from "./try-it.js" with { type: "text" };
+import zone from "./zone.js" with { type: "text" };
 
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4a3fc0"/><path d="M11 25V9h6a5 5 0 0 1 0 10h-6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
@@ -15,10 +17,15 @@ function asset(name: string, extension: string, type: string, text: string): Ass
   return { path: `/assets/${name}-${Bun.hash(text).toString(36)}.${extension}`, type, text };
 }
 
+/** Without its indentation, so that a phone loads less. */
+const stylesheet = (name: string, text: string) =>
+  asset(name, "css", "text/css; charset=utf-8", text.replace(/^ +/gm, ""));
+
 export const assets = {
-  // Without its indentation, so that a phone loads less.
-  style: asset("style", "css", "text/css; charset=utf-8", style.replace(/^ +/gm, "")),
+  style: stylesheet("style", style),
+  listening: stylesheet("listening", listening),
   script: asset("script", "js", "text/javascript; charset=utf-8", script),
+  zone: asset("zone", "js", "text/javascript; charset=utf-8", zone),
   tryIt: asset("try-it", "js", "text/javascript; charset=utf-8", tryIt),
   icon: asset("icon", "svg", "image/svg+xml", ICON),
 };

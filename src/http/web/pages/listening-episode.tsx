@@ -5,7 +5,7 @@ import { type EpisodePlace, episodeName, isAtEnd, type PlayEntry } from "../../.
 import { nameOf } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
-import { Bar, historyPath, Stretch } from "./listening.tsx";
+import { Bar, historyPath, ListeningStyle, Stretch } from "./listening.tsx";
 
 const text = texts.listening;
 
@@ -23,6 +23,7 @@ export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeP
   const path = `/listening/episodes/${id}`;
   return (
     <Layout title={episodeName(episode)} section="listening">
+      <ListeningStyle />
       <h1>{episodeName(episode)}</h1>
       <p>
         <a href={historyPath({ podcast })}>{nameOf(episode)}</a>

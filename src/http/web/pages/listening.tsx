@@ -5,6 +5,7 @@ import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
 import { type BegunEpisode, episodeName, type PlayEntry } from "../../../services/listening.ts";
 import { nameOf } from "../../../services/podcasts.ts";
+import { assets } from "../assets.ts";
 import { FrameContext } from "../frame.ts";
 import { ActorName, actorName, keyOf, Layout, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -16,7 +17,8 @@ const TABS = { "": text.continue, "/history": text.history, "/year": text.year }
 /** A page about listening, with links to the others. */
 export function ListeningLayout({ tab, children }: { tab: keyof typeof TABS; children?: Child }) {
   return (
-    <Layout title={TABS[tab]} section="listening">
+    <Layout title={TABS[tab]} section="listening" scripts={[assets.zone]}>
+      <ListeningStyle />
       <h1>{text.title}</h1>
       <div class="bar tabs">
         {Object.entries(TABS).map(([path, name]) => (
@@ -29,6 +31,8 @@ export function ListeningLayout({ tab, children }: { tab: keyof typeof TABS; chi
     </Layout>
   );
 }
+
+export const ListeningStyle = () => <link rel="stylesheet" href={assets.listening.path} />;
 
 /** A bar whose number is beside it as text. @param part from 0 to 1 */
 export function Bar({ part }: { part: number }) {

@@ -1,5 +1,6 @@
 // Signing in; also what a visitor without an account sees.
 /** @jsxImportSource hono/jsx */
+import { assets } from "../assets.ts";
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -32,7 +33,7 @@ interface SignInProps {
 export function SignInPage({ url, noPhone, next, name = "", problem = null }: SignInProps) {
   const { signIn } = texts;
   return (
-    <Layout title={signIn.title}>
+    <Layout title={signIn.title} scripts={[assets.zone]}>
       <h1>{texts.name}</h1>
       <p>{texts.tagline}</p>
       {problem && <Notice kind="danger">{problem}</Notice>}

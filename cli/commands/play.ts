@@ -1,0 +1,131 @@
+// `podkeep play`: what a user listened to, and setting a position.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { App } from "../../src/app.ts";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { writeCsv, writeJson } from "../../src/domain/play-files.ts";
+import { clockOf, parseClock } from "../../src/domain/play-time.ts";
+import { DomainError } from "../../src/errors.ts";
+import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
+import {
+  episodeName,
+  findEpisodeId,
+  findPodcastId,
+  type PlayEntry,
+  readEpisode,
+  streamPlays,
+  streamWritten,
+} from "../../src/services/listening.ts";
+import { setPosition } from "../../src/services/plays.ts";
+import { nameOf } from "../terminal/changes.ts";
+import { readPositive } from "../terminal/numbers.ts";
+import { formatTime, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
+import { readPast, type TypedTime } from "../terminal/times.ts";
+import { withApp } from "../with-app.ts";
+
+interface ListOptions {
+  podcast?: string;
+  since?: TypedTime;
+  csv?: boolean;
+  limit: number;
+}
+
+interface SetOptions {
+  position?: number;
+  finished?: boolean;
+}
+
+const LIMIT = 100;
+
+export function addPlayCommands(program: Command): void {
+  const play = program.command("play").description("List what a user listened to, and set positions");
+  play
+    .command("list <user>")
+    .description("List what a user listened to, the latest first")
+    .option("--podcast <url>", "only plays of the podcast with this feed URL")
+    .option("--since <when>", "only later plays: a duration ago (30d) or a time (2027-01-31, UTC)", readPast)
+    .addOption(new Option("--csv", "print all plays as CSV").conflicts("json"))
+    .option("--limit <count>", "how many plays the table has; --json and --csv have all", readPositive, LIMIT)
+    .addHelpText("after", "\nExample: podkeep play list alice --since 30d")
+    .action((user: string, options: ListOptions, command: Command) => list(user, options, command));
+  play
+    .command("set <user> <episode>")
+    .description("Set the position of an episode for every app; each app gets it at its next sync")
+    .addOption(new Option("--position <time>", "the position, such as 20:00 or 1:02:03").argParser(readPosition))
+    .addOption(new Option("--finished", "mark the episode as finished").conflicts("position"))
+    .addHelpText("after", "\n<episode> is an id that podkeep play list prints, or the URL or guid of the episode.")
+    .addHelpText("after", "\nExample: podkeep play set alice 12 --position 20:00")
+    .action((user: string, episode: string, options: SetOptions, command: Command) =>
+      set(user, episode, options, command),
+    );
+}
+
+function readPosition(text: string): number {
+  const seconds = parseClock(text);
+  if (seconds === null) throw new InvalidArgumentError("Examples: 20:00, 1:02:03, 90 (seconds).");
+  return seconds;
+}
+
+async function list(user: string, { podcast, since, csv, limit }: ListOptions, command: Command): Promise<void> {
+  await withApp(command, async (app) => {
+    const actor = await actAsAdmin(app, user, "play list");
+    const query = {
+      podcast: podcast === undefined ? undefined : await podcastIdOf(app, actor, podcast),
+      since: since?.(app.clock.now()),
+    };
+    if (csv || wantsJson(command)) {
+      const write = csv ? writeCsv : writeJson;
+      for await (const text of write(streamWritten(app, actor, query))) await Bun.write(Bun.stdout, text);
+      return;
+    }
+    const plays: PlayEntry[] = [];
+    for await (const part of streamPlays(app, actor, query)) {
+      plays.push(...part.slice(0, limit + 1 - plays.length));
+      if (plays.length > limit) break;
+    }
+    await print(
+      layTable(
+        ["TIME", "PODCAST", "ID", "EPISODE", "FROM", "TO", "OF", "APP"],
+        plays.slice(0, limit).map(cellsOf),
+        "No plays",
+      ),
+    );
+    if (plays.length > limit) await print(`There are more plays: --limit ${limit * 10} shows them`, Bun.stderr);
+  });
+}
+
+const timeOf = (seconds: number | null) => (seconds === null ? "-" : clockOf(seconds));
+
+const cellsOf = (play: PlayEntry) => [
+  formatTime(play.begun_at) ?? "",
+  nameOf(play),
+  String(play.episode),
+  episodeName(play),
+  timeOf(play.started),
+  timeOf(play.position),
+  timeOf(play.total),
+  [play.by.label ?? play.by.kind, play.by.device && `on ${play.by.device}`].filter(Boolean).join(" "),
+];
+
+function podcastIdOf(app: App, actor: Actor, url: string): Promise<number> {
+  const feed = readFeedUrl(url);
+  if ("message" in feed) throw new DomainError("invalid", `--podcast ${url}: ${feed.message}`);
+  return findPodcastId(app, actor, feed.hash);
+}
+
+async function set(user: string, name: string, { position, finished }: SetOptions, command: Command): Promise<void> {
+  if (position === undefined && !finished) {
+    throw new DomainError("invalid", "Give a position (--position 20:00), or --finished");
+  }
+  const episode = await withApp(command, async (app) => {
+    const actor = await actAsAdmin(app, user, "play set");
+    const id = await findEpisodeId(app, actor, name);
+    await setPosition(app, actor, { episode: id, position: position ?? null });
+    return readEpisode(app, actor, id);
+  });
+  const result = { episode: episode.episode, position: episode.position, total: episode.total };
+  await printResult(
+    command,
+    result,
+    () => `${episodeName(episode)} is at ${timeOf(episode.position)}; each app gets it at its next sync`,
+  );
+}
