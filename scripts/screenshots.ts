@@ -34,6 +34,21 @@ try {
   const { add: feeds } = Feeds.parse(await (await fetch(`${address}${list}?since=0`, { headers })).json());
   await send(list, { add: ["https://feeds.example.com/private?token=s3cret"], remove: feeds.slice(0, 3) });
 
+  const playOf = (name: string, position: number, minutes: number) => ({
+    ...{ podcast: feeds[9], episode: `https://media.example.com/${name}.mp3`, device: "phone", action: "play" },
+    ...{
+      timestamp: new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 19),
+      started: 0,
+      position,
+      total: 3240,
+    },
+  });
+  await send("/api/2/episodes/ann.json", [
+    playOf("214-The-long-way", 1390, 20),
+    playOf("213-A-harbour-in-winter", 2710, 1500),
+    playOf("212-Letters", 3240, 3000),
+  ]);
+
   /** Takes each page in both sizes and both colors. */
   async function take(pages: Record<string, (window: Page) => Promise<unknown>>, signedIn = true): Promise<void> {
     for (const [size, viewport] of Object.entries(SIZES)) {
@@ -70,6 +85,14 @@ try {
   await take({ "sign-in": (window) => window.goto("/") }, false);
   await take({
     podcasts: (window) => window.goto("/podcasts"),
+    listening: (window) => window.goto("/listening"),
+    "listening-history": (window) => window.goto("/listening/history"),
+    "listening-year": (window) => window.goto("/listening/year"),
+    async "listening-episode"(window) {
+      await window.goto("/listening");
+      await window.getByRole("link", { name: "214 The long way" }).click();
+      await window.getByRole("heading", { name: "214 The long way" }).waitFor();
+    },
     apps: (window) => window.goto("/apps"),
     async history(window) {
       await window.goto("/history");

@@ -1,4 +1,4 @@
-// The web page's first byte with 10,000 podcasts.
+// The web page's first byte with 10,000 podcasts and 50,000 plays.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { type Data, fill, insertRows, makeRows } from "../data.ts";
@@ -14,6 +14,7 @@ const FIRST_BYTE = 50;
 export async function measurePage(bench: Bench): Promise<Line[]> {
   const data = await fill(join(bench.folder, "page"), { users: 2, subscriptions: FEW });
   addRows(data, "user0", MANY - FEW);
+  addPlays(data, "user0");
   const server = await start(bench.programs, "podkeep", data);
   const [many, few] = await Promise.all(["user0", "user1"].map((name, index) => signIn(server, data, name, index)));
   const lines: Line[] = [];
@@ -22,6 +23,13 @@ export async function measurePage(bench: Bench): Promise<Line[]> {
     ["the same, page 50", "/podcasts?page=50"],
     ["the same, a search", "/podcasts?search=99+feeds"],
     ["its OPML export", "/podcasts/podkeep.opml"],
+    ["50,000 plays: continue, first byte", "/listening"],
+    ["the same, history", "/listening/history"],
+    ["the same, history of one podcast", "/listening/history?podcast=-7"],
+    ["the same, a search", "/listening/history?search=nothing"],
+    ["the same, hours of a year", "/listening/year?year=2025"],
+    ["the same, one episode", "/listening/episodes/1"],
+    ["the same, all as CSV", "/listening/plays.csv"],
   ] as const) {
     const podkeep = await firstByte(server, path, many ?? "", bench.rounds);
     lines.push({ what, podkeep, baseline: null, unit: "ms", goal: { most: FIRST_BYTE } });
@@ -39,6 +47,34 @@ function addRows({ file }: Data, name: string, count: number): void {
   // Older than the user's other ones: timestamps are unique.
   const rows = makeRows(count, "more", FEW).map((row) => ({ ...row, timestamp: row.timestamp - 2 * MANY }));
   db.transaction(() => insertRows(db, id, rows))();
+  db.close();
+}
+
+const PLAYS = 50_000;
+/** Twenty a day. */
+const PAUSE = 86_400_000 / 20;
+
+/** Plays of some years, until the end of 2026. */
+function addPlays({ file }: Data, name: string): void {
+  const db = new Database(file, { readwrite: true });
+  const end = Date.parse("2027-01-01");
+  const many = (into: string, values: string) =>
+    db.run(
+      `insert into ${into} with recursive n(n) as (select 1 union all select n + 1 from n where n < ${PLAYS})
+        select users.id, ${values} from n, users where users.name = ?`,
+      [name],
+    );
+  const episode = "'https://a.example/' || (n % 200), 'https://a.example/' || n || '.mp3'";
+  many("episodes (user_id, id, podcast, feed_url, url)", `n, -1 - n % 200, ${episode}`);
+  many(
+    "episode_actions (user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total)",
+    "n, 'play', n, n, n, 0, 1800, 3240",
+  );
+  const begun = `${end} - n * ${PAUSE}`;
+  many(
+    "plays (user_id, id, episode, client, begun_at, ended_at, started, position, total, arrived_at, actor_kind, actor_label)",
+    `n, n, 1, ${begun}, ${begun} + 1800000, 0, 1800, 3240, n, 'token', 'AntennaPod'`,
+  );
   db.close();
 }
 

@@ -43,7 +43,7 @@ export function addPlayCommands(program: Command): void {
     .description("List what a user listened to, the latest first")
     .option("--podcast <url>", "only plays of the podcast with this feed URL")
     .option("--since <when>", "only later plays: a duration ago (30d) or a time (2027-01-31, UTC)", readPast)
-    .addOption(new Option("--csv", "print all plays as CSV").conflicts("json"))
+    .option("--csv", "print all plays as CSV")
     .option("--limit <count>", "how many plays the table has; --json and --csv have all", readPositive, LIMIT)
     .addHelpText("after", "\nExample: podkeep play list alice --since 30d")
     .action((user: string, options: ListOptions, command: Command) => list(user, options, command));
@@ -66,6 +66,7 @@ function readPosition(text: string): number {
 }
 
 async function list(user: string, { podcast, since, csv, limit }: ListOptions, command: Command): Promise<void> {
+  if (csv && wantsJson(command)) throw new DomainError("invalid", "Give --csv or --json, not both");
   await withApp(command, async (app) => {
     const actor = await actAsAdmin(app, user, "play list");
     const query = {
@@ -95,6 +96,8 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
 
 const timeOf = (seconds: number | null) => (seconds === null ? "-" : clockOf(seconds));
 
+const KINDS = { token: "token", session: "app", page: "web page", admin: "admin", worker: "server" };
+
 const cellsOf = (play: PlayEntry) => [
   formatTime(play.begun_at) ?? "",
   nameOf(play),
@@ -103,7 +106,7 @@ const cellsOf = (play: PlayEntry) => [
   timeOf(play.started),
   timeOf(play.position),
   timeOf(play.total),
-  [play.by.label ?? play.by.kind, play.by.device && `on ${play.by.device}`].filter(Boolean).join(" "),
+  [play.by.label || KINDS[play.by.kind], play.by.device && `on ${play.by.device}`].filter(Boolean).join(" "),
 ];
 
 function podcastIdOf(app: App, actor: Actor, url: string): Promise<number> {

@@ -30,7 +30,7 @@ const publishPlay = (play: WrittenPlay) => ({
   from: play.started,
   to: play.position,
   total: play.total,
-  app: play.by.label ?? (play.by.kind === "page" ? "podkeep" : null),
+  app: play.by.kind === "page" ? "podkeep" : play.by.label || null,
   device: play.by.device,
 });
 

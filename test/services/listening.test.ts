@@ -1,0 +1,114 @@
+// 50,000 plays: each page reads a bounded part of them, in a bounded number of statements.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Tx } from "../../src/db/statement.ts";
+import { Calendar } from "../../src/domain/zoned-days.ts";
+import type { Context } from "../../src/services/context.ts";
+import { listBegun, listEpisodePlays, listPlayers, listPlays } from "../../src/services/listening.ts";
+import { readYear, sumPlays } from "../../src/services/listening-hours.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+import { actorOf } from "../support/feeds.ts";
+
+setDefaultTimeout(60_000);
+
+const PLAYS = 50_000;
+const HOUR = 3_600_000;
+
+let podkeep: TestApp;
+let user_id: string;
+
+beforeAll(async () => {
+  podkeep = await openTestApp();
+  ({ id: user_id } = await podkeep.user("ann"));
+  const many = (into: string, values: string) =>
+    podkeep.sql(`insert into ${into} with recursive n(n) as (select 1 union all select n + 1 from n where n < ${PLAYS})
+      select ${values} from n`);
+  const url = "'https://a.example/' || n || '.mp3'";
+  await many(
+    "episodes (user_id, id, podcast, feed_url, url)",
+    `'${user_id}', n, -1 - n % 200, 'https://a.example/', ${url}`,
+  );
+  await many(
+    "episode_actions (user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total)",
+    `'${user_id}', n, 'play', n, n, n, 0, 60, 600`,
+  );
+  await many(
+    "plays (user_id, id, episode, client, begun_at, ended_at, started, position, arrived_at, actor_kind, actor_label)",
+    `'${user_id}', n, n, 1, n * ${HOUR}, n * ${HOUR} + 60000, 0, 60, n, 'token', 'app' || n % 3`,
+  );
+});
+afterAll(() => podkeep.close());
+
+/** What `work` reads. */
+async function count(work: (context: Context) => Promise<unknown>) {
+  const read = { statements: 0, rows: 0 };
+  const { app } = podkeep;
+  const database = Object.create(app.database, {
+    read: {
+      value: (run: (tx: Tx) => Promise<unknown>) =>
+        app.database.read((tx) =>
+          run({
+            kysely: tx.kysely,
+            async execute(query) {
+              const rows = await tx.execute(query);
+              read.statements++;
+              read.rows += rows.length;
+              return rows;
+            },
+          }),
+        ),
+    },
+  });
+  await work({ ...app, database });
+  return read;
+}
+
+const actor = () => actorOf(user_id);
+
+test.each<[string, number, number, (context: Context) => Promise<unknown>]>([
+  ["continue", 5, 100, (context) => listBegun(context, actor(), 50)],
+  ["a page of the history", 2, 101, (context) => listPlays(context, actor(), { limit: 100 })],
+  ["a page of one podcast", 10, 105, (context) => listPlays(context, actor(), { limit: 100, podcast: -8 })],
+  ["a page of one app", 10, 105, (context) => listPlays(context, actor(), { limit: 100, by: "app1" })],
+  ["a page of an app that played nothing", 10, 10, (context) => listPlays(context, actor(), { limit: 100, by: "no" })],
+  ["a search", 4, 4010, (context) => listPlays(context, actor(), { limit: 100, search: "nothing" })],
+  ["an episode", 1, 2, (context) => listEpisodePlays(context, actor(), { episode: 7, limit: 100 })],
+  ["the apps", 1, 10, (context) => listPlayers(context, actor())],
+  ["the hours of days", 3, 12, (context) => sumPlays(context, actor(), Calendar.of("UTC").monthsOf(1972))],
+  ["the hours of a year", 15, 2500, (context) => readYear(context, actor(), Calendar.of("UTC").monthsOf(1972))],
+])("of 50,000 plays, %s takes at most %d statements and %d rows", async (_, statements, rows, work) => {
+  const read = await count(work);
+  expect(read.rows).toBeGreaterThan(0);
+  expect(read.rows).toBeLessThanOrEqual(rows);
+  expect(read.statements).toBeLessThanOrEqual(statements);
+});
+
+test("a search that finds little can go on to the end, a bounded part at a time", async () => {
+  const found: number[] = [];
+  let pages = 0;
+  let after: Awaited<ReturnType<typeof listPlays>>["next"] | undefined;
+  do {
+    const page = await listPlays(podkeep.app, actor(), { limit: 10, search: "/777.mp3", ...(after && { after }) });
+    found.push(...page.plays.map(({ id }) => id));
+    after = page.next;
+    pages++;
+  } while (after);
+  expect(found).toEqual([777]);
+  expect(pages).toBe(13);
+});
+
+test("plays that all began in one moment come once each, with a filter too", async () => {
+  const other = (await podkeep.user()).id;
+  await podkeep.sql(`insert into episodes (user_id, id, podcast, feed_url, url)
+    values ('${other}', 1, -1, 'https://a.example/', 'https://a.example/1.mp3')`);
+  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind, actor_label)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 4500)
+    select '${other}', n, 1, 1, 5, 5, n, 'token', 'app' from n`);
+  const ids: number[] = [];
+  let after: Awaited<ReturnType<typeof listPlays>>["next"] | undefined;
+  do {
+    const page = await listPlays(podkeep.app, actorOf(other), { limit: 1000, by: "app", ...(after && { after }) });
+    ids.push(...page.plays.map(({ id }) => id));
+    after = page.next;
+  } while (after);
+  expect(ids).toEqual(Array.from({ length: 4500 }, (_, n) => 4500 - n));
+});
