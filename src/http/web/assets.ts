@@ -19,7 +19,7 @@ function asset(name: string, extension: string, type: string, text: string): Ass
 
 /** On one line, so that a phone loads less. */
 const stylesheet = (name: string, text: string) =>
-  asset(name, "css", "text/css; charset=utf-8", text.replace(/\n */g, ""));
+  asset(name, "css", "text/css; charset=utf-8", text.replace(/\n */g, "").replaceAll(";}", "}").replaceAll(" {", "{"));
 
 export const assets = {
   style: stylesheet("style", style),
