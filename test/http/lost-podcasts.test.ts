@@ -39,6 +39,10 @@ async function gpodder(device: string) {
   };
 }
 
+/** AntennaPod, which follows a redirect to https by itself, is told removals in both schemes. */
+const inBothSchemes = (urls: string[]) =>
+  [...new Set(urls.flatMap((url) => [url.replace(/^https?/, "http"), url.replace(/^https?/, "https")]))].sort();
+
 /** The feed URLs that an app on the Open Podcast API has after it applied what changed. */
 async function subscribed(): Promise<string[]> {
   const items = (await ann.changes("", 500)).filter((item) => item.is_subscribed);
@@ -55,7 +59,7 @@ test("after one gPodder client removed all 72 podcasts, one put back brings them
   expect((await tablet.sync()).add).toHaveLength(72);
 
   await phone.post([], urls);
-  expect((await tablet.sync()).remove.toSorted()).toEqual(urls);
+  expect((await tablet.sync()).remove.toSorted()).toEqual(inBothSchemes(urls));
   expect(await subscribed()).toEqual([]);
 
   const [removal] = await listMassRemovals(server.app, me(), START);
@@ -77,7 +81,7 @@ test("a podcast that was merged away and split off again comes back to gPodder c
   const before = server.clock.now();
   server.clock.advance(5000);
   await ann.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: B });
-  expect(await phone.sync()).toMatchObject({ remove: [A] });
+  expect((await phone.sync()).remove.toSorted()).toEqual(inBothSchemes([A]));
 
   await restoreSubscriptions(server.app, me(), { as_of: before }, { exact: false, dry_run: false });
   expect(await phone.sync()).toEqual({ add: expect.arrayContaining([A, B]), remove: [] });
@@ -115,9 +119,14 @@ test("a list restored as of a time reaches the apps of each protocol at their ne
 
   await restoreSubscriptions(server.app, me(), { as_of: before }, { exact: true, dry_run: false });
 
-  for (const sync of [phone.sync, tablet.sync, nextcloud]) {
+  const [antennapods, kasts] = [inBothSchemes([C]), [C]];
+  for (const [sync, gone] of [
+    [phone.sync, antennapods],
+    [tablet.sync, antennapods],
+    [nextcloud, kasts],
+  ] as const) {
     const { add, remove } = await sync();
-    expect([add.toSorted(), remove]).toEqual([[A, B], [C]]);
+    expect([add.toSorted(), remove.toSorted()]).toEqual([[A, B], gone]);
     expect(await sync()).toEqual({ add: [], remove: [] });
   }
   const changed = await ann.changes(last);

@@ -9,6 +9,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 test("a browser that opens the server sees that podkeep runs, and the URL that apps need", async () => {
+  await server.user();
   const { status, headers, body } = await server.send("GET", "/", { headers: { Accept: "text/html" } });
   expect(status).toBe(200);
   expect(headers.get("content-type")).toStartWith("text/html");
