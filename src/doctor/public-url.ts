@@ -23,7 +23,7 @@ export async function checkPublicUrl(address: string, token: string | null): Pro
     const response = await ask(address);
     if (!isPlain) findings.push(ok("TLS", "in use"));
     if (isThrottled(response)) return [...findings, describeThrottle(address)];
-    if (!isOurs(response)) return [...findings, describeStranger(address, response)];
+    if (!isOurs(response)) return [...findings, await describeStranger(address, response)];
     findings.push(ok("public URL", `podkeep responds at ${address}/v1`));
     const authorization = await checkAuthorization(address);
     findings.push(authorization);
@@ -109,16 +109,17 @@ function checkClient(url: string, response: Response): Finding[] {
   return [ok(about, `podkeep sees this machine as ${address}`)];
 }
 
-/** Whether podkeep responds, but not with its API: by a redirect of the page, or because the path is unknown. */
-const isPage = ({ status, headers }: Response) =>
-  headers.get("location")?.startsWith("/sign-in?") || (status === 404 && headers.has("x-request-id"));
+/** Whether podkeep responds, but not with its API, because the path is unknown. */
+const isUnknownPath = ({ status, headers }: Response) => status === 404 && headers.has("x-request-id");
+/** Whether podkeep has a page of its own at this URL. */
+const isPage = ({ headers }: Response) => headers.get("location")?.startsWith("/sign-in?") ?? false;
 
-function describeStranger(address: string, response: Response): Finding {
+async function describeStranger(address: string, response: Response): Promise<Finding> {
   const to = response.headers.get("location");
   const path = new URL(address).pathname;
-  if (path !== "/" && isPage(response)) {
+  if (path !== "/" && isUnknownPath(response)) {
     const other = `Set PODKEEP_PUBLIC_URL=${address}, or let the proxy strip ${path}`;
-    const advice = to ? `Let the proxy strip ${path}` : other;
+    const advice = isPage(await get(address)) ? `Let the proxy strip ${path}` : other;
     return problem("public URL", `the proxy passes ${path} on to podkeep`, advice);
   }
   if (to) return problem("public URL", `${address} redirects to ${to}`, "Give apps the URL that it redirects to");

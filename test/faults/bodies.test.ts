@@ -4,7 +4,15 @@ import { type Route, routesOf } from "./routes.ts";
 import { basic, EXAMPLES, fill, openWorld, sessionOf, type World } from "./two-users.ts";
 
 /** Routes that take a body from those who have no credentials yet: a name and a password, or a secret. */
-const OPEN = ["POST /sign-in", "POST /sign-out", "POST /connect/:secret", "POST /login/v2", "POST /login/v2/poll"];
+const OPEN = [
+  "POST /sign-in",
+  "POST /sign-out",
+  "POST /connect/:secret",
+  "POST /login/v2",
+  "POST /login/v2/poll",
+  "POST /setup/:code",
+  "POST /password/:secret",
+];
 /** Bytes that these routes read. */
 const MOST_OPEN = 16 * 1024;
 /** More than any limit. */
