@@ -50,9 +50,11 @@ async function issue(
   { label = "", scope, expires, qr, header }: IssueOptions,
   command: Command,
 ): Promise<void> {
+  // Before the command becomes the service's account.
+  const place = placeOfSettings(command);
   const issued = await withApp(command, (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
-    return issueFor(app, user, { label, scope, expires_at }, placeOfSettings(command));
+    return issueFor(app, user, { label, scope, expires_at }, place);
   });
   if (header) return printResult(command, issued, () => issued.header);
   // A phone that scanned it would look for the server on itself.

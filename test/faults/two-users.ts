@@ -267,6 +267,16 @@ const PUBLIC: Record<string, Example> = {
   "GET /docs": same("/docs"),
   "GET /connect/:secret": same(`/connect/${"a".repeat(32)}`),
   "POST /connect/:secret": same(`/connect/${"a".repeat(32)}`),
+  "GET /setup/:code": same("/setup/AAAA-AAAA-AAAA-AAAA", 410),
+  "POST /setup/:code": {
+    ...same("/setup/AAAA-AAAA-AAAA-AAAA", 410),
+    form: { name: "carol", password: "correct horse hunter3" },
+  },
+  "GET /password/:secret": same(`/password/${"a".repeat(32)}`, 410),
+  "POST /password/:secret": {
+    ...same(`/password/${"a".repeat(32)}`, 410),
+    form: { password: "correct horse hunter3" },
+  },
 };
 
 const PAGE: Record<string, Example> = {
@@ -280,6 +290,15 @@ const PAGE: Record<string, Example> = {
   "POST /podcasts/:guid/subscribe": form("/podcasts/<own.guid>/subscribe", { back: "/podcasts" }, 303, { other: 404 }),
   "POST /podcasts/import": form("/podcasts/import", { file: { file: OPML } }, 303),
   "GET /podcasts/podkeep.opml": same("/podcasts/podkeep.opml"),
+  "GET /listening": same("/listening"),
+  "GET /listening/history": same("/listening/history?search=test"),
+  "GET /listening/year": same("/listening/year?year=2026"),
+  "GET /listening/plays.csv": same("/listening/plays.csv"),
+  "GET /listening/plays.json": same("/listening/plays.json"),
+  // Numbers of episodes are those of each user.
+  "GET /listening/episodes/:id": same("/listening/episodes/1"),
+  "POST /listening/episodes/:id/position": form("/listening/episodes/1/position", { position: "3" }, 303),
+  "POST /listening/episodes/:id/finished": form("/listening/episodes/1/finished", {}, 303),
   "GET /history": same("/history?by=<own.token_id>"),
   "POST /history/put-back": form("/history/put-back", { by: BY, from: "0", to: "9999999999999" }, 303),
   "GET /history/restore": same("/history/restore?as_of=2026-01-01"),
