@@ -302,7 +302,7 @@ export const listBegun = statement(
         episodes.guid, episodes.url as episode_url, coalesce(subscriptions.feed_url, episodes.feed_url) as feed_url,
         subscriptions.title
       from (
-        select * from episode_actions
+        select user_id, episode, kind, acted_at, arrived_at, position, total, device from episode_actions
         where user_id in (${p.user_id}) order by arrived_at desc limit ${limitTo(p.examined)}
       ) as action
       join episodes on episodes.user_id = action.user_id and episodes.id = action.episode

@@ -189,12 +189,13 @@ const spans = (rows: Span[]) => sql.join(rows.map((row) => sql`(${number(row.fro
 /** Seconds listened in each span. */
 export const sumSpans = bulkStatement(
   (_, p: Owner, rows: Span[]) =>
-    sql<{ from: number; seconds: number }>`
-      select wanted.column1 as "from", cast(sum(${LENGTH}) as bigint) as seconds
-      from (values ${spans(rows)}) as wanted
-      cross join plays
-      where plays.user_id = ${p.user_id} and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
-      group by wanted.column1`,
+    // A subquery for each span: PostgreSQL would answer a join by reading all plays.
+    sql<{ from: number; seconds: number | null }>`
+      select wanted.column1 as "from", (
+        select cast(sum(${LENGTH}) as bigint) from plays
+        where plays.user_id = ${p.user_id} and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
+      ) as seconds
+      from (values ${spans(rows)}) as wanted`,
 );
 
 /** Seconds listened from `from` on until `to`, by podcast. `feed_url` is of a feed that is in no list. */
