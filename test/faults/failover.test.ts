@@ -9,7 +9,7 @@ import { createClient, isGone, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
 import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
 
-const ROUNDS = rounds(1, 6);
+const ROUNDS = rounds(1, 3);
 /** Acknowledged requests between two events. */
 const STRIDE = LONG ? 300 : 40;
 const PUBLIC_URL = "http://podkeep.test";
