@@ -52,7 +52,7 @@ export function addPlayCommands(program: Command): void {
     .description("Set the position of an episode for every app; each app gets it at its next sync")
     .addOption(new Option("--position <time>", "the position, such as 20:00 or 1:02:03").argParser(readPosition))
     .addOption(new Option("--finished", "mark the episode as finished").conflicts("position"))
-    .addHelpText("after", "\n<episode> is an id that podkeep play list prints, or the URL or guid of the episode.")
+    .addHelpText("after", "\n<episode> is an id that podkeep play list prints, or the episode's URL or guid.")
     .addHelpText("after", "\nExample: podkeep play set alice 12 --position 20:00")
     .action((user: string, episode: string, options: SetOptions, command: Command) =>
       set(user, episode, options, command),

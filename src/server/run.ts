@@ -172,10 +172,20 @@ function receiveSignal(log: Logger): Promise<void> {
 
 // New connections are refused first, then running requests end, then the worker, then the database closes.
 async function drain(servers: Server<undefined>[], app: App, lookedUp?: Promise<void>): Promise<void> {
-  await Promise.race([Promise.all(servers.map((server) => server.stop())), Bun.sleep(app.config.drain_timeout)]);
+  const stopped = Promise.all(servers.map((server) => server.stop()));
+  await Promise.race([stopped, responded(servers), Bun.sleep(app.config.drain_timeout)]);
   for (const server of servers) await server.stop(true);
   await lookedUp;
   await app.close();
+}
+
+/** Milliseconds in which the last bytes of responses leave. */
+const FLUSH = 250;
+
+// Bun's stop() also waits for the rest of refused bodies, which their clients may never send.
+async function responded(servers: Server<undefined>[]): Promise<void> {
+  do await Bun.sleep(FLUSH);
+  while (servers.some(({ pendingRequests }) => pendingRequests > 0));
 }
 
 // Loaded only if it is on, which keeps idle memory small.
