@@ -51,8 +51,9 @@ export function addConformanceCommand(program: Command): void {
     .addHelpText(
       "after",
       `
-Use an account made for this: subscriptions that a run adds are removed again, episode actions and
-devices stay. The exit code is 1 if the server fails a check that it must pass.
+Use an account made for this: subscriptions that a run adds are removed again,
+episode actions and devices stay. The exit code is 1 if the server fails a check
+that it must pass.
 
 Example: podkeep conformance https://podcasts.example.org --user test`,
     )

@@ -32,7 +32,7 @@ test("plays are listed as a table, as JSON and as CSV, by podcast and since a ti
   const { out } = await run("play list alice");
   expect(out).toContain("2026-02-02T11:50:00Z\thttps://b.example/rss\t3\tThree\t0:00\t10:00\t54:00\ttoken on phone");
   const of = async (words: string) =>
-    (await run(`play list alice --json ${words}`)).json.map((play: { episode: string }) => play.episode);
+    (await run(`play list alice --json ${words}`.trim())).json.map((play: { episode: string }) => play.episode);
   expect(await of("")).toEqual(["Three", "Two", "One"]);
   expect(await of(`--podcast ${FEED}`)).toEqual(["Two", "One"]);
   expect(await of("--since 2026-02-01")).toEqual(["Three", "Two"]);
