@@ -21,7 +21,7 @@ export function kastsRoot(): string {
   return root;
 }
 
-/** Starts Kasts, waits up to a minute for the end of its sync, and quits it as a desktop does. */
+/** Starts Kasts, waits up to a minute for the end of its sync, and quits it as a desktop does, again until it hears it. */
 const SYNC = `
 kasts >/mnt/log 2>&1 &
 for _ in $(seq 600); do
@@ -29,7 +29,12 @@ for _ in $(seq 600); do
   kill -0 $! || break
   sleep 0.1
 done
-dbus-send --session --type=method_call --dest=org.mpris.MediaPlayer2.kasts /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Quit
+for _ in $(seq 60); do
+  dbus-send --session --type=method_call --dest=org.mpris.MediaPlayer2.kasts /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Quit
+  sleep 0.5
+  kill -0 $! || break
+done
+kill -9 $!
 wait $!
 `;
 const ENVIRONMENT = [
