@@ -11,11 +11,10 @@ const DATE_TIME =
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);
   if (!match) return null;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
-    .slice(1, 7)
-    .map((digits) => Number(digits ?? 0));
+  const [month, day, hour, minute] = [Number(match[2]), Number(match[3]), Number(match[4]), Number(match[5])];
+  const second = Number(match[6] ?? 0);
   const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCFullYear(Number(match[1]), month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   const milliseconds = Number((match[7] ?? "").padEnd(3, "0").slice(0, 3));
   const offset = (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0)) * (match[8] === "-" ? -1 : 1);

@@ -38,7 +38,7 @@ export function numberOf(text: string): number {
 export const waitingPodcast = (feed: string): number => -1 - numberOf(feed);
 
 /** An episode's URL without its scheme: one app reads the feed by http, another by https. */
-const withoutScheme = (url: string) => url.replace(/^https?:\/\//i, "");
+export const withoutScheme = (url: string) => url.replace(/^https?:\/\//i, "");
 
 export const urlKey = (url: string): number => numberOf(withoutScheme(url));
 export const guidKey = (guid: string): number => numberOf(guid);

@@ -129,6 +129,8 @@ const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|([+-
  * @returns Unix milliseconds; null if the text is not a time
  */
 export function parseActionTime(text: string): number | null {
+  const time = parseDateTime(text);
+  if (time !== null) return time;
   const match = TIME.exec(text.trim());
   if (!match) return null;
   const [, date, minute, second = ":00", fraction = "0", hours = "+00", minutes = "00"] = match;

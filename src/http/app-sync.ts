@@ -2,13 +2,10 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../app.ts";
-import { isWritable } from "../domain/date-time.ts";
 import {
   type ActionReader,
-  EPISODE_KINDS,
   type EpisodeAction,
   isReadable,
-  parseActionTime,
   publishAction,
   type ToldAction,
 } from "../domain/episodes.ts";
@@ -20,7 +17,7 @@ import { readActions, uploadActions } from "../services/episodes.ts";
 import { takeTurns } from "../turns.ts";
 import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
-import { readElements } from "./json-elements.ts";
+import { parseArray, readElements } from "./json-elements.ts";
 import {
   listOf,
   MOST_DETAILS,
@@ -30,18 +27,13 @@ import {
   requireFew,
   requireFewValues,
 } from "./limits.ts";
+import { LATEST_SECOND, readAction } from "./sent-actions.ts";
 import { productOf } from "./user-agent.ts";
 
 type Ctx = Context<HttpEnv>;
 
-/** Bytes. */
-const LONGEST_TEXT = 8192;
-/** The largest number that every app reads. */
-const LARGEST = 2 ** 31 - 1;
-/** Numbers below it are seconds, and not milliseconds: it is the year 5138. */
-const SECONDS = 100_000_000_000;
-
-const isText = (text: string) => text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= LONGEST_TEXT;
+/** Bytes that take a millisecond or two to parse. */
+const SHORT_BODY = 128 * 1024;
 
 /** Parses a body as JSON, whatever its Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
 export async function readJson<T>(c: Ctx, { config }: App, schema: z.ZodType<T>): Promise<T> {
@@ -62,7 +54,7 @@ const invalid = (details: string[] = []) => new DomainError("invalid", "The requ
 /** `since` in seconds; 0 if it is missing or no number. */
 function sinceOf(c: Ctx): number {
   const since = Math.floor(Number(c.req.query("since") ?? 0));
-  return Number.isSafeInteger(since) && since > 0 ? Math.min(since, SECONDS) : 0;
+  return Number.isSafeInteger(since) && since > 0 ? Math.min(since, LATEST_SECOND) : 0;
 }
 
 const isHead = (c: Ctx) => c.req.raw.method === "HEAD";
@@ -138,33 +130,14 @@ async function* writePages(pages: AsyncIterable<ToldAction[]>, reader: ActionRea
   }
 }
 
-const text = z.string().refine(isText);
-const seconds = z.coerce
-  .number()
-  .transform((value) => Math.min(Math.round(value), LARGEST))
-  .pipe(z.number().int())
-  .nullish()
-  .catch(null);
-const time = z
-  .union([
-    z.string().transform(parseActionTime),
-    z.number().transform((value) => Math.round(value < SECONDS ? value * 1000 : value)),
-  ])
-  .refine((value) => value === null || isWritable(value));
-const Action = z.object({
-  podcast: text,
-  episode: text,
-  guid: text.nullish().catch(null),
-  device: text.nullish().catch(null),
-  action: z
-    .string()
-    .transform((kind) => kind.toLowerCase())
-    .pipe(z.enum(EPISODE_KINDS)),
-  timestamp: time.nullish().catch(null),
-  started: seconds,
-  position: seconds,
-  total: seconds,
-});
+/** The elements of a body that is a JSON array: of a short one together, of others while they arrive. */
+async function elementsOf(c: Ctx, { config }: App): Promise<Iterable<unknown> | AsyncIterable<unknown>> {
+  const { max_body } = config;
+  const most = mostValues(config);
+  const isShort = Number(c.req.header("content-length") ?? Number.NaN) <= Math.min(SHORT_BODY, max_body);
+  if (isShort) return parseArray(await readBody(c, max_body), most);
+  return readElements(streamBody(c, max_body, mostActionBytes(config)), most);
+}
 
 /** @param clientOf the client of a device, if all actions name that one. @returns the timestamp of the response */
 export async function receiveActions(
@@ -175,33 +148,16 @@ export async function receiveActions(
   const now = app.clock.now();
   const actions: EpisodeAction[] = [];
   const giveTurn = takeTurns();
-  const chunks = streamBody(c, app.config.max_body, mostActionBytes(app.config));
   let count = 0;
-  for await (const one of readElements(chunks, mostValues(app.config))) {
+  for await (const one of await elementsOf(c, app)) {
     requireFew(++count, mostActions(app.config), "episode actions");
     // One that can't be read must not keep the others back: apps send them together, again and again.
-    const { data } = Action.safeParse(one);
-    if (data) actions.push(toAction(data, now));
+    const action = readAction(one, now);
+    if (action) actions.push(action);
     await giveTurn();
   }
   // Kasts names its device in actions only, or has the cookie of another.
   const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));
   const client = clientOf(others.length === 0 ? device : null);
   return uploadActions(app, c.get("actor"), client, actions);
-}
-
-function toAction(action: z.infer<typeof Action>, now: number): EpisodeAction {
-  const { podcast, episode, guid, device, action: kind, timestamp, started, position, total } = action;
-  const isPlay = kind === "play";
-  return {
-    feed_url: podcast,
-    episode_url: episode,
-    guid: guid || null,
-    kind,
-    sent_at: timestamp ?? now,
-    started: isPlay ? Math.max(started ?? 0, 0) : null,
-    position: isPlay ? Math.max(position ?? 0, 0) : null,
-    total: isPlay ? Math.max(total ?? 0, 0) : null,
-    device: device || null,
-  };
 }

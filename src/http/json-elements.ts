@@ -1,12 +1,24 @@
-// Reads the elements of a JSON array one at a time while its text arrives.
+// Reads JSON arrays: a long one an element at a time, while its text arrives.
 import { DomainError } from "../errors.ts";
-import { requireFew } from "./limits.ts";
+import { countValues, requireFew } from "./limits.ts";
 
 /** Bytes of one element; a longer one is not kept. */
 const LONGEST = 1024 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
 const BYTE_ORDER_MARK = 0xef;
+
+/**
+ * Parses an array at once.
+ * @param mostValues in all elements together
+ * @throws DomainError "invalid" if the text is no JSON array, "too_large"
+ */
+export function parseArray(text: Uint8Array, mostValues: number): unknown[] {
+  if (text.length > mostValues) requireFew(countValues(text), mostValues, "JSON values");
+  const parsed = parse(new TextDecoder().decode(text));
+  if (!Array.isArray(parsed)) throw notAnArray();
+  return parsed;
+}
 
 /**
  * Parses each element of an array; one that is too long is undefined.

@@ -1,6 +1,6 @@
 // Loading episodes into memory, saving what has changed of them, and having them follow their podcasts.
 import type { Tx } from "../db/statement.ts";
-import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast } from "../domain/episode-set.ts";
+import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast, withoutScheme } from "../domain/episode-set.ts";
 import type { StoredAction } from "../domain/episodes.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
 import type { StoredRows, SubscriptionChange } from "../domain/working-set.ts";
@@ -32,16 +32,20 @@ export async function loadEpisodes({ tx, user_id, nextEpisode }: UserTx, named: 
 
 async function findEpisodes(tx: Tx, user_id: string, named: Named[]): Promise<Episode[]> {
   const guids = new Map<string, { podcast: number; guid_key: number }>();
-  const urls = new Map<string, { podcast: number; url_key: number }>();
-  for (const { podcast, guid, url } of named) {
+  for (const { podcast, guid } of named) {
     if (guid !== null) guids.set(`${podcast} ${guid}`, { podcast, guid_key: guidKey(guid) });
-    const url_key = urlKey(url);
-    urls.set(`${podcast} ${url_key}`, { podcast, url_key });
   }
-  return readEpisodes([
-    ...(await findByGuid(tx, { user_id }, [...guids.values()])),
-    ...(await findByUrl(tx, { user_id }, [...urls.values()])),
-  ]);
+  const byGuid = await findByGuid(tx, { user_id }, [...guids.values()]);
+  // Their URLs mean no other episodes.
+  const known = new Set(
+    byGuid.flatMap(({ podcast, url, url_key }) => (url_key === null ? [] : `${podcast} ${withoutScheme(url)}`)),
+  );
+  const urls = new Map<string, { podcast: number; url_key: number }>();
+  for (const { podcast, url } of named) {
+    const key = `${podcast} ${withoutScheme(url)}`;
+    if (!known.has(key)) urls.set(key, { podcast, url_key: urlKey(url) });
+  }
+  return readEpisodes([...byGuid, ...(await findByUrl(tx, { user_id }, [...urls.values()]))]);
 }
 
 type Row = Awaited<ReturnType<typeof findByUrl>>[number];

@@ -19,7 +19,7 @@ function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilde
   return sql<EpisodeRow>`select ${WITH_ACTIONS} from (values ${sql.join(wanted)}) as wanted
     cross join episodes
     left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
-    where episodes.user_id = ${p.user_id} and ${condition}`;
+    where episodes.user_id in (${p.user_id}) and ${condition}`;
 }
 
 const number = (value: number) => sql`cast(${value} as bigint)`;
@@ -45,7 +45,7 @@ export const findEpisode = statement(
   (_, p: Owner & { id: number }) =>
     sql<EpisodeRow>`select ${WITH_ACTIONS} from episodes
       left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
-      where episodes.user_id = ${p.user_id} and episodes.id = ${p.id}`,
+      where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
 );
 
 /** All episodes of these podcasts. */
@@ -265,7 +265,7 @@ export const renewActions = bulkStatement(
           ${number(p.after)} + row_number() over (order by action.arrived_at) as arrived_at
         from episodes
         join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
-        where episodes.user_id = ${p.user_id} and episodes.podcast in (${sql.join(rows.map((row) => row.podcast))})
+        where episodes.user_id in (${p.user_id}) and episodes.podcast in (${sql.join(rows.map((row) => row.podcast))})
       ) as renewed
       where episode_actions.user_id = ${p.user_id}
         and episode_actions.episode = renewed.episode and episode_actions.kind = renewed.kind`,

@@ -16,10 +16,10 @@ export const findPlays = bulkStatement(
       from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)}, ${number(row.client)}, ${number(row.at)})`))})
         as wanted
       cross join plays
-      where plays.user_id = ${p.user_id} and plays.episode = wanted.column1 and plays.client = wanted.column2
+      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.client = wanted.column2
         and plays.begun_at = (
           select max(earlier.begun_at) from plays as earlier
-          where earlier.user_id = ${p.user_id} and earlier.episode = wanted.column1
+          where earlier.user_id in (${p.user_id}) and earlier.episode = wanted.column1
             and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3)`,
 );
 
@@ -159,9 +159,9 @@ export const findLatestPlays = bulkStatement(
       select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
       from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)})`))}) as wanted
       cross join plays
-      where plays.user_id = ${p.user_id} and plays.episode = wanted.column1 and plays.begun_at = (
+      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.begun_at = (
         select max(last.begun_at) from plays as last
-        where last.user_id = ${p.user_id} and last.episode = wanted.column1)`,
+        where last.user_id in (${p.user_id}) and last.episode = wanted.column1)`,
 );
 
 /** Which apps reported the latest `limit` plays. */
@@ -193,7 +193,7 @@ export const sumSpans = bulkStatement(
     sql<{ from: number; seconds: number | null }>`
       select wanted.column1 as "from", (
         select cast(sum(${LENGTH}) as bigint) from plays
-        where plays.user_id = ${p.user_id} and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
+        where plays.user_id in (${p.user_id}) and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
       ) as seconds
       from (values ${spans(rows)}) as wanted`,
 );
@@ -208,7 +208,7 @@ export const sumByPodcast = statement((db, p: Owner & Span) =>
     .select("episodes.podcast")
     .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
     .select((row) => row.fn.min("episodes.feed_url").as("feed_url"))
-    .where("plays.user_id", "=", p.user_id)
+    .where("plays.user_id", "in", [p.user_id])
     .where("plays.begun_at", ">=", p.from)
     .where("plays.begun_at", "<", p.to)
     .groupBy("episodes.podcast"),

@@ -1,7 +1,7 @@
 // JSON arrays that are read while they arrive.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { readElements } from "../../src/http/json-elements.ts";
+import { parseArray, readElements } from "../../src/http/json-elements.ts";
 
 async function* split(bytes: Uint8Array, size: number) {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
@@ -38,8 +38,13 @@ test("an array with a bit of text put in or taken out is read or refused as by J
       try {
         parsed = JSON.parse(text);
       } catch {}
-      if (Array.isArray(parsed)) expect(await elementsOf(text)).toEqual(parsed);
-      else expect(elementsOf(text)).rejects.toThrow("could not be read");
+      if (Array.isArray(parsed)) {
+        expect(await elementsOf(text)).toEqual(parsed);
+        expect(parseArray(Buffer.from(text), 10_000)).toEqual(parsed);
+      } else {
+        expect(elementsOf(text)).rejects.toThrow("could not be read");
+        expect(() => parseArray(Buffer.from(text), 10_000)).toThrow("could not be read");
+      }
     }),
     { numRuns: 1000 },
   );
@@ -47,6 +52,7 @@ test("an array with a bit of text put in or taken out is read or refused as by J
 
 test("a byte order mark is no part of the array, and what is no array is refused", async () => {
   expect(await elementsOf("\ufeff [1]")).toEqual([1]);
+  expect(parseArray(Buffer.from("\ufeff [1]"), 10)).toEqual([1]);
   for (const text of ["", "{}", "1", '"[]"', "[", "[1", "[1]]", "[1}", "[,]", "[1,]", "[1 2]", "[]x"]) {
     expect(elementsOf(text)).rejects.toThrow("could not be read");
   }
@@ -54,5 +60,7 @@ test("a byte order mark is no part of the array, and what is no array is refused
 
 test("an element that is too long is left out, and too many values are refused", async () => {
   expect(await elementsOf(JSON.stringify([1, "x".repeat(2_000_000), 2]), 65_536)).toEqual([1, undefined, 2]);
-  expect(elementsOf(JSON.stringify(Array(20).fill([1])), 7, 30)).rejects.toThrow("More than 30 JSON values");
+  const many = JSON.stringify(Array(20).fill([1]));
+  expect(elementsOf(many, 7, 30)).rejects.toThrow("More than 30 JSON values");
+  expect(() => parseArray(Buffer.from(many), 30)).toThrow("More than 30 JSON values");
 });
