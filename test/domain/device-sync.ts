@@ -85,8 +85,12 @@ export interface SyncServer {
   restoreServer(): Eventually<void>;
   /** The user forgets a device. */
   forget(client: string): Eventually<void>;
-  /** The device's app gets a new token. @param revoked whether the old one ends */
-  renewToken(client: string, revoked: boolean): Eventually<void>;
+  /**
+   * The device's app gets a new token.
+   * @param revoked whether the old one ends
+   * @returns whether the app signs in for it, and starts from nothing
+   */
+  renewToken(client: string, revoked: boolean): Eventually<boolean>;
   /** What devices are to show: feeds, with the server's spelling. */
   subscribed(): Eventually<Map<string, string>>;
   /** Whether a feed leads to a subscribed subscription. */
@@ -270,12 +274,15 @@ export class Server implements SyncServer {
     if (this.rules.forgetsHoldings) this.forgetAll(client);
   }
 
-  renewToken(client: string, revoked: boolean): void {
-    // A new client with the old one's holdings.
+  renewToken(client: string, revoked: boolean): boolean {
     this.positions.delete(client);
-    if (revoked) this.lasting.delete(client);
+    // Its token is all that names its device.
+    const signsIn = kindOf(client) === "nextcloud";
+    if (signsIn || this.rules.forgetsHoldings) this.forgetAll(client);
+    // Otherwise, it is a new client with the old one's holdings.
+    if (revoked || signsIn) this.lasting.delete(client);
     else this.lasting.add(client);
-    if (this.rules.forgetsHoldings) this.forgetAll(client);
+    return signsIn;
   }
 
   private forgetAll(client: string): void {
@@ -452,6 +459,13 @@ export class Device {
   async quickUpload(): Promise<void> {
     if (this.added.size + this.removed.size > 0)
       await this.server.post(this.name, this.added, this.removed, this.habits);
+  }
+
+  /** Apps of Nextcloud forget what they have queued when their user signs in, and start from nothing. */
+  signIn(): void {
+    this.since = 0;
+    this.added.clear();
+    this.removed.clear();
   }
 
   /** gPodder's "upload subscription list". */

@@ -39,8 +39,8 @@ export interface Others {
   listen(device: Device, home: string, under: string, episode: number): void;
   /** The device has synced its list, and goes on with its play positions. */
   syncPlaces(device: Device, lost: Luck["lost"]): Promise<void>;
-  /** The device is to ask for all play positions again: after a full sync, or without those it had. */
-  restart(device: Device, empty: boolean): void;
+  /** The device is to ask for all play positions again, without those it had, or without what it has queued. */
+  restart(device: Device, lost: "nothing" | "queue" | "all"): void;
   /** @throws when play positions or Open Podcast API apps differ from the server */
   finish(devices: Device[]): Promise<void>;
 }
@@ -227,7 +227,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       decisions.settle(url(write.feed, 0), write.on);
       others?.race(url(write.feed, 0), write.on);
     }
-    if (luck?.full) others?.restart(one, false);
+    if (luck?.full) others?.restart(one, "nothing");
     // A full sync uploads everything that the device has.
     const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
     const before = one.overridden;
@@ -296,14 +296,17 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
       if (on.kind === "pinepods") return;
       decisions.disturb(ALL);
-      await server.renewToken(on.name, one.revoked);
+      if (await server.renewToken(on.name, one.revoked)) {
+        on.signIn();
+        others?.restart(on, "queue");
+      }
     } else if (one.do === "backup") on.keepBackup();
     else if (one.do === "restore") {
       decisions.disturb(ALL);
       await on.restore();
       // What it had not sent when the backup was made, it sends now.
       for (const unsent of [...on.added, ...on.removed]) decisions.begin(on, unsent);
-      others?.restart(on, true);
+      others?.restart(on, "all");
     } else if (on.kind === "gpodder") {
       decisions.disturb([...on.urls, ...on.removed]);
       await on.uploadList();

@@ -148,9 +148,10 @@ export class Player {
     this.since = 0;
   }
 
-  /** "Force full sync". */
-  startAgain(): void {
+  /** "Force full sync", or a new sign-in. @param empty without what it has queued */
+  startAgain(empty: boolean): void {
     this.since = 0;
+    if (empty) this.queue = [];
   }
 
   async sync(lost: "get" | "post" | null, between: () => Promise<void> = async () => {}): Promise<void> {

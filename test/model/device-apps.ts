@@ -24,7 +24,8 @@ const NEXTCLOUD = "/index.php/apps/gpoddersync";
 /** The requests of one app on one device. */
 export class DeviceApp {
   #cookie = "";
-  readonly #nextcloud: boolean;
+  /** Whether it syncs by Nextcloud's gPodder Sync: its token is all that names it. */
+  readonly isNextcloud: boolean;
 
   /** @param secret a token, or the user's password */
   constructor(
@@ -34,7 +35,7 @@ export class DeviceApp {
     private readonly device: string,
     private readonly kind: Kind,
   ) {
-    this.#nextcloud = kind === "nextcloud" || (kind === "kasts" && device.endsWith("1"));
+    this.isNextcloud = kind === "nextcloud" || (kind === "kasts" && device.endsWith("1"));
   }
 
   /** Begins a sync. */
@@ -43,12 +44,12 @@ export class DeviceApp {
   }
 
   async readFeeds(since: number, method = "GET"): Promise<{ add: string[]; remove: string[]; timestamp: number }> {
-    const path = this.#nextcloud ? `${NEXTCLOUD}/subscriptions` : this.#feeds();
+    const path = this.isNextcloud ? `${NEXTCLOUD}/subscriptions` : this.#feeds();
     return (await this.#request(method, `${path}?since=${since}`)).body;
   }
 
   async sendFeeds(add: string[], remove: string[]): Promise<number> {
-    const path = this.#nextcloud ? `${NEXTCLOUD}/subscription_change/create` : this.#feeds();
+    const path = this.isNextcloud ? `${NEXTCLOUD}/subscription_change/create` : this.#feeds();
     return (await this.#request("POST", path, { add, remove })).body.timestamp;
   }
 
@@ -57,13 +58,13 @@ export class DeviceApp {
   }
 
   async readActions(since: number): Promise<{ actions: PublishedAction[]; timestamp: number }> {
-    const path = this.#nextcloud ? `${NEXTCLOUD}/episode_action` : this.#episodes();
+    const path = this.isNextcloud ? `${NEXTCLOUD}/episode_action` : this.#episodes();
     const aggregated = this.kind === "kasts" ? `&aggregated=${since === 0}` : "";
     return (await this.#request("GET", `${path}?since=${since}${aggregated}`)).body;
   }
 
   async sendActions(actions: EpisodeAction[]): Promise<number> {
-    const path = this.#nextcloud ? `${NEXTCLOUD}/episode_action/create` : this.#episodes();
+    const path = this.isNextcloud ? `${NEXTCLOUD}/episode_action/create` : this.#episodes();
     return (
       await this.#request(
         "POST",
@@ -101,7 +102,7 @@ export class DeviceApp {
   /** Kasts and Nextcloud apps send Basic with each request, gPodder after a 401, others have a cookie from the login. */
   async #request(method: string, path: string, body?: unknown): Promise<Answer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    if (this.#nextcloud || this.kind === "kasts") return this.#once(method, path, this.#basic(), text);
+    if (this.isNextcloud || this.kind === "kasts") return this.#once(method, path, this.#basic(), text);
     if (this.kind === "pinepods") await this.#logIn();
     if (this.#cookie !== "") return this.#once(method, path, {}, text);
     const refused = await this.#try(method, path, {}, text);

@@ -148,11 +148,12 @@ export class DeviceServer implements SyncServer, Others {
     await forgetDevice(this.processes.app, actorOf(this.user.id), name).catch(ignoreMissing);
   }
 
-  async renewToken(name: string, revoked: boolean): Promise<void> {
+  async renewToken(name: string, revoked: boolean): Promise<boolean> {
     const old = this.#apps.get(name);
-    if (!old) return;
+    if (!old) return false;
     if (revoked) await revokeToken(this.processes.app, old.token.split("_")[1] ?? "");
     this.#apps.delete(name);
+    return old.app.isNextcloud;
   }
 
   async write(feed_url: string, on: boolean): Promise<void> {
@@ -268,10 +269,10 @@ export class DeviceServer implements SyncServer, Others {
     return this.#playerOf(device).sync(lost);
   }
 
-  restart(device: Device, empty: boolean): void {
-    this.#wasEmptied ||= empty;
-    if (empty) this.#playerOf(device).reset();
-    else this.#playerOf(device).startAgain();
+  restart(device: Device, lost: "nothing" | "queue" | "all"): void {
+    this.#wasEmptied ||= lost !== "nothing";
+    if (lost === "all") this.#playerOf(device).reset();
+    else this.#playerOf(device).startAgain(lost === "queue");
   }
 
   async finish(devices: Device[]): Promise<void> {

@@ -91,11 +91,12 @@ class Services implements SyncServer {
     await forgetDevice(podkeep.app, this.actor, name).catch(ignoreMissing);
   }
 
-  async renewToken(name: string, revoked: boolean): Promise<void> {
+  async renewToken(name: string, revoked: boolean): Promise<boolean> {
     const issued = await issueToken(podkeep.app, this.actor, { label: name, scope: "write", expires_at: null });
     const old = this.tokens.get(name);
     if (revoked && old) await revokeToken(podkeep.app, old);
     this.tokens.set(name, issued.id);
+    return false;
   }
 
   private async rows(): Promise<Row[]> {
