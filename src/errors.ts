@@ -29,6 +29,8 @@ export interface ErrorExtras {
   details?: string[];
   /** Seconds after which a retry makes sense. */
   retry_after?: number;
+  /** Whether the change may have been committed all the same. */
+  in_doubt?: boolean;
   /** RFC 6750 error code of a refused credential. */
   challenge?: "invalid_request" | "invalid_token" | "insufficient_scope";
   /** For the request log; never sent. */
@@ -47,6 +49,13 @@ export class DomainError extends Error {
   ) {
     super(message, { cause: extras.cause });
   }
+}
+
+/** Adds to an error that its transaction may have been committed all the same. */
+export function inDoubt(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error;
+  const { code, message, extras } = error;
+  return new DomainError(code, message, { ...extras, in_doubt: true });
 }
 
 /** Adds to a refusal whose credential it was; keeps what is known already. */

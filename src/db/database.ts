@@ -21,8 +21,7 @@ export interface Database {
   /**
    * Runs one write transaction and resolves when it is durable. `work` may run more than once, so it has no effect
    * outside the database. Calls with the same `queue` run one at a time.
-   * @throws DomainError "unavailable" if the database can't be written now; usually nothing was changed, but a commit
-   *   that got no response may have taken effect
+   * @throws DomainError "unavailable" if the database can't be written now; nothing was changed, unless it is in doubt
    */
   write<T>(work: (tx: Tx) => Promise<T>, queue?: string): Promise<T>;
   /**

@@ -200,6 +200,8 @@ export async function readStream<Found>(
     });
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "unavailable" || writes) throw error;
+    // The client must not move on from where it may have been saved to be.
+    if (error.extras.in_doubt) throw error;
     if (client && !cursor.last && reading.mustKeep) throw error;
     // A full disk must not lock readers out: the client will ask for the same again.
     const given = client ? (cursor.last?.given ?? 0) : Math.max(0, since - 1);

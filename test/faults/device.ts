@@ -71,8 +71,10 @@ export function createDevice(user: string, token: string, name: string, kind: Ki
   /** Apps of Nextcloud take their own clock for the next `since`, the others what the server answers. */
   const nextSince = ({ timestamp }: { timestamp: number }) => (isNextcloud ? Math.floor(Date.now() / 1000) : timestamp);
 
+  /** Apps upload after a GET only. */
   async function upload(what: Unknown): Promise<void> {
     unknown = what;
+    await pull();
     if ("feeds" in what) {
       const named = (listed: boolean) => [...what.feeds].filter(([, is]) => is === listed).map(([url]) => url);
       since.feeds = nextSince(await send("POST", path.upload, { add: named(true), remove: named(false) }));

@@ -97,6 +97,8 @@ test.each(LOSSES)(
       const restarted = await podkeep.serve(SETTINGS);
       const list = await walk(restarted, token);
       for (const client of clients) await client.check(restarted, list);
+      const repeated = await walk(restarted, token);
+      for (const device of devices) await device.expectSynced(restarted, repeated);
       expect(await restarted.end("SIGTERM")).toBe(0);
     }
     const sum = (counts: number[]) => counts.reduce((total, one) => total + one, 0);

@@ -2,7 +2,7 @@
 import type { SQL } from "bun";
 import { Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, inDoubt, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import type { Dialect } from "../migrations/dialect.ts";
@@ -202,7 +202,7 @@ class PostgresDatabase implements Database {
       const start = performance.now();
       await control("commit").catch((error) => {
         // It may have been committed: no other attempt.
-        throw isConflict(error) ? error : translate(error);
+        throw isConflict(error) ? error : inDoubt(translate(error));
       });
       if (begin === WRITE) this.options.metrics?.committed(1, (performance.now() - start) / 1000);
       return result;

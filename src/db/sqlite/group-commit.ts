@@ -1,4 +1,5 @@
 // Group commit: write transactions that wait share one commit, and so one fsync (P7).
+import { inDoubt } from "../../errors.ts";
 import { LONGEST_TURN, nextTurn } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
@@ -123,20 +124,22 @@ export class GroupWriter {
 
   #commit(outcomes: Outcome[]): void {
     const start = performance.now();
-    let refused: { error: unknown } | null = null;
+    let isCommitted = false;
+    let failed: { error: unknown } | null = null;
     try {
       this.connection.run("commit");
+      isCommitted = true;
       this.options.verify();
     } catch (error) {
       this.#rollback();
-      refused = { error };
+      failed = { error: isCommitted ? inDoubt(error) : this.connection.translate(error) };
     }
-    if (!refused) this.options.committed(outcomes.length, performance.now() - start);
+    if (!failed) this.options.committed(outcomes.length, performance.now() - start);
     this.options.ended();
     for (const outcome of outcomes) {
-      const failure = "error" in outcome ? outcome : refused;
-      if (failure) outcome.job.reject(this.connection.translate(failure.error));
-      else if ("value" in outcome) outcome.job.resolve(outcome.value);
+      if ("error" in outcome) outcome.job.reject(this.connection.translate(outcome.error));
+      else if (failed) outcome.job.reject(failed.error);
+      else outcome.job.resolve(outcome.value);
     }
   }
 

@@ -3,8 +3,13 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Database } from "../../../src/db/database.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { identifyClient } from "../../../src/services/clients.ts";
+import { readFeedChanges } from "../../../src/services/device-list.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
+import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 let ann: TestUser;
@@ -72,6 +77,7 @@ describe("no write is acknowledged, and reads work,", () => {
     await expect(writing).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("was moved, deleted or replaced"),
+      extras: { in_doubt: true },
     });
   });
 });
@@ -82,6 +88,36 @@ test("writes are accepted again when the same file is back", async () => {
   renameSync(`${file}.moved`, file);
   expect((await add("b")).status).toBe(200);
   expect(feedsIn(file)).toContain("https://b.example/");
+});
+
+test("a device whose GET was refused although it was committed receives the same when it asks again", async () => {
+  const { app } = server;
+  const actor = { ...actorOf(ann.id), device: "desk" };
+  const client = identifyClient(actor, appNamed("gPodder", "gpodder"));
+  const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
+  const losing: Database["write"] = async (work, queue) => {
+    // It arrives after the GET has read, and before it is committed.
+    await add("a");
+    return app.database.write(async (tx) => {
+      const result = await work(tx);
+      renameSync(file, `${file}.moved`);
+      return result;
+    }, queue);
+  };
+  const { database } = app;
+  const lost: Database = {
+    read: (work) => database.read(work),
+    write: losing,
+    check: () => database.check(),
+    findLoss: () => database.findLoss(),
+    status: () => database.status(),
+    close: () => database.close(),
+  };
+  const asked = readFeedChanges({ ...app, database: lost }, actor, client, { since: timestamp });
+  await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+  renameSync(`${file}.moved`, file);
+  const again = await readFeedChanges(app, actor, client, { since: timestamp });
+  expect(again.add).toEqual(["https://a.example/"]);
 });
 
 test("what was acknowledged before the log was deleted is in the file", async () => {
