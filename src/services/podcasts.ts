@@ -1,8 +1,8 @@
-// A user's podcasts as a list for people: sorted by title, searchable, in pages.
-import { type ChangedBy, readChangedBy } from "../domain/history.ts";
+// A user's podcasts for people: a list that is sorted by title, searchable, in pages; and one podcast.
+import { readChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
-import { findChangers, findFlagChanges } from "../store/history.ts";
+import { findAddition } from "../store/history.ts";
 import { listPresent } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -11,11 +11,6 @@ export interface Podcast {
   guid: string;
   feed_url: string;
   title: string | null;
-  is_subscribed: boolean;
-  /** Since when it is subscribed or unsubscribed, in Unix milliseconds. */
-  since: number;
-  /** Who did that; null if the history doesn't know. */
-  changed_by: ChangedBy | null;
 }
 
 export interface PodcastPage {
@@ -67,32 +62,15 @@ export async function listPodcasts(
   });
   const number = Math.max(1, Math.min(page, Math.ceil(found.length / per_page)));
   const shown = sortedPodcasts(found, (number - 1) * per_page, number * per_page);
-  const changes = await findChanges(database, user_id, shown);
-  const podcasts = shown.map(({ id, guid, feed_url, title, subscription_changed }) => {
-    const change = changes.get(id);
-    const since = change?.at ?? subscription_changed;
-    return { guid, feed_url, title, is_subscribed, since, changed_by: change ? readChangedBy(change) : null };
-  });
+  const podcasts = shown.map(({ guid, feed_url, title }) => ({ guid, feed_url, title }));
   return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
 }
 
-/** The change that made each subscription what it is, by its id. */
-async function findChanges(
-  database: Context["database"],
-  user_id: string,
-  shown: { id: number; subscription_changed: number }[],
-) {
-  const places = new Map(shown.map(({ id, subscription_changed }) => [id, subscription_changed]));
+/** When and by whom a subscription was added, in Unix milliseconds; null if the history no longer has that. */
+export function readAddition({ database }: Context, { user_id }: Actor, subscription: number) {
   return database.read(async (tx) => {
-    const timestamps = [...places.values()].map((changed_at) => ({ changed_at }));
-    const changes = (await findChangers(tx, { user_id }, timestamps)).filter(
-      ({ subscription, changed_at }) => places.get(subscription ?? 0) === changed_at,
-    );
-    for (const { subscription } of changes) places.delete(subscription ?? 0);
-    // A restored backup renews timestamps, not those of the history.
-    const others = [...places.keys()].map((id) => ({ id }));
-    const found = [...changes, ...(await findFlagChanges(tx, { user_id }, others))];
-    return new Map(found.map((change) => [change.subscription, change]));
+    const [found] = await findAddition(tx, { user_id, subscription });
+    return found ? { at: found.at, by: readChangedBy(found) } : null;
   });
 }
 

@@ -101,35 +101,16 @@ export const listChangers = statement((db, p: Owner & { limit: number }) =>
     .orderBy("actor_device"),
 );
 
-const CHANGER = ["changed_at", "at", "subscription", ...ACTOR] as const;
-
-/** Who made the changes with these timestamps. */
-export const findChangers = bulkStatement((db, p: Owner, rows: { changed_at: number }[]) =>
+/** The change that added a subscription. Reads all of the user's history. */
+export const findAddition = statement((db, p: Owner & { subscription: number }) =>
   db
     .selectFrom("history")
-    .select(CHANGER)
-    .where("user_id", "=", p.user_id)
-    .where(
-      "changed_at",
-      "in",
-      rows.map((row) => row.changed_at),
-    ),
-);
-
-/** The changes that subscribed or unsubscribed these subscriptions, oldest change first. Reads all of the user's history. */
-export const findFlagChanges = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .selectFrom("history")
-    .select(CHANGER)
-    .where("user_id", "=", p.user_id)
-    .where("what", "in", ["added", "subscribed", "unsubscribed"])
-    .where(
-      "subscription",
-      "in",
-      rows.map((row) => row.id),
-    )
+    .select(["at", ...ACTOR])
+    .where("user_id", "in", [p.user_id])
+    .where("subscription", "in", [p.subscription])
+    .where("what", "=", "added")
     .orderBy("changed_at")
-    .orderBy("seq"),
+    .limit(sql.lit(1)),
 );
 
 /** How many podcasts apps took off the list from a timestamp on. */

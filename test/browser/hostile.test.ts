@@ -83,7 +83,18 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
       expect([path, await page.locator("img, iframe, script:not([src^='/assets/'])").count()]).toEqual([path, 0]);
       expect([path, reorders(await page.content())]).toEqual([path, false]);
     };
-    for (const path of ["/podcasts", "/podcasts/unsubscribed", "/history", "/apps", "/account", ...flows]) {
+    await page.goto("/podcasts");
+    const links = await page.locator(".podcasts a").all();
+    const podcasts = await Promise.all(links.map(async (link) => (await link.getAttribute("href")) ?? ""));
+    for (const path of [
+      "/podcasts",
+      ...podcasts,
+      "/podcasts/unsubscribed",
+      "/history",
+      "/apps",
+      "/account",
+      ...flows,
+    ]) {
       await visit(path);
     }
     await page.goto("/podcasts");

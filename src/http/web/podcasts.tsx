@@ -1,29 +1,42 @@
 // Routes of podcasts: list, add, unsubscribe, subscribe again, import, export.
 /** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
+import { compress } from "hono/compress";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/values.ts";
 import { readFeedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
+import { listHistory } from "../../services/history.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
-import { listPodcasts, nameOf, type Podcast } from "../../services/podcasts.ts";
-import { addSubscriptions, findSubscription, patchSubscription } from "../../services/subscriptions.ts";
+import { listPlays } from "../../services/listening.ts";
+import { listPodcasts, nameOf, type Podcast, readAddition } from "../../services/podcasts.ts";
+import {
+  addSubscriptions,
+  findSubscription,
+  getSubscription,
+  patchSubscription,
+} from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireFew } from "../limits.ts";
 import { readFields, readForm } from "./form.ts";
+import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
-import { safePath, show } from "./render.tsx";
+import { show } from "./render.tsx";
 import { canWrite, isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
-/** So few that a page with all that it loads has 60 KB at most. */
-const PER_PAGE = 75;
+/** So few that a page with all that it loads has 60 KB at most, compressed. */
+const PER_PAGE = 500;
+/** Plays and changes on the page of one podcast. */
+const FEW = 5;
 const LONGEST_SEARCH = 200;
 /** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
 const PODCAST_LINK = /^(feed|itpc|pcast|podcast):(\/\/)?(?=.)/i;
 
 export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
+  // Compressed lengths tell about secrets (BREACH): these pages have none.
+  for (const path of ["/podcasts", "/podcasts/unsubscribed"]) http.get(path, compress());
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
   http.get("/podcasts/unsubscribed", (c) => showPodcasts(c, app, false));
   http.get("/podcasts/add", (c) => show(c, <AddPage />));
@@ -47,12 +60,8 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
   ] as const) {
     http.post(`/podcasts/:guid/${verb}`, async (c) => {
       const guid = c.req.param("guid").toLowerCase();
-      const { back } = await readForm(c, { back: z.string().optional() });
       await patchSubscription(app, c.get("actor"), guid, { is_subscribed });
-      const path = safePath(back);
-      const list = path.startsWith("/podcasts") ? path.replace(/[?&](undo|used)=[^&]*/g, "") : "/podcasts";
-      if (list.startsWith("/podcasts/unsubscribed")) return c.redirect(list, 303);
-      return c.redirect(`${list}${list.includes("?") ? "&" : "?"}${is_subscribed ? "used" : "undo"}=${guid}`, 303);
+      return c.redirect(`/podcasts?${is_subscribed ? "used" : "undo"}=${guid}`, 303);
     });
   }
 
@@ -85,6 +94,29 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
       "Content-Disposition": 'attachment; filename="podkeep.opml"',
     });
   });
+
+  http.get("/podcasts/:guid", (c) => showPodcast(c, app));
+}
+
+async function showPodcast(c: Context<HttpEnv>, app: App): Promise<Response> {
+  const actor = c.get("actor");
+  const { id, guid, feed_url, title, ...row } = await getSubscription(
+    app,
+    actor,
+    c.req.param("guid")?.toLowerCase() ?? "",
+  );
+  const { plays } = await listPlays(app, actor, { podcast: id, limit: FEW });
+  const props = {
+    podcast: { guid, feed_url, title },
+    id,
+    is_subscribed: row.is_subscribed === 1,
+    addition: await readAddition(app, actor, id),
+    since: row.subscription_changed,
+    plays,
+    changes: await listHistory(app, actor, { guid, limit: FEW }),
+    canWrite: canWrite(c),
+  };
+  return show(c, <PodcastPage {...props} />);
 }
 
 async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolean): Promise<Response> {
@@ -101,7 +133,7 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     canWrite: canWrite(c),
     canConnect: isByPassword(c),
     undo,
-    used: undo?.guid ?? c.req.query("used") ?? null,
+    used: c.req.query("used") ?? null,
     notice: await noticeOf(c, app),
   };
   return show(c, <PodcastsPage {...props} />);
@@ -111,8 +143,8 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
 async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> {
   const row = await find(c, app, c.req.query("undo"));
   if (!row || row.is_subscribed === 1) return null;
-  const { guid, feed_url, title, subscription_changed: since } = row;
-  return { guid, feed_url, title, since, is_subscribed: false, changed_by: null };
+  const { guid, feed_url, title } = row;
+  return { guid, feed_url, title };
 }
 
 async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {

@@ -72,3 +72,20 @@ for (const label of document.querySelectorAll("label[data-local]")) {
     form.elements.zone.value = new Date(label.control.value).getTimezoneOffset();
   });
 }
+
+// Filters a whole list while somebody types; without JavaScript the server does.
+for (const field of document.querySelectorAll("input[data-filter]")) {
+  const rows = [...document.querySelectorAll(".podcasts > li")];
+  const names = rows.map((row) => row.textContent.toLowerCase());
+  const count = field.form.querySelector("output");
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    let shown = 0;
+    rows.forEach((row, n) => {
+      row.hidden = !words.every((word) => names[n].includes(word));
+      if (!row.hidden) shown++;
+    });
+    count.hidden = shown === rows.length;
+    count.textContent = field.dataset.filter.replace("#", shown);
+  });
+}

@@ -264,5 +264,6 @@ test("devices are called by their names", async () => {
     remove: [],
   });
   expect((await browser.open("/history")).body).toContain("AntennaPod on Pixel");
-  expect((await browser.open("/podcasts?search=p.example")).body).toContain("AntennaPod on Pixel");
+  const link = /href="(\/podcasts\/[0-9a-f-]{36})"/.exec((await browser.open("/podcasts?search=p.example")).body)?.[1];
+  expect((await browser.open(link ?? "")).body).toContain("AntennaPod on Pixel");
 });

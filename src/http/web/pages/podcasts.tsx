@@ -1,8 +1,8 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
-import { hostOf, readableUrl } from "../../../domain/readable-url.ts";
+import { hostOf } from "../../../domain/readable-url.ts";
 import { nameOf, type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
+import { ActionButton, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface PodcastsProps {
@@ -12,7 +12,7 @@ interface PodcastsProps {
   canConnect: boolean;
   /** The podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
-  /** Guid of the podcast whose button was used: the page opens there. */
+  /** Guid of the podcast that was just subscribed again: the page opens there. */
   used: string | null;
   notice: string | null;
 }
@@ -30,23 +30,14 @@ export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, no
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
   const rows = undo ? sortPodcasts([undo, ...page.podcasts]) : page.podcasts;
+  const isNew = is_subscribed && page.subscribed + page.unsubscribed === 0;
   return (
     <Layout title={texts.menu.podcasts} section="podcasts">
       <div class="bar">
         <h1>{search ? podcasts.found(page.matches, search) : all}</h1>
-        <search>
-          <form method="get" action={is_subscribed ? "/podcasts" : "/podcasts/unsubscribed"}>
-            <input
-              type="search"
-              name="search"
-              value={search}
-              placeholder={podcasts.search}
-              aria-label={podcasts.search}
-            />
-          </form>
-        </search>
+        {!isNew && <Search page={page} query={query} />}
         {canWrite && (
-          <a class="button primary" href="/podcasts/add">
+          <a class={isNew ? "button" : "button primary"} href="/podcasts/add">
             {podcasts.add}
           </a>
         )}
@@ -61,10 +52,10 @@ export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, no
           <a href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</a>
         </p>
       )}
-      {rows.length === 0 && is_subscribed && !search && canWrite && (
+      {isNew && canWrite && (
         <div class="bar">
           {canConnect && (
-            <a class="button" href="/connect">
+            <a class="button primary" href="/connect">
               {texts.apps.connect}
             </a>
           )}
@@ -73,26 +64,59 @@ export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, no
           </a>
         </div>
       )}
-      <ul class="rows">
-        {rows.map((podcast) => (
-          <Row
-            podcast={podcast}
-            canWrite={canWrite}
-            back={hrefOf(query)}
-            undone={podcast === undo}
-            used={podcast.guid === used}
-          />
-        ))}
+      <ul class="rows podcasts">
+        {huesOf(rows).map(({ podcast, hue }) =>
+          podcast === undo ? (
+            <UndoRow podcast={podcast} hue={hue} />
+          ) : (
+            <li>
+              <a href={`/podcasts/${podcast.guid}`} autofocus={podcast.guid === used}>
+                <Tile podcast={podcast} hue={hue} />
+                <span>
+                  {nameOf(podcast)}
+                  {podcast.title && <small>{hostOf(podcast.feed_url)}</small>}
+                </span>
+              </a>
+            </li>
+          ),
+        )}
       </ul>
       <Pages page={page} query={query} />
-      <p>
-        {is_subscribed ? (
-          page.unsubscribed > 0 && <a href="/podcasts/unsubscribed">{podcasts.unsubscribedCount(page.unsubscribed)}</a>
-        ) : (
+      {is_subscribed && page.unsubscribed > 0 && (
+        <p>
+          <a href="/podcasts/unsubscribed">{podcasts.unsubscribedCount(page.unsubscribed)}</a>
+        </p>
+      )}
+      {!is_subscribed && (
+        <p>
           <a href="/podcasts">{podcasts.back}</a>
-        )}
-      </p>
+        </p>
+      )}
     </Layout>
+  );
+}
+
+/** Asks the server; while somebody types, the script filters a list that is whole. */
+function Search({
+  page: { matches },
+  query: { search, is_subscribed, per_page },
+}: Pick<PodcastsProps, "page" | "query">) {
+  const { podcasts } = texts;
+  const isWhole = !search && matches <= per_page;
+  return (
+    <search>
+      <form method="get" action={is_subscribed ? "/podcasts" : "/podcasts/unsubscribed"}>
+        <input
+          type="search"
+          name="search"
+          value={search}
+          placeholder={podcasts.search}
+          aria-label={podcasts.search}
+          {...(isWhole && { "data-filter": podcasts.shown(matches) })}
+        />
+        {isWhole && <output class="muted small" hidden />}
+      </form>
+    </search>
   );
 }
 
@@ -103,71 +127,44 @@ function emptyText({ unsubscribed }: PodcastPage, { search, is_subscribed }: Pod
   return unsubscribed > 0 ? podcasts.allUnsubscribed : podcasts.none;
 }
 
-interface RowProps {
-  podcast: Podcast;
-  canWrite: boolean;
-  back: string;
-  undone: boolean;
-  used: boolean;
-}
-
-function Row({ podcast, canWrite, back, undone, used }: RowProps) {
+function UndoRow({ podcast, hue }: { podcast: Podcast; hue: number }) {
   const { podcasts } = texts;
-  const { guid, feed_url, title, is_subscribed, since, changed_by } = podcast;
-  const text = readableUrl(feed_url);
   return (
     <li>
-      <Tile guid={guid} name={nameOf(podcast)} />
-      <details class="grow">
-        <summary>
-          <span class="title">{title ?? text}</span>
-          <span class="muted small">
-            <u>{title ? hostOf(feed_url) : podcasts.showUrl}</u> ·{" "}
-            {is_subscribed ? podcasts.since : podcasts.unsubscribed}
-            {!undone && (
-              <>
-                {" "}
-                <Time ms={since} format="day" />
-              </>
-            )}
-            {changed_by && (
-              <>
-                {" "}
-                · <ActorName by={changed_by} />
-              </>
-            )}
-          </span>
-        </summary>
-        <p>
-          <code>{feed_url}</code>
-        </p>
-        <a class="button" href={`/history?podcast=${guid}`}>
-          {texts.menu.history}
-        </a>
-      </details>
-      {canWrite && (
-        <ActionButton
-          action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`}
-          autofocus={used}
-          {...(back !== "/podcasts" && { back })}
-        >
-          {undone ? podcasts.undo : is_subscribed ? podcasts.unsubscribe : podcasts.subscribe}
-        </ActionButton>
-      )}
+      <Tile podcast={podcast} hue={hue} />
+      <span class="grow">
+        {nameOf(podcast)}
+        <small>{podcasts.unsubscribed}</small>
+      </span>
+      <ActionButton action={`/podcasts/${podcast.guid}/subscribe`} autofocus>
+        {podcasts.undo}
+      </ActionButton>
     </li>
   );
 }
 
-/** The first letter on a hue of its own, dark enough for white text. */
-function Tile({ guid, name }: { guid: string; name: string }) {
-  const letter = /[\p{L}\p{N}]/u.exec(name)?.[0]?.toUpperCase() ?? "•";
+/** How many colors the stylesheet has for tiles. */
+const HUES = 12;
+
+/** A hue for each podcast by its guid; another one if it would look like the hue before. */
+function huesOf(podcasts: Podcast[]): { podcast: Podcast; hue: number }[] {
+  let last = -HUES;
+  return podcasts.map((podcast) => {
+    let hue = Number.parseInt(podcast.guid.slice(0, 4), 16) % HUES;
+    const distance = Math.abs(hue - last);
+    if (Math.min(distance, HUES - distance) < 2) hue = (hue + HUES / 2) % HUES;
+    last = hue;
+    return { podcast, hue };
+  });
+}
+
+/** The first letter of the name on a color. */
+function Tile({ podcast, hue }: { podcast: Podcast; hue: number }) {
+  const letter = /[\p{L}\p{N}]/u.exec(nameOf(podcast))?.[0]?.toUpperCase() ?? "•";
   return (
-    <svg class="tile" aria-hidden="true">
-      <rect width="40" height="40" fill={`hsl(${Number.parseInt(guid.slice(0, 4), 16) % 360} 45% 36%)`} />
-      <text x="20" y="26">
-        {letter}
-      </text>
-    </svg>
+    <span class={`hue${hue}`} aria-hidden="true">
+      {letter}
+    </span>
   );
 }
 
@@ -194,7 +191,19 @@ export function AddPage({ feed_url = "", problem = null }: { feed_url?: string; 
       <form method="post" action="/podcasts/add">
         <div class="field">
           <label for="feed_url">{podcasts.feedUrl}</label>
-          <input id="feed_url" name="feed_url" type="text" inputmode="url" value={feed_url} required autofocus />
+          <input
+            id="feed_url"
+            name="feed_url"
+            type="text"
+            inputmode="url"
+            value={feed_url}
+            aria-describedby="feed_url-hint"
+            required
+            autofocus
+          />
+          <p class="small muted" id="feed_url-hint">
+            {podcasts.takesFeeds}
+          </p>
         </div>
         <button type="submit" class="primary">
           {podcasts.add}

@@ -1,0 +1,92 @@
+// One podcast: its feed, what was played, what changed.
+/** @jsxImportSource hono/jsx */
+import type { ChangedBy } from "../../../domain/history.ts";
+import { hostOf } from "../../../domain/readable-url.ts";
+import type { HistoryEntry } from "../../../services/history.ts";
+import { episodeName, type PlayEntry } from "../../../services/listening.ts";
+import { nameOf, type Podcast } from "../../../services/podcasts.ts";
+import { ActionButton, ActorName, Copyable, Layout, Time } from "../layout.tsx";
+import { texts } from "../texts.ts";
+import { historyPath, ListeningStyle, Stretch } from "./listening.tsx";
+
+interface PodcastProps {
+  podcast: Podcast;
+  id: number;
+  is_subscribed: boolean;
+  /** When and by whom it was added; null if the history no longer has that. */
+  addition: { at: number; by: ChangedBy } | null;
+  /** When it was subscribed or unsubscribed last, in Unix milliseconds. */
+  since: number;
+  /** The latest ones. */
+  plays: PlayEntry[];
+  changes: HistoryEntry[];
+  canWrite: boolean;
+}
+
+export function PodcastPage(props: PodcastProps) {
+  const { podcast, id, is_subscribed, addition, since, plays, changes, canWrite } = props;
+  const { guid, feed_url } = podcast;
+  const text = texts.podcasts;
+  return (
+    <Layout title={nameOf(podcast)} section="podcasts">
+      <ListeningStyle />
+      <p>
+        <a href={is_subscribed ? "/podcasts" : "/podcasts/unsubscribed"}>{text.back}</a>
+      </p>
+      <h1>{nameOf(podcast)}</h1>
+      <p class="muted">
+        {hostOf(feed_url)} ·{" "}
+        {addition ? (
+          <>
+            {text.added} <Time ms={addition.at} format="day" />, <ActorName by={addition.by} />
+          </>
+        ) : (
+          <>
+            {is_subscribed ? text.since : text.unsubscribed} <Time ms={since} format="day" />
+          </>
+        )}
+      </p>
+      {canWrite && (
+        <ActionButton action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`}>
+          {is_subscribed ? text.unsubscribe : text.subscribe}
+        </ActionButton>
+      )}
+      <h2>{text.feedUrl}</h2>
+      <p>
+        <Copyable text={feed_url} />
+      </p>
+      <h2>{text.plays}</h2>
+      {plays.length === 0 && <p class="muted">{text.noPlays}</p>}
+      <ul class="rows">
+        {plays.map((play) => (
+          <li>
+            <div class="grow">
+              <a class="title" href={`/listening/episodes/${play.episode}`}>
+                {episodeName(play)}
+              </a>
+              <div class="muted small">
+                <Stretch play={play} /> · <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
+              </div>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {plays.length > 0 && (
+        <p>
+          <a href={historyPath({ podcast: id })}>{text.allPlays}</a>
+        </p>
+      )}
+      <h2>{texts.menu.history}</h2>
+      <ul class="changes small">
+        {changes.map(({ what, by, at }) => (
+          <li>
+            <Time ms={at} format="clock" /> · {texts.history.what[what](texts.podcasts.it)} · <ActorName by={by} />
+          </li>
+        ))}
+      </ul>
+      <p>
+        <a href={`/history?podcast=${guid}`}>{text.allChanges}</a>
+      </p>
+    </Layout>
+  );
+}
