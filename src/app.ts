@@ -51,6 +51,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     wakeWorker: () => worker.wake(),
     passwords: createPasswordChecker(clock),
     recording: new Set(),
+    sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),
   };
   const worker = createWorker(context, log);

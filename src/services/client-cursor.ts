@@ -1,5 +1,5 @@
 // The cursor of a client: where it is in one stream, and the frame of each GET of that stream.
-import type { CursorTable } from "../db/schema.ts";
+import type { ClientTable, CursorTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
   type Millis,
@@ -11,9 +11,8 @@ import {
   secondOf,
 } from "../domain/sync-window.ts";
 import { DomainError } from "../errors.ts";
-import { findClient, noteClientSeen } from "../store/clients.ts";
-import { findCursor, noteUpload, saveCursor } from "../store/cursors.ts";
-import { readClock } from "../store/users.ts";
+import { noteClientSeen } from "../store/clients.ts";
+import { findPosition, noteUpload, saveCursor } from "../store/cursors.ts";
 import type { Actor } from "./actor.ts";
 import { type Client, introduceClient } from "./clients.ts";
 import type { Context } from "./context.ts";
@@ -28,7 +27,7 @@ const SEEN_INTERVAL = 60 * 60 * 1000;
 /** Milliseconds after which an upload is noted that writes anyway. */
 const UPLOAD_INTERVAL = 60 * 1000;
 
-type Row = Awaited<ReturnType<typeof findClient>>[number];
+type Row = Pick<ClientTable, "seen_at" | "began" | "from_nothing">;
 
 /** Where a client is in one stream. Without a client, nothing is known and nothing saved. */
 export class ClientCursor {
@@ -38,12 +37,15 @@ export class ClientCursor {
     private readonly row: Row | undefined,
     /** Null if the client has not read this stream yet. */
     readonly last: SyncPosition | null,
+    /** The user's clock as it is stored. */
+    readonly clock: Millis,
   ) {}
 
   static async read(tx: Tx, user_id: string, client: Client | null, stream: Stream): Promise<ClientCursor> {
-    const [row] = client ? await findClient(tx, { user_id, id: client.id }) : [];
-    const [cursor] = row ? await findCursor(tx, { user_id, client: row.id, stream }) : [];
-    return new ClientCursor(client, stream, row, cursor ? { ...cursor, own: cursor.own === 1 } : null);
+    const [found] = await findPosition(tx, { user_id, client: client?.id ?? "", stream });
+    const row = found && found.id !== null ? found : undefined;
+    const last = found && found.since !== null ? positionOf(found) : null;
+    return new ClientCursor(client, stream, row, last, found?.clock ?? 0);
   }
 
   /**
@@ -132,6 +134,10 @@ export class ClientCursor {
   }
 }
 
+const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncPosition, "own"> & { own: number }) => {
+  return { since, start, own: own === 1, given, uploaded_at, ahead };
+};
+
 /** How a GET reads its stream. */
 interface Reading<Found> {
   stream: Stream;
@@ -145,6 +151,8 @@ interface Reading<Found> {
   closesPresent: boolean;
   /** Whether a client that can't be saved is refused, instead of being sent everything as an unknown one. */
   mustKeep: boolean;
+  /** What is found if nothing happened since the client's last GET: the user's clock says so. */
+  nothing: Found;
   find(tx: Tx, cursor: ClientCursor, window: SyncWindow): Promise<Found>;
   /** Whether there is anything to tell. */
   isNews(found: Found): boolean;
@@ -174,21 +182,24 @@ export async function readStream<Found>(
   const { stream, since, margin, closesPresent } = reading;
   const now = context.clock.now();
   const open = async (tx: Tx, clock: Millis, cursor: ClientCursor): Promise<Read<Found>> => {
-    const found = await reading.find(tx, cursor, cursor.open(since, clock || now, { margin, found: false, now }));
+    const first = cursor.open(since, clock || now, { margin, found: false, now });
+    const found = since > 0 && clock <= first.start ? reading.nothing : await reading.find(tx, cursor, first);
     const isNews = reading.isNews(found);
     const present = isNews && closesPresent ? Math.max(clock, now) : clock || now;
     return { cursor, found, window: cursor.open(since, present, { margin, found: isNews, now }) };
   };
-  const [clock, seen] = await context.database.read(async (tx) => {
-    const [row] = await readClock(tx, { user_id });
+  const seen = await context.database.read(async (tx) => {
     const cursor = await ClientCursor.read(tx, user_id, client, stream);
-    return [row?.clock ?? 0, await open(tx, row?.clock ?? 0, cursor)];
+    return open(tx, cursor.clock, cursor);
   });
   const { cursor, found, window } = seen;
   // If it could not be written, the app would lose what it is about to upload.
   const writes = client?.habits.forgetsQueue === true && stream === "feeds";
   const moves =
-    writes || window.clock !== clock || cursor.moves(window, reading.isNews(found), now) || reading.hasMore(found);
+    writes ||
+    window.clock !== cursor.clock ||
+    cursor.moves(window, reading.isNews(found), now) ||
+    reading.hasMore(found);
   if (reading.peek || !moves) return seen;
   try {
     return await transactAsReader(context, actor, async (user) => {

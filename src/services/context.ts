@@ -4,6 +4,7 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import type { PasswordChecker } from "./password-checker.ts";
 import type { RemovalWatch } from "./removal-watch.ts";
+import type { SignedSession } from "./signed-sessions.ts";
 
 export interface Context {
   database: Database;
@@ -15,5 +16,7 @@ export interface Context {
   passwords: PasswordChecker;
   /** Tokens whose last use is being written. */
   recording: Set<string>;
+  /** Sessions of apps whose signature was checked, by their text. */
+  sessions: Map<string, SignedSession>;
   removals: RemovalWatch;
 }

@@ -62,6 +62,7 @@ export async function readFeedChanges(
     closesPresent: false,
     // A new client must be kept: from an unknown one, a removal of what it received would be kept back.
     mustKeep: true,
+    nothing: { changes: { add: [], remove: [] }, assumed: [], lacked: [] },
     find: (tx, cursor, window) => findChanges(tx, actor.user_id, cursor, window),
     isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
     hasMore: ({ assumed }) => assumed.length > 0,

@@ -54,7 +54,7 @@ export async function readActions(
 ): Promise<ActionChanges> {
   const { user_id } = actor;
   const identified = query.feed_url === null ? client : null;
-  const { window } = await readStream(context, actor, identified, {
+  const { window, found } = await readStream(context, actor, identified, {
     stream: "episodes",
     since: query.since,
     peek: query.peek,
@@ -62,6 +62,7 @@ export async function readActions(
     // Kasts asks again until the timestamp is within ten seconds of its clock, or nothing comes.
     closesPresent: true,
     mustKeep: false,
+    nothing: false,
     find: async (tx, _, { start, own }) => {
       const except = exceptOwn(identified, own);
       const rows = await anyArrived(tx, { user_id, start, end: Number.MAX_SAFE_INTEGER, client: except });
@@ -71,8 +72,11 @@ export async function readActions(
     hasMore: () => false,
     keep: async () => {},
   });
-  return { timestamp: window.given, pages: readPages(context, user_id, identified, client, query, window) };
+  const pages = found ? readPages(context, user_id, identified, client, query, window) : noPages();
+  return { timestamp: window.given, pages };
 }
+
+async function* noPages(): AsyncGenerator<ToldAction[]> {}
 
 /** The client whose own actions are left out. */
 const exceptOwn = (client: Client | null, own: boolean) => (client && !own ? numberOf(client.id) : NONE);

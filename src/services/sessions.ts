@@ -1,15 +1,9 @@
 // Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database while they last,
 // those of apps one after they were ended.
-import { z } from "zod";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { deleteUserLinks } from "../store/connect-links.ts";
-import {
-  deleteEndedSessions,
-  deleteOldEndedSessions,
-  findEndedSession,
-  insertEndedSession,
-} from "../store/ended-sessions.ts";
+import { deleteEndedSessions, deleteOldEndedSessions, findBasis, insertEndedSession } from "../store/ended-sessions.ts";
 import { deleteUserFlows } from "../store/login-flows.ts";
 import {
   deleteExpiredPageSessions,
@@ -26,7 +20,8 @@ import { deleteSessionKey, findUserById, keepSessionKey } from "../store/users.t
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { SignedIn } from "./sign-in.ts";
-import { authenticateById } from "./tokens.ts";
+import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
+import { actorOf } from "./tokens.ts";
 
 /** Who a session is for: an app, or the web page. One is not good for the other. */
 export type Audience = "app" | "page";
@@ -35,8 +30,6 @@ const DAY = 24 * 60 * 60 * 1000;
 /** Milliseconds after which a session ends; the page's is in a browser, which others may use. */
 const LIFETIMES: Record<Audience, number> = { app: 365 * DAY, page: 30 * DAY };
 
-/** User id, payload, HMAC-SHA256 of both with the user's session key. */
-const SESSION = /^([a-z2-7]{16})\.([\w-]{1,2000})\.([\w-]{43})$/;
 const KEY_BYTES = 32;
 /** Characters of 5 bits. */
 const ID_LENGTH = 16;
@@ -46,18 +39,6 @@ const MOST_ON_PAGE = 100;
 const MOST_ENDED = 1000;
 /** Milliseconds between two records of a page session's use. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
-
-const Payload = z.object({
-  audience: z.enum(["app", "page"]),
-  /** The token's id; null for the password. */
-  token_id: z.string().nullable(),
-  /** What the app called itself; null with a token, which has a label. */
-  app: z.string().nullable(),
-  device: z.string().nullable(),
-  /** The id of the page's row; apps have none. */
-  id: z.string().nullish(),
-  expires_at: z.number(),
-});
 
 export interface Session extends SignedIn {
   /** SHA-256 of its text, in hex. */
@@ -92,9 +73,8 @@ export async function createSession(
       await insertPageSession(tx, row);
     }, user_id);
   }
-  const payload: z.infer<typeof Payload> = { audience, token_id: id, app, device, id: page_id, expires_at };
-  const body = `${user_id}.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
-  return { text: `${body}.${sign(body, key)}`, expires_at };
+  const payload: SessionPayload = { audience, token_id: id, app, device, id: page_id, expires_at };
+  return { text: signSession(user_id, payload, key), expires_at };
 }
 
 /**
@@ -102,31 +82,33 @@ export async function createSession(
  * @throws DomainError "unauthorized" if it is forged or over, for another audience, or from another version
  */
 export async function readSession(context: Context, text: string, audience: Audience): Promise<Session> {
-  const [, user_id = "", body = "", mac = ""] = SESSION.exec(text) ?? [];
-  const [user] = user_id ? await context.database.read((tx) => findUserById(tx, { user_id })) : [];
-  if (!user?.session_key || !isEqual(sign(`${user_id}.${body}`, user.session_key), mac)) {
-    throw new DomainError("unauthorized", "The session is unknown");
-  }
-  const payload = Payload.safeParse(JSON.parse(Buffer.from(body, "base64url").toString())).data;
+  const session = context.sessions.get(text) ?? parseSession(text);
+  if (!session) throw unknown();
+  const { user_id, payload, hash } = session;
+  const asked = { user_id, session_hash: hash, token_id: payload?.token_id ?? "" };
+  const [found] = await context.database.read((tx) => findBasis(tx, asked));
+  if (!found?.session_key || !isSigned(context.sessions, text, session, found.session_key)) throw unknown();
   if (!payload) throw new DomainError("unauthorized", "The session is from another version");
   const { token_id, app, device, expires_at, id = null } = payload;
   if (expires_at <= context.clock.now()) throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
-  const hash = Bun.SHA256.hash(text, "hex");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
-  else await refuseEnded(context, user_id, hash);
-  const about = { name: user.name, hash, id, expires_at };
+  else if (found.ended !== null) throw ended();
+  const about = { name: found.name, hash, id, expires_at };
   const actor: Actor =
     token_id === null
       ? { user_id, kind: "session", id: null, label: app, device, scope: "write" }
-      : { ...(await authenticateById(context, token_id)), device };
+      : { ...actorOf(context, found.id === null ? undefined : found), device };
   return { actor: audience === "page" ? { ...actor, kind: "page" } : actor, ...about };
 }
+
+const unknown = () => new DomainError("unauthorized", "The session is unknown");
+const ended = () => new DomainError("unauthorized", "The session was ended");
 
 /** @throws DomainError "unauthorized" if the session was ended */
 async function seeOnPage({ database, clock, recording }: Context, user_id: string, id: string): Promise<void> {
   const [row] = await database.read((tx) => findPageSession(tx, { user_id, id }));
-  if (!row) throw new DomainError("unauthorized", "The session was ended");
+  if (!row) throw ended();
   const seen_at = clock.now();
   if (Math.abs(seen_at - row.seen_at) < SEEN_INTERVAL || recording.has(id)) return;
   recording.add(id);
@@ -169,12 +151,6 @@ export async function endAppSession({ database, clock }: Context, session: Sessi
   }, user_id);
 }
 
-/** @throws DomainError "unauthorized" if the session was ended */
-async function refuseEnded({ database }: Context, user_id: string, session_hash: string): Promise<void> {
-  const [ended] = await database.read((tx) => findEndedSession(tx, { user_id, session_hash }));
-  if (ended) throw new DomainError("unauthorized", "The session was ended");
-}
-
 /**
  * Ends all sessions of the actor's user, and what a session has prepared: apps that were allowed and have not fetched
  * their token, links that show one, and a link to choose a password.
@@ -207,9 +183,3 @@ async function requireKey({ database }: Context, user_id: string): Promise<strin
   if (!kept?.session_key) throw new DomainError("unauthorized", "The user was deleted");
   return kept.session_key;
 }
-
-const sign = (body: string, key: string) =>
-  new Bun.CryptoHasher("sha256", Buffer.from(key, "hex")).update(body).digest("base64url");
-
-const isEqual = (a: string, b: string) =>
-  a.length === b.length && crypto.timingSafeEqual(Buffer.from(a), Buffer.from(b));

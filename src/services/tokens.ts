@@ -165,15 +165,10 @@ export async function authenticate(context: Context, token: string): Promise<Act
   return actorOf(context, row);
 }
 
-/** Finds the actor of a token by its id. @throws DomainError "unauthorized" if it is unknown, expired or revoked */
-export async function authenticateById(context: Context, id: string): Promise<Actor> {
-  const [row] = await context.database.read((tx) => findTokenById(tx, { id }));
-  return actorOf(context, row);
-}
-
 type FoundToken = Awaited<ReturnType<typeof findToken>>[number];
 
-function actorOf(context: Context, row: FoundToken | undefined): Actor {
+/** The actor of a token as it is stored. @throws DomainError "unauthorized" if it is unknown, expired or revoked */
+export function actorOf(context: Context, row: FoundToken | undefined): Actor {
   const now = context.clock.now();
   if (!row) throw refuse("The token is unknown");
   const subject = { user_id: row.user_id, token: row.id };

@@ -1,8 +1,26 @@
 // Statements on cursors: where clients are.
-import type { CursorTable, Owner } from "../db/schema.ts";
+import { sql } from "kysely";
+import type { ClientTable, CursorTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
 
 type OfClient = Owner & { client: string; stream: CursorTable["stream"] };
+
+type Client = Pick<ClientTable, "id" | "seen_at" | "began" | "from_nothing">;
+type Position = Pick<CursorTable, "since" | "start" | "own" | "given" | "uploaded_at" | "ahead">;
+type Nothing<Row> = Record<keyof Row, null>;
+
+/** The user's clock, the client and its position, one row if the user is there. What is not known is null. */
+export const findPosition = statement(
+  (_, p: OfClient) =>
+    sql<{ clock: number } & (Client | Nothing<Client>) & (Position | Nothing<Position>)>`
+      select users.clock, clients.id, clients.seen_at, clients.began, clients.from_nothing,
+        cursors.since, cursors.start, cursors.own, cursors.given, cursors.uploaded_at, cursors.ahead
+      from users
+      left join clients on clients.user_id = users.id and clients.id in (${p.client})
+      left join cursors on cursors.user_id = clients.user_id and cursors.client = clients.id
+        and cursors.stream in (${p.stream})
+      where users.id in (${p.user_id})`,
+);
 
 export const findCursor = statement((db, p: OfClient) =>
   db
