@@ -9,6 +9,7 @@ import {
   publishAction,
   type ToldAction,
 } from "../domain/episodes.ts";
+import { LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
 import { readFeedChanges } from "../services/device-list.ts";
@@ -27,7 +28,6 @@ import {
   requireFew,
   requireFewValues,
 } from "./limits.ts";
-import { LATEST_SECOND, readAction } from "./sent-actions.ts";
 import { productOf } from "./user-agent.ts";
 
 type Ctx = Context<HttpEnv>;

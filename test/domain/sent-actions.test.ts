@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isWritable } from "../../src/domain/date-time.ts";
 import { EPISODE_KINDS } from "../../src/domain/episodes.ts";
-import { readAction } from "../../src/http/sent-actions.ts";
+import { readAction } from "../../src/domain/sent-actions.ts";
 
 const NOW = Date.parse("2026-01-01T12:00:00Z");
 const PLAY = { podcast: "https://a.example/feed", episode: "https://a.example/1.mp3", action: "play" };
