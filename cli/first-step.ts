@@ -1,10 +1,11 @@
 // The command that creates the first user, as a person types it.
 import { hostname } from "node:os";
 import { containerEngine } from "../src/config/container.ts";
+import { isCompiled } from "../src/config/program.ts";
 import type { LoadedSettings } from "../src/config/settings.ts";
 import { isSystemService } from "../src/systemd/installed.ts";
 import { ADDRESS_SETTINGS, GLOBAL_SETTINGS } from "./flags.ts";
-import { commandLine, isCompiled } from "./invocation.ts";
+import { commandLine } from "./invocation.ts";
 
 /** Asks for the password of the web page, and prints what the first app needs. */
 export const FIRST_STEP = "user create me --password --token phone";

@@ -1,6 +1,7 @@
 // The command line of this program, as a person types it.
 import { relative, resolve } from "node:path";
 import { $ } from "bun";
+import { isCompiled } from "../src/config/program.ts";
 import { type Config, flagOf, type LoadedSettings, type SettingName } from "../src/config/settings.ts";
 
 /** The command line that runs `words` with the same values of the settings `names`. */
@@ -23,12 +24,6 @@ function textOf(name: SettingName, config: Config): string {
 }
 
 const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : $.escape(text));
-
-/** Whether this is the compiled executable. */
-export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
-
-/** The arguments that start this program. */
-export const programArguments = () => (isCompiled() ? [process.execPath] : [process.execPath, Bun.main]);
 
 function programName(): string {
   if (isCompiled()) {

@@ -13,6 +13,7 @@ import { addFeedCommands } from "./commands/feed.ts";
 import { addHealthcheckCommand } from "./commands/healthcheck.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addHistoryCommand } from "./commands/history.ts";
+import { addImportCommand } from "./commands/import.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addOpmlCommands } from "./commands/opml.ts";
 import { addPlayCommands } from "./commands/play.ts";
@@ -42,6 +43,7 @@ export function createProgram(json: boolean, output: OutputConfiguration): Comma
   addPlayCommands(program);
   addDeletionCommands(program);
   addFeedCommands(program);
+  addImportCommand(program);
   addOpmlCommands(program);
   addHealthcheckCommand(program);
   addBackupCommands(program);

@@ -20,6 +20,11 @@ const TOPICS: Record<string, Guide> = {
     about: "connect AntennaPod, Kasts, gPodder and other apps",
     read: async () => (await import("../../docs/apps.md", { with: { type: "text" } })).default,
   },
+  moving: {
+    document: "moving.md",
+    about: "move in from another server or app",
+    read: async () => (await import("../../docs/moving.md", { with: { type: "text" } })).default,
+  },
   sync: {
     document: "api.md",
     about: "the API, for app authors",

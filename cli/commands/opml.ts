@@ -8,6 +8,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, type ImportedFeed, importFeeds } from "../../src/services/imports.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { printResult } from "../terminal/output.ts";
+import { showProgress } from "../terminal/progress.ts";
 import { withApp } from "../with-app.ts";
 
 export function addOpmlCommands(program: Command): void {
@@ -37,7 +38,10 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
   const result = await withApp(command, async (app) => {
     const actor = await actAsAdmin(app, user, "opml import");
     try {
-      return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), { dry_run, progress: showProgress });
+      return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), {
+        dry_run,
+        progress: (done, all) => showProgress("podcasts", done, all),
+      });
     } catch (error) {
       if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
       throw error;
@@ -66,11 +70,6 @@ async function readInput(file: string): Promise<Uint8Array> {
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
   }
-}
-
-function showProgress(done: number, all: number): void {
-  if (!process.stderr.isTTY) return;
-  process.stderr.write(`\r${done} of ${all}${done === all ? "\n" : ""}`);
 }
 
 async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {

@@ -1,9 +1,9 @@
 // `podkeep serve`: runs the server.
 import type { Command } from "commander";
 import { findStrays } from "../../src/config/problems.ts";
+import { programArguments } from "../../src/config/program.ts";
 import { firstStep } from "../first-step.ts";
 import { addSettings, SERVE_SETTINGS, settingsOf } from "../flags.ts";
-import { programArguments } from "../invocation.ts";
 import { wantsJson } from "../terminal/output.ts";
 
 export function addServeCommand(program: Command): void {

@@ -1,5 +1,6 @@
 // `podkeep service`: installs, removes and shows the systemd service.
 import type { Command } from "commander";
+import { isCompiled } from "../../src/config/program.ts";
 import { DomainError } from "../../src/errors.ts";
 import {
   describeStep,
@@ -13,7 +14,6 @@ import {
 import { readServiceStatus } from "../../src/systemd/status.ts";
 import { FIRST_STEP } from "../first-step.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
-import { isCompiled } from "../invocation.ts";
 import { layPairs, printResult } from "../terminal/output.ts";
 
 interface Options {

@@ -132,7 +132,7 @@ export class EpisodeSet {
       if (isSent) this.#giveUrl(episode, url);
     }
     const isKnown = counted === before && before.sent_at === action.sent_at && before.position === action.position;
-    return { episode, action, before, isKnown, isNew: !found };
+    return { episode, action, before, isKnown, isNew: !found, isStored: counted !== before };
   }
 
   #create(named: Omit<Fields, "has_url">): Episode {

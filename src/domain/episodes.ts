@@ -52,6 +52,8 @@ export interface Arrival {
   behind: Millis;
   /** Whether the client's last GET asked for everything: then it uploads each episode that it has as played, as of now. */
   sendsAll: boolean;
+  /** Whether it is copied from a file or another server, which get no response: only the times count. */
+  isCopied?: boolean;
 }
 
 /** A mark as played, and no report of listening. */
@@ -83,7 +85,7 @@ type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | 
  * @param before what is stored of this kind on the episode
  */
 export function countAction(before: StoredAction | undefined, action: Counted, arrival: Arrival): StoredAction {
-  const { now, after, stamp, client, told, known, behind, sendsAll } = arrival;
+  const { now, after, stamp, client, told, known, behind, sendsAll, isCopied } = arrival;
   const { kind, sent_at, started, position, device } = action;
   const acted_at = actedAt(sent_at, now);
   const total = action.total ?? before?.total ?? null;
@@ -108,6 +110,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
     return knew ? { ...before, arrived_at: stamp() } : before;
   }
   if (acted_at > before.acted_at) return add(acted_at);
+  if (isCopied) return before;
   // What counts gets a later second than before: gPodder ignores what is no later than its own.
   const next = before.acted_at + 1000;
   // A client's own order counts, even if the server's clock went back in between.

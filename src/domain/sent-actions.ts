@@ -37,10 +37,11 @@ export function readAction(sent: unknown, now: number): EpisodeAction | null {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-function readText(value: unknown): string | null {
-  if (typeof value !== "string" || !value.isWellFormed() || value.includes("\0")) return null;
-  return Buffer.byteLength(value) <= LONGEST_TEXT ? value : null;
-}
+/** Whether a text can be stored. */
+export const isText = (text: string): boolean =>
+  text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= LONGEST_TEXT;
+
+const readText = (value: unknown) => (typeof value === "string" && isText(value) ? value : null);
 
 function readKind(value: unknown): EpisodeAction["kind"] | null {
   if (typeof value !== "string") return null;

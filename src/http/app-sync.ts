@@ -80,8 +80,8 @@ export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null
   return uploadFeedChanges(app, c.get("actor"), client, upload);
 }
 
-/** Products, in lower case, that mark an episode as played when a play has no position (gPodder: my.py). */
-const READING_BARE_PLAYS = ["gpodder", "mygpoclient"];
+/** Products, in lower case, that mark an episode as played when a play has no position (gPodder: my.py); podkeep moves it in. */
+const READING_BARE_PLAYS = ["gpodder", "mygpoclient", "podkeep"];
 /** Products, in lower case, that take a time with a zone for 1970 (Qt::ISODate with a format of its own). */
 const READING_NO_ZONES = ["kasts"];
 

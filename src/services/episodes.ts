@@ -141,7 +141,7 @@ export async function uploadActions(
   sent: EpisodeAction[],
 ): Promise<number> {
   const now = context.clock.now();
-  const hashes = new Map<string, string | null>();
+  const hashes: FeedHashes = new Map();
   let upload: Upload | undefined;
   let clock = 0;
   for (let start = 0; start === 0 || start < sent.length; start += UPLOAD_BATCH) {
@@ -184,25 +184,29 @@ async function beginUpload(user: UserTx, client: Client | null, sent: EpisodeAct
   return { arrival, cursor, given: last?.given ?? 0 };
 }
 
-/** @param hashes of feed URLs, which are the same in all batches; null for one that is not valid */
-async function storeActions(
-  user: UserTx,
-  sent: EpisodeAction[],
-  arrival: Arrival,
-  hashes: Map<string, string | null>,
-): Promise<Heard[]> {
+async function storeActions(user: UserTx, ...actions: Actions): Promise<Heard[]> {
+  const { set, heard } = await hearActions(user, ...actions);
+  await saveEpisodeSet(user, set);
+  return heard;
+}
+
+/** Hashes of feed URLs, which are the same in all batches; null for one that is not valid. */
+export type FeedHashes = Map<string, string | null>;
+type Actions = [sent: EpisodeAction[], arrival: Arrival, hashes: FeedHashes];
+
+/** Finds what actions change, without saving it. */
+export async function hearActions(user: UserTx, ...[sent, arrival, hashes]: Actions) {
   const named = await findPodcasts(user, sent, hashes);
   const set = await loadEpisodes(
     user,
     named.map(({ action, podcast }) => ({ podcast: podcast.podcast, guid: action.guid, url: action.episode_url })),
   );
-  const heard = named.map(({ action, podcast }) => set.add(podcast, action, arrival));
-  await saveEpisodeSet(user, set);
-  return heard;
+  const heard: Heard[] = named.map(({ action, podcast }) => set.add(podcast, action, arrival));
+  return { set, heard };
 }
 
 /** Finds the podcasts of actions, and leaves out those whose feed URL is not valid. */
-async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hashes: Map<string, string | null>) {
+async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hashes: FeedHashes) {
   const read = sent.flatMap((action) => {
     const feed = hashFeed(action.feed_url, hashes);
     return feed === null ? [] : [{ action, feed }];

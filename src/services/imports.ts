@@ -24,6 +24,11 @@ export interface ImportResult {
   failed: (ImportedFeed & { reason: string })[];
 }
 
+/** A feed to import, with the guid that another server has for it. */
+export interface NewFeed extends OpmlFeed {
+  guid?: string | null;
+}
+
 /** Feeds that are added in one transaction. */
 const BATCH = 500;
 
@@ -34,14 +39,15 @@ const BATCH = 500;
 export async function importFeeds(
   context: Context,
   actor: Actor,
-  feeds: OpmlFeed[],
+  feeds: NewFeed[],
   { dry_run, progress }: { dry_run: boolean; progress: (done: number, all: number) => void },
 ): Promise<ImportResult> {
   const result: ImportResult = { added: [], present: [], failed: [] };
   const seen = new Set<string>();
   for (let start = 0; start < feeds.length; start += BATCH) {
-    const batch = feeds.slice(start, start + BATCH).map(({ feed_url, title }) => ({
+    const batch = feeds.slice(start, start + BATCH).map(({ feed_url, title, guid = null }) => ({
       feed_url,
+      guid,
       feed: readFeedUrl(feed_url),
       title: readTitle(title, feed_url),
     }));
@@ -59,7 +65,7 @@ export async function importFeeds(
       await addSubscriptions(
         context,
         actor,
-        batch.flatMap(({ feed, title }) => ("hash" in feed ? [{ feed, guid: null, title }] : [])),
+        batch.flatMap(({ feed, guid, title }) => ("hash" in feed ? [{ feed, guid, title }] : [])),
       );
     }
     progress(Math.min(start + BATCH, feeds.length), feeds.length);

@@ -1,5 +1,5 @@
 // Plays: keeping what was listened to, and setting a position.
-import { type Episode, EpisodeSet, numberOf } from "../domain/episode-set.ts";
+import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
 import { keepPlay, mayFollow, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
@@ -22,6 +22,8 @@ export interface Heard {
   isKnown: boolean;
   /** Whether the episode was created for it. */
   isNew: boolean;
+  /** Whether it counts, and was not stored before. */
+  isStored: boolean;
 }
 
 /** Keeps the plays among actions: those that lose against a later one too. */
@@ -29,15 +31,15 @@ export async function keepPlays(
   user: UserTx,
   client: Client | null,
   heard: Heard[],
-  { now }: Pick<Arrival, "now">,
+  arrival: Pick<Arrival, "now" | "client">,
   { clock, config }: Pick<Context, "clock" | "config">,
 ): Promise<void> {
   const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
-  const number = client ? numberOf(client.id) : 0;
+  const number = arrival.client ?? 0;
   const reports = heard
     .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
     .map(({ episode, action: { sent_at, started, position, total }, before, isNew }) => {
-      const at = actedAt(sent_at, now);
+      const at = actedAt(sent_at, arrival.now);
       const report = { episode: episode.id, client: number, at, started, position, total };
       return { ...report, saysStart: client?.product !== null, isNew, before };
     })

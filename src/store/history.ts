@@ -213,3 +213,14 @@ export const insertForAll = statement(
           ]),
       ),
 );
+
+/** The subscriptions that somebody with a label added. */
+export const listAddedBy = statement((db, p: Owner & { label: string }) =>
+  db
+    .selectFrom("history")
+    .select("subscription")
+    .distinct()
+    .where("user_id", "in", [p.user_id])
+    .where("actor_label", "in", [p.label])
+    .where("what", "in", ["added", "subscribed"]),
+);

@@ -42,7 +42,7 @@ test("commands and their subcommands have help", async () => {
 
 test("podkeep --help lists the guides", async () => {
   const { out } = await podkeep.run(["--help"]);
-  expect(out).toMatch(/Guides, by podkeep help NAME:\n {2}settings, apps, sync/);
+  expect(out).toMatch(/Guides, by podkeep help NAME:\n {2}settings, apps, moving, sync/);
 });
 
 test("help has help", async () => {

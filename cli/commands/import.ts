@@ -1,0 +1,115 @@
+// `podkeep import`: moves a user in from another server, or from a file.
+import { createReadStream } from "node:fs";
+import { type Command, Option } from "commander";
+import { printable } from "../../src/domain/printable.ts";
+import { DomainError, reasonOf } from "../../src/errors.ts";
+import type { ServerType } from "../../src/moving/server.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import type { ImportedFeed } from "../../src/services/imports.ts";
+import { type MovedIn, moveIn } from "../../src/services/moving-in.ts";
+import { printResult } from "../terminal/output.ts";
+import { askPassword } from "../terminal/password.ts";
+import { showProgress } from "../terminal/progress.ts";
+import { withApp } from "../with-app.ts";
+
+interface Options {
+  from?: string;
+  type?: ServerType;
+  user?: string;
+  passwordStdin?: boolean;
+  dryRun?: boolean;
+}
+
+/** The largest file, in bytes. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+export function addImportCommand(program: Command): void {
+  program
+    .command("import <user> [file]")
+    .description("Move a user in from another server, or from a file; - reads standard input")
+    .option("--from <url>", "the server to read from; nothing is changed there")
+    .addOption(new Option("--type <type>", "what it speaks; asked of the server by default").choices([...TYPES]))
+    .option("--user <name>", "the user's name there, if it is another one")
+    .option("--password-stdin", "read the password from standard input")
+    .option("--dry-run", "show what would be added, and change nothing")
+    .addHelpText(
+      "after",
+      `
+Files: OPML, AntennaPod's database (Settings, Import/Export, Database export),
+gPodder's database, and podkeep's export. Subscriptions, positions and devices
+are added; what is here and later stays. Run it again at any time: it adds only
+what is new.
+
+Examples: podkeep import alice --from https://gpodder.net
+          podkeep import alice AntennaPodBackup.db --dry-run`,
+    )
+    .action((user: string, file: string | undefined, options: Options, command: Command) =>
+      run(user, file, options, command),
+    );
+}
+
+const TYPES = ["gpodder", "nextcloud", "openpodcast"] satisfies ServerType[];
+
+async function run(user: string, file: string | undefined, options: Options, command: Command): Promise<void> {
+  const { from, dryRun: dry_run = false } = options;
+  if ((file === undefined) === (from === undefined)) {
+    throw new DomainError("invalid", "Give a file, or a server with --from");
+  }
+  // Before the password is asked.
+  if (from !== undefined) await withApp(command, (app) => actAsAdmin(app, user, "import"));
+  // Before the app opens, because root then works as the data directory's owner.
+  const moving = file === undefined ? await readServer(user, from ?? "", options) : await readFile(file);
+  const result = await withApp(command, async (app) => {
+    const actor = await actAsAdmin(app, user, "import");
+    return moveIn(app, actor, moving, { dry_run, progress: showProgress });
+  });
+  await printResult(command, { dry_run, ...result }, () => describe(result, dry_run));
+  if (result.feeds.failed.length > 0) process.exitCode = 1;
+}
+
+async function readServer(user: string, from: string, options: Options) {
+  const { readServer: readUrl } = await import("../../src/moving/remote.ts");
+  const { readAccount } = await import("../../src/moving/server.ts");
+  const server = readUrl(from);
+  const password = await askPassword(options.passwordStdin);
+  return readAccount({ server, user: options.user ?? user, password }, options.type);
+}
+
+async function readFile(file: string) {
+  const { readMovingFile } = await import("../../src/moving/file.ts");
+  const bytes = await readInput(file);
+  return readMovingFile(bytes, { most: MOST_BYTES });
+}
+
+/** Reads a file, a pipe or a device, up to the largest size. */
+async function readInput(file: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of file === "-" ? Bun.stdin.stream() : createReadStream(file)) {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size > MOST_BYTES) break;
+    }
+  } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
+  }
+  return Buffer.concat(chunks);
+}
+
+function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run: boolean): string {
+  const [added, failed] = dry_run ? ["would be added", "would fail"] : ["added", "failed"];
+  const { added: fresh, present, failed: wrong } = feeds;
+  return [
+    `From ${printable(source)}: ${fresh.length} subscriptions ${added}, ${present.length} already here, ${wrong.length} ${failed}`,
+    `${actions} positions and marks of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
+    ...(devices > 0 ? [`${devices} devices ${added}`] : []),
+    ...(dry_run ? fresh.map((feed) => `${added}: ${nameOf(feed)}`) : []),
+    ...wrong.map((feed) => `${failed}: ${nameOf(feed)}: ${feed.reason}`),
+  ].join("\n");
+}
+
+// The feed URL itself may hold a secret.
+const nameOf = ({ title, host }: ImportedFeed) =>
+  printable([title, host && `(${host})`].filter(Boolean).join(" ") || "(no title)");

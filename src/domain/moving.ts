@@ -1,0 +1,64 @@
+// What moves in from another server or from a file.
+import { z } from "zod";
+import { isWritable } from "./date-time.ts";
+import { EPISODE_KINDS } from "./episodes.ts";
+import { isText } from "./sent-actions.ts";
+
+const text = z.string().refine(isText);
+const seconds = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1)
+  .nullable();
+
+const Action = z.object({
+  feed_url: text,
+  episode_url: text,
+  guid: text.nullable(),
+  kind: z.enum(EPISODE_KINDS),
+  sent_at: z.int().refine(isWritable),
+  started: seconds,
+  position: seconds,
+  total: seconds,
+  device: text.nullable(),
+});
+
+const Feed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
+
+export const DEVICE_TYPES = ["desktop", "laptop", "mobile", "server", "other"] as const;
+
+export const Device = z.object({
+  id: z.string(),
+  caption: z.string().catch(""),
+  type: z.enum(DEVICE_TYPES).catch("other"),
+});
+
+/** Subscriptions, episodes and devices of a user elsewhere, as one process tells another. */
+export const Moving = z.object({
+  /** Where it comes from: a host, or what wrote the file. */
+  source: text,
+  feeds: z.array(Feed),
+  devices: z.array(Device),
+  /** In the order in which they arrived there. */
+  actions: z.array(Action),
+  /** Positions and marks without a time: all that is here is later. */
+  untimed: z.array(Action),
+});
+
+export type Moving = z.infer<typeof Moving>;
+export type MovingDevice = Moving["devices"][number];
+
+/** A source's data before anything is read. */
+export const movingFrom = (source: string): Moving => ({
+  source,
+  feeds: [],
+  devices: [],
+  actions: [],
+  untimed: [],
+});
+
+/** How history and plays name what came from there. */
+export const movedFrom = (source: string) => `moved from ${source}`;
+
+/** The time of actions that have none: the second after 1970 began, because gPodder ignores 1970 itself. */
+export const UNTIMED = 1000;

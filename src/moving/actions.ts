@@ -1,0 +1,41 @@
+// Episode actions of another server, in as many responses as it gives them.
+import { z } from "zod";
+import type { EpisodeAction } from "../domain/episodes.ts";
+import { UNTIMED } from "../domain/moving.ts";
+import { readAction } from "../domain/sent-actions.ts";
+import { DomainError } from "../errors.ts";
+import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
+
+const MOST_ACTIONS = 1_000_000;
+const MOST_RESPONSES = 1000;
+
+const Actions = z.object({ actions: z.array(z.unknown()), timestamp: z.coerce.number().catch(0) });
+
+/**
+ * Reads all actions; those that can't be read are left out, as in an upload.
+ * @param pathOf the path for what came since a time in seconds
+ */
+export async function readActions(remote: Remote, pathOf: (since: number) => string): Promise<EpisodeAction[]> {
+  const all: EpisodeAction[] = [];
+  const seen = new Set<string>();
+  let since = 0;
+  for (let responses = 0; responses < MOST_RESPONSES; responses++) {
+    const answer = await remote.send(pathOf(since));
+    requireOk(remote, answer, "episode actions");
+    const { data } = Actions.safeParse(readJson(answer));
+    if (!data) throw unexpected(remote.host, "episode actions", "the response is not what gPodder's API has");
+    // Some servers begin before `since`, so that nothing is missed.
+    const fresh = data.actions.filter((one) => isFresh(seen, one));
+    all.push(...fresh.flatMap((one) => readAction(one, UNTIMED) ?? []));
+    if (all.length > MOST_ACTIONS) throw new DomainError("too_large", `${remote.host} has more than a million actions`);
+    // A server that gives a part goes on from its timestamp; one that gave all has no more.
+    if (fresh.length === 0 || data.timestamp <= since) break;
+    since = data.timestamp;
+  }
+  return all;
+}
+
+function isFresh(seen: Set<string>, action: unknown): boolean {
+  const before = seen.size;
+  return seen.add(JSON.stringify(action)).size > before;
+}

@@ -1,0 +1,66 @@
+// Servers with gPodder's API: gpodder.net, oPodSync, goPodder, PodFetch, PinePods, podkeep.
+import { z } from "zod";
+import { Device, type Moving, movingFrom } from "../domain/moving.ts";
+import { readActions } from "./actions.ts";
+import { type Remote, readJson, readList, requireOk, unexpected } from "./remote.ts";
+
+const Devices = z.array(z.unknown());
+
+/** A podcast: its URL alone, `url` as gpodder.net has it, or `feed` as oPodSync. */
+const Podcast = z.union([
+  z.string().transform((url) => ({ url, title: null })),
+  z
+    .object({ url: z.string().nullish(), feed: z.string().nullish(), title: z.string().nullish().catch(null) })
+    .transform(({ url, feed, title = null }) => ({ url: feed ?? url ?? "", title })),
+]);
+const Podcasts = z.array(Podcast);
+const Changes = z.object({ add: z.array(z.string()) });
+
+/** Whether a server has this API, and what it says of the account. */
+export async function findGpodder(remote: Remote) {
+  const { user } = remote;
+  const name = encodeURIComponent(user);
+  // Some servers take nothing but the cookie of this response; others don't have the route.
+  const signedIn = await remote.send(`/api/2/auth/${name}/login.json`, "POST");
+  const answer = await remote.send(`/api/2/devices/${name}.json`);
+  return { isFound: answer.status !== 404 && answer.status !== 405, signedIn, answer };
+}
+
+/** @throws DomainError "unauthorized", "unavailable", "too_large" */
+export async function readGpodder(remote: Remote): Promise<Moving> {
+  const { host, user } = remote;
+  const name = encodeURIComponent(user);
+  const moving = movingFrom(host);
+  const { answer } = await findGpodder(remote);
+  requireOk(remote, answer, "devices");
+  const devices = Devices.safeParse(readJson(answer)).data ?? [];
+  moving.devices = devices.flatMap((one) => Device.safeParse(one).data ?? []);
+  moving.feeds = await readFeeds(remote, name, moving.devices);
+  moving.actions = await readActions(remote, (since) => `/api/2/episodes/${name}.json?since=${since}`);
+  return moving;
+}
+
+async function readFeeds(remote: Remote, name: string, devices: Moving["devices"]): Promise<Moving["feeds"]> {
+  const answer = await remote.send(`/subscriptions/${name}.json`);
+  const listed = answer.status === 200 ? Podcasts.safeParse(readJson(answer)).data : undefined;
+  const podcasts = listed ?? (await readDevices(remote, name, devices));
+  const needsTitles = podcasts.some(({ url, title }) => title === null || title === url);
+  const list = needsTitles ? readList(await remote.send(`/subscriptions/${name}.opml`)) : [];
+  const titles = new Map(list.map(({ feed_url, title }) => [feed_url, title]));
+  return podcasts
+    .filter(({ url }) => url !== "")
+    .map(({ url, title }) => ({ feed_url: url, title: titles.get(url) ?? title, guid: null }));
+}
+
+/** The lists of all devices, for servers that have no list of the user. */
+async function readDevices(remote: Remote, name: string, devices: Moving["devices"]) {
+  const urls = new Set<string>();
+  for (const { id } of devices) {
+    const answer = await remote.send(`/api/2/subscriptions/${name}/${encodeURIComponent(id)}.json?since=0`);
+    requireOk(remote, answer, "subscriptions");
+    const { data } = Changes.safeParse(readJson(answer));
+    if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what gPodder's API has");
+    for (const url of data.add) urls.add(url);
+  }
+  return [...urls].map((url) => ({ url, title: null }));
+}

@@ -1,0 +1,28 @@
+// Servers with Nextcloud's gPodder Sync app.
+import { z } from "zod";
+import { type Moving, movingFrom } from "../domain/moving.ts";
+import { readActions } from "./actions.ts";
+import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
+
+const PLACE = "/index.php/apps/gpoddersync";
+const Changes = z.object({ add: z.array(z.unknown()) });
+
+/** Whether a server has this app, and what it says of the account. */
+export async function findNextcloud(remote: Remote) {
+  const answer = await remote.send(`${PLACE}/subscriptions?since=0`);
+  return { isFound: answer.status === 401 || Changes.safeParse(readJson(answer)).success, answer };
+}
+
+/** @throws DomainError "unauthorized", "unavailable", "too_large" */
+export async function readNextcloud(remote: Remote): Promise<Moving> {
+  const { answer } = await findNextcloud(remote);
+  requireOk(remote, answer, "subscriptions");
+  const { data } = Changes.safeParse(readJson(answer));
+  if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what gPodder Sync has");
+  const urls = data.add.filter((url) => typeof url === "string");
+  return {
+    ...movingFrom(remote.host),
+    feeds: urls.map((feed_url) => ({ feed_url, title: null, guid: null })),
+    actions: await readActions(remote, (since) => `${PLACE}/episode_action?since=${since}`),
+  };
+}

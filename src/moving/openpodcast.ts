@@ -1,0 +1,50 @@
+// Servers with the subscriptions of the Open Podcast API. It has no episodes yet.
+import { z } from "zod";
+import { type Moving, movingFrom } from "../domain/moving.ts";
+import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
+
+const MOST_PAGES = 2000;
+
+const Page = z.object({
+  subscriptions: z.array(
+    z.object({
+      feed_url: z.string(),
+      guid: z.guid().transform((guid) => guid.toLowerCase()),
+      new_guid: z.guid().nullish(),
+      is_subscribed: z.boolean().catch(true),
+      deleted: z.unknown().optional(),
+    }),
+  ),
+  next: z.string().nullish(),
+});
+
+/** Whether a server has this API, and what it says of the account. */
+export async function findOpenPodcast(remote: Remote) {
+  const answer = await remote.send("/subscriptions?per_page=500");
+  return { isFound: answer.status === 401 || Page.safeParse(readJson(answer)).success, answer };
+}
+
+/** @throws DomainError "unauthorized", "unavailable" */
+export async function readOpenPodcast(remote: Remote): Promise<Moving> {
+  const feeds = new Map<string, Moving["feeds"][number]>();
+  let { answer } = await findOpenPodcast(remote);
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    requireOk(remote, answer, "subscriptions");
+    const { data } = Page.safeParse(readJson(answer));
+    if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what the Open Podcast API has");
+    for (const { feed_url, guid, new_guid, is_subscribed, deleted } of data.subscriptions) {
+      feeds.delete(guid);
+      const present = new_guid?.toLowerCase() ?? guid;
+      if (is_subscribed && !deleted) feeds.set(present, { feed_url, title: null, guid: present });
+      else feeds.delete(present);
+    }
+    if (!data.next) break;
+    answer = await remote.send(pathOf(remote, data.next));
+  }
+  return { ...movingFrom(remote.host), feeds: [...feeds.values()] };
+}
+
+/** Only the query of the link: the password goes to no other place. */
+function pathOf({ server }: Remote, next: string): string {
+  return `/subscriptions${URL.parse(next, server.href)?.search ?? ""}`;
+}

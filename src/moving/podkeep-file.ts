@@ -1,0 +1,82 @@
+// podkeep's own export: the account as JSON.
+import { z } from "zod";
+import { DEVICE_TYPES, type Moving, movingFrom } from "../domain/moving.ts";
+import { readAction } from "../domain/sent-actions.ts";
+import { DomainError } from "../errors.ts";
+
+const id = z.int();
+const seconds = z.int().nullable();
+const kind = z.enum(["play", "played", "download", "delete", "new"]);
+
+const Export = z.object({
+  tables: z.object({
+    subscriptions: z.array(
+      z.object({
+        ...{ id, feed_url: z.string(), guid: z.guid(), title: z.string().nullish().default(null) },
+        ...{ is_subscribed: z.int(), deleted: z.int().nullable() },
+      }),
+    ),
+    devices: z.array(z.object({ id: z.string(), caption: z.string(), type: z.enum(DEVICE_TYPES) })).default([]),
+    episodes: z
+      .array(
+        z.object({ id, podcast: id, feed_url: z.string().nullable(), guid: z.string().nullable(), url: z.string() }),
+      )
+      .default([]),
+    episode_actions: z
+      .array(
+        z.object({
+          ...{ episode: id, kind, acted_at: z.int(), device: z.string().nullable() },
+          ...{ started: seconds, position: seconds, total: seconds },
+        }),
+      )
+      .default([]),
+    plays: z
+      .array(
+        z.object({
+          ...{ episode: id, ended_at: z.int(), actor_device: z.string().nullable() },
+          ...{ started: seconds, position: seconds, total: seconds },
+        }),
+      )
+      .default([]),
+  }),
+});
+
+/** @throws DomainError "invalid" if the text is not podkeep's export */
+export function readExport(text: string): Moving {
+  const { tables } = parse(text);
+  const moving = movingFrom("podkeep");
+  const live = tables.subscriptions.filter((row) => row.is_subscribed === 1 && row.deleted === null);
+  moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
+  moving.devices = tables.devices;
+  const feeds = new Map(tables.subscriptions.map((row) => [row.id, row.feed_url]));
+  const episodes = new Map(tables.episodes.map((row) => [row.id, row]));
+  const add = (row: (typeof tables.plays)[number], action: string, sent_at: number) => {
+    const episode = episodes.get(row.episode);
+    const podcast = episode?.feed_url ?? feeds.get(episode?.podcast ?? 0);
+    const { started, position, total } = row;
+    const sent = { podcast, episode: episode?.url, guid: episode?.guid, device: row.actor_device, action };
+    const read = readAction({ ...sent, started, position, total }, sent_at);
+    if (read) moving.actions.push(read);
+  };
+  // Plays first: of one second, the latest action of an episode counts.
+  for (const play of tables.plays) add(play, "play", play.ended_at);
+  for (const row of tables.episode_actions) {
+    const action = row.kind === "played" ? "play" : row.kind;
+    add({ ...row, ended_at: row.acted_at, actor_device: row.device }, action, row.acted_at);
+  }
+  return moving;
+}
+
+function parse(text: string) {
+  const { data } = Export.safeParse(parseJson(text));
+  if (data) return data;
+  throw new DomainError("invalid", "The file is JSON, but not podkeep's export: export it again on the account's page");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,154 @@
+// Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
+import { numberOf } from "../domain/episode-set.ts";
+import type { Arrival, EpisodeAction } from "../domain/episodes.ts";
+import { hashFeedUrl } from "../domain/feed-url.ts";
+import { type Moving, type MovingDevice, movedFrom, UNTIMED } from "../domain/moving.ts";
+import { findFeeds } from "../store/feeds.ts";
+import { listAddedBy } from "../store/history.ts";
+import { nextTurn } from "../turns.ts";
+import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
+import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
+import { saveEpisodeSet } from "./episode-rows.ts";
+import { type FeedHashes, hearActions } from "./episodes.ts";
+import { type ImportResult, importFeeds } from "./imports.ts";
+import { keepPlays } from "./plays.ts";
+import { rehearse, transact, type UserTx } from "./transact.ts";
+
+export interface MovedIn {
+  /** Where it came from. */
+  source: string;
+  feeds: ImportResult;
+  /** Devices that are new here. */
+  devices: number;
+  /** What was read of episodes. */
+  actions: number;
+  /** How much of it is later than what was here. */
+  stored: number;
+}
+
+/** Actions in one transaction. */
+const BATCH = 128;
+
+interface MovingOptions {
+  /** Whether to find out what would change, and change nothing. */
+  dry_run: boolean;
+  /** Called with what is done, how much of it and of how much. */
+  progress?: (what: "subscriptions" | "episodes", done: number, all: number) => void;
+}
+
+/**
+ * Adds what a user has elsewhere. A subscription that an earlier run added stays as the user left it; what is known of
+ * an episode stays unless the other is later. Each batch is one transaction, so it can end at any time and be repeated.
+ */
+export async function moveIn(
+  context: Context,
+  user: Actor,
+  moving: Moving,
+  { dry_run, progress = () => {} }: MovingOptions,
+): Promise<MovedIn> {
+  const { source } = moving;
+  const actor: Actor = { ...user, label: movedFrom(source) };
+  const { added, fresh } = await findAdded(context, actor, moving.feeds);
+  const feeds = await importFeeds(context, actor, fresh, {
+    dry_run,
+    progress: (done, all) => progress("subscriptions", done, all),
+  });
+  feeds.present.push(...added.map(({ feed_url, title }) => ({ title, host: URL.parse(feed_url)?.hostname || null })));
+  const devices = await addDevices(context, actor, moving.devices, dry_run);
+  const now = context.clock.now();
+  const copy: Copy = { actor, dry_run, hashes: new Map(), now };
+  const batches = inBatches(moving, now);
+  const all = batches.reduce((sum, { actions }) => sum + actions.length, 0);
+  let done = 0;
+  let stored = 0;
+  for (const batch of batches) {
+    stored += await copyActions(context, copy, batch);
+    done += batch.actions.length;
+    progress("episodes", done, all);
+    await nextTurn();
+  }
+  return { source, feeds, devices, actions: all, stored };
+}
+
+interface Batch {
+  actions: EpisodeAction[];
+  /** Whether they are listening, and not only positions. */
+  isTimed: boolean;
+}
+
+function inBatches({ actions, untimed }: Moving, now: number): Batch[] {
+  // Of one second, what arrived last there comes first, because the first stays.
+  const sorted = actions.toReversed().sort((a, b) => a.sent_at - b.sent_at);
+  const past = sorted.filter(({ sent_at }) => sent_at > UNTIMED && sent_at <= now);
+  const others = [...untimed, ...sorted.filter(({ sent_at }) => sent_at <= UNTIMED || sent_at > now)];
+  const chunks = (all: EpisodeAction[], isTimed: boolean) =>
+    Array.from({ length: Math.ceil(all.length / BATCH) }, (_, index) => {
+      return { actions: all.slice(index * BATCH, (index + 1) * BATCH), isTimed };
+    });
+  return [
+    ...chunks(past, true),
+    ...chunks(
+      others.map((action) => ({ ...action, sent_at: UNTIMED })),
+      false,
+    ),
+  ];
+}
+
+type Feeds = Moving["feeds"];
+
+/** Which feeds an earlier run added, whatever became of them since. */
+async function findAdded({ database }: Context, { user_id, label }: Actor, feeds: Feeds) {
+  const hashes = feeds.map(({ feed_url }) => ({ feed: hashFeedUrl(feed_url) }));
+  return database.read(async (tx) => {
+    const ids = new Set((await listAddedBy(tx, { user_id, label: label ?? "" })).map((row) => row.subscription));
+    const known = ids.size === 0 ? [] : await findFeeds(tx, { user_id }, hashes);
+    const before = new Set(known.filter((row) => ids.has(row.subscription)).map((row) => row.feed));
+    const isAdded = ({ feed_url }: Feeds[number]) => before.has(hashFeedUrl(feed_url));
+    return { added: feeds.filter(isAdded), fresh: feeds.filter((feed) => !isAdded(feed)) };
+  });
+}
+
+/** Creates the devices that are not here. @returns how many */
+async function addDevices(context: Context, actor: Actor, devices: MovingDevice[], dry_run: boolean): Promise<number> {
+  const known = new Set((await listDevices(context, actor)).map(({ id }) => id));
+  const fresh = devices.filter(({ id }) => isDeviceId(id) && !known.has(id));
+  for (const { id, caption, type } of dry_run ? [] : fresh) {
+    await saveDevice(context, actor, { id, caption, type });
+  }
+  return fresh.length;
+}
+
+interface Copy {
+  actor: Actor;
+  dry_run: boolean;
+  hashes: FeedHashes;
+  now: number;
+}
+
+/** @returns how many are new */
+async function copyActions(context: Context, copy: Copy, { actions, isTimed }: Batch): Promise<number> {
+  const { actor, dry_run, hashes } = copy;
+  const read = async (user: UserTx) => {
+    const arrival = arrivalOf(copy, user);
+    return { arrival, ...(await hearActions(user, actions, arrival, hashes)) };
+  };
+  const { heard } = dry_run
+    ? await rehearse(context, actor, read)
+    : await transact(context, actor, async (user) => {
+        const { arrival, set, heard } = await read(user);
+        await saveEpisodeSet(user, set);
+        if (isTimed) await keepPlays(user, null, heard, arrival, context);
+        return { heard };
+      });
+  return heard.filter(({ isStored }) => isStored).length;
+}
+
+function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
+  const after = user.clock();
+  return {
+    ...{ now: Math.max(now, after), after, stamp: user.nextTimestamp },
+    // The source stands for a client, so that the same action is known again.
+    ...{ client: numberOf(actor.label ?? ""), told: null, known: -1, behind: 0, sendsAll: false, isCopied: true },
+  };
+}

@@ -1,0 +1,436 @@
+// `podkeep import`: from other servers and from files.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { symlinkSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { type App, openApp } from "../../../src/app.ts";
+import { readConfig } from "../../../src/config/settings.ts";
+import { readMovingFile } from "../../../src/moving/file.ts";
+import { createUser, listUsers } from "../../../src/services/users.ts";
+import { writeAntennaPod } from "../../support/antennapod.ts";
+import { readUser } from "../../support/listener.ts";
+import { openProgram } from "../../support/program.ts";
+
+setDefaultTimeout(60_000);
+
+const PASSWORD = "correct horse battery";
+const A = "https://a.example/rss";
+const B = "https://b.example/feed?key=secret";
+const episode = (name: string) => `https://cdn.example/${name}.mp3`;
+
+/** What the other server has, as gPodder's API writes it. */
+const ACTIONS = [
+  {
+    podcast: A,
+    episode: episode("begun"),
+    guid: "g-begun",
+    action: "play",
+    timestamp: "2026-01-01T12:00:00",
+    started: 0,
+    position: 600,
+    total: 3240,
+  },
+  {
+    podcast: A,
+    episode: episode("done"),
+    guid: "g-done",
+    action: "play",
+    timestamp: "2026-01-02T12:00:00",
+    started: 1000,
+    position: 1800,
+    total: 1800,
+  },
+  { podcast: B, episode: episode("got"), guid: "g-got", action: "download", timestamp: "2026-01-03T12:00:00" },
+  {
+    podcast: "https://gone.example/rss",
+    episode: episode("gone"),
+    guid: "g-gone",
+    action: "play",
+    timestamp: "2026-01-04T12:00:00",
+    started: 5,
+    position: 50,
+    total: 500,
+  },
+];
+const PLAYS = ACTIONS.filter(({ action }) => action === "play");
+
+let there: ReturnType<typeof openProgram>;
+let here: ReturnType<typeof openProgram>;
+let address: string;
+let app: App;
+
+const run = (...args: string[]) => here.run(args);
+const user = async (name: string) => {
+  await createUser(app, name);
+  return name;
+};
+const moveIn = (name: string, from: string, ...more: string[]) =>
+  here.run(["import", name, "--from", from, "--user", "ann", "--password-stdin", ...more], PASSWORD);
+const stateOf = (name: string) => readUser(here.data, name);
+const placesOf = (name: string) => stateOf(name).places.map(({ episode, position, at }) => [episode, position, at]);
+const expected = (actions: typeof ACTIONS) =>
+  actions.map((one) => [one.episode, one.position ?? null, one.timestamp.replace("T", " ")]).sort();
+
+beforeAll(async () => {
+  there = openProgram();
+  here = openProgram();
+  app = await openApp(readConfig({ data_dir: here.data }, {}).config);
+  await there.run(["user", "create", "ann", "--password-stdin"], PASSWORD);
+  await there.run(["subscription", "add", "ann", A, B]);
+  ({ address } = await there.serve());
+  const headers = { Authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` };
+  const device = { caption: "Ann's phone", type: "mobile" };
+  await fetch(`${address}/api/2/devices/ann/phone.json`, { method: "POST", headers, body: JSON.stringify(device) });
+  await fetch(`${address}/api/2/episodes/ann.json`, { method: "POST", headers, body: JSON.stringify(ACTIONS) });
+});
+afterAll(async () => {
+  await app.close();
+  there.close();
+  here.close();
+});
+
+describe("from a podkeep server", () => {
+  test.each([["gpodder"], ["nextcloud"], [null]])("by %s: the list and the places are equal", async (type) => {
+    const name = await user(`by-${type}`);
+    const { code, out, err } = await moveIn(name, address, ...(type ? ["--type", type] : []));
+    expect([code, out, err]).toEqual([0, expect.stringContaining("2 subscriptions added"), ""]);
+    expect(stateOf(name).feeds.map(({ feed_url }) => feed_url)).toEqual([A, B]);
+    // Nextcloud's protocol has plays only.
+    expect(placesOf(name)).toEqual(expected(type === "nextcloud" ? PLAYS : ACTIONS));
+  });
+
+  test("by the Open Podcast API, with a token: the list is equal, with its guids", async () => {
+    const name = await user("by-token");
+    const { token } = (await there.run(["token", "issue", "ann", "--json"])).json;
+    const args = ["import", name, "--from", address, "--type", "openpodcast", "--password-stdin"];
+    expect(await here.run(args, token)).toMatchObject({ code: 0, err: "" });
+    const list = async (program: typeof here, of: string) =>
+      (await program.run(["subscription", "list", of, "--json"])).json.map(
+        (one: { guid: string; feed_url: string }) => [one.guid, one.feed_url],
+      );
+    expect(await list(here, name)).toEqual(await list(there, "ann"));
+  });
+
+  test("a second run adds nothing, and what was done here since stays", async () => {
+    const name = await user("again");
+    await moveIn(name, address);
+    await run("subscription", "remove", name, A);
+    await run("play", "set", name, episode("begun"), "--position", "20:00");
+    const before = stateOf(name);
+    const { out } = await moveIn(name, address);
+    expect(out).toContain("0 subscriptions added, 2 already here");
+    expect(out).toContain("4 positions and marks of episodes read, 0 new or later than here");
+    expect(stateOf(name)).toEqual(before);
+  });
+
+  test("a dry run says the same and changes nothing", async () => {
+    const name = await user("dry");
+    const { json } = await moveIn(name, address, "--dry-run", "--json");
+    expect([json.feeds.added.length, json.actions, json.stored, json.devices]).toEqual([2, 4, 4, 1]);
+    expect(stateOf(name)).toEqual({ feeds: [], places: [], plays: [] });
+  });
+
+  test("the history and the plays say where it came from, and the device has its name", async () => {
+    const name = await user("named");
+    await moveIn(name, address);
+    const host = new URL(address).host;
+    expect((await run("history", name)).out).toContain(`moved from ${host}`);
+    expect(new Set(stateOf(name).plays.map((play) => play.actor_label))).toEqual(new Set([`moved from ${host}`]));
+    expect((await run("device", "list")).out).toContain("Ann's phone");
+  });
+
+  test("a wrong password is refused by a clear error, and is shown nowhere", async () => {
+    const name = await user("wrong");
+    const args = ["import", name, "--from", address, "--user", "ann", "--password-stdin"];
+    const { code, err, out } = await here.run(args, "not the password");
+    expect([code, err, out]).toEqual([1, expect.stringContaining("refused the user ann or the password"), ""]);
+    expect(err).not.toContain("not the password");
+  });
+});
+
+test.each([
+  [["import", "nobody", "--from", "https://a.example"], 4, "no user nobody"],
+  [["import", "bob"], 2, "Give a file, or a server with --from"],
+  [["import", "bob", "x.opml", "--from", "https://a.example"], 2, "Give a file, or a server"],
+  [["import", "bob", "--from", "https://ann:secret@a.example"], 2, "Leave user and password out of the URL"],
+  [["import", "bob", "--from", "ftp://a.example"], 2, "--from needs the URL of a server"],
+  [["import", "bob", "--from", "http://127.0.0.1:1", "--password-stdin"], 1, "can't be reached: connection refused"],
+  [["import", "bob", "missing.opml"], 4, "missing.opml can't be read: no such file or directory"],
+  [["import", "bob", "/"], 2, "/ can't be read: it is a directory"],
+  [["import", "bob", "/dev/zero"], 1, "larger than 256 MB"],
+])("podkeep %j fails with a reason", async (args, code, message) => {
+  if (!(await listUsers(app)).some(({ name }) => name === "bob")) await user("bob");
+  const result = await here.run(args, "x");
+  expect([result.code, result.err]).toEqual([code, expect.stringContaining(message)]);
+});
+
+describe("from a file", () => {
+  const file = (name: string) => join(here.folder, name);
+  const FEEDS = [
+    { id: 1, url: A, title: "Podcast A" },
+    { id: 2, url: B, title: "Long title", custom_title: "My B" },
+    { id: 3, url: "https://not.example/rss", title: "Only looked at", state: 1 },
+    { id: 4, url: "antennapod_local:content://x", title: "A folder" },
+  ];
+  const at = (day: number) => Date.parse(`2026-01-0${day}T12:00:00Z`);
+  const EPISODES = [
+    { feed: 1, guid: "g-begun", url: episode("begun"), position: 600_400, duration: 3_240_000, played_at: at(1) },
+    {
+      feed: 1,
+      guid: "g-done",
+      url: episode("done"),
+      read: 1,
+      duration: 1_800_000,
+      played_at: at(2),
+      played_duration: 800_000,
+    },
+    { feed: 2, guid: null, url: episode("undated"), position: 30_000, duration: 600_000 },
+    { feed: 2, guid: "g-new", url: episode("new"), read: -1, duration: 600_000 },
+  ];
+
+  test("AntennaPod's database: list, places and times are there, and hours stay honest", async () => {
+    writeAntennaPod(file("AntennaPod.db"), FEEDS, EPISODES);
+    const name = await user("antennapod");
+    const { code, err } = await run("import", name, file("AntennaPod.db"));
+    expect([code, err]).toEqual([0, ""]);
+    const { feeds, plays } = stateOf(name);
+    expect(feeds).toEqual([
+      { feed_url: A, title: "Podcast A" },
+      { feed_url: B, title: "My B" },
+    ]);
+    expect(placesOf(name)).toEqual([
+      [episode("begun"), 600, "2026-01-01 12:00:00"],
+      [episode("done"), 1800, "2026-01-02 12:00:00"],
+      [episode("undated"), 30, "1970-01-01 00:00:01"],
+    ]);
+    // What AntennaPod counted as listened, and no listening without a time.
+    expect(plays.map(({ started, position }) => [started, position])).toEqual([
+      [600, 600],
+      [1000, 1800],
+    ]);
+  });
+
+  test("gPodder's database", async () => {
+    const database = new Database(file("Database"));
+    database.run("create table podcast (id integer primary key, title text, url text)");
+    database.run(`create table episode (id integer primary key, podcast_id integer, title text, url text, guid text,
+      is_new integer, total_time integer, current_position integer, current_position_updated integer,
+      last_playback integer)`);
+    database.run(`insert into podcast values (1, 'Podcast A', '${A}')`);
+    const add = database.query("insert into episode values (?, 1, 'x', ?, 'g', ?, ?, ?, ?, ?)");
+    add.run(1, episode("begun"), 0, 3240, 600, at(1) / 1000, at(1) / 1000);
+    add.run(2, episode("played"), 0, 0, 0, 0, at(2) / 1000);
+    add.run(3, episode("new"), 1, 0, 0, 0, 0);
+    database.close();
+    const name = await user("gpodder-file");
+    expect((await run("import", name, file("Database"))).code).toBe(0);
+    expect(placesOf(name)).toEqual([
+      [episode("begun"), 600, "2026-01-01 12:00:00"],
+      [episode("played"), null, "2026-01-02 12:00:00"],
+    ]);
+  });
+
+  test("OPML, and podkeep's own export with all that was listened to", async () => {
+    await there.run(["opml", "export", "ann", file("ann.opml")]);
+    const name = await user("opml");
+    expect((await run("import", name, file("ann.opml"))).code).toBe(0);
+    expect(stateOf(name).feeds.map(({ feed_url }) => feed_url)).toEqual([A, B]);
+
+    const cookie = await signIn();
+    const exported = await fetch(`${address}/account/podkeep.json`, { headers: { Cookie: cookie } });
+    await Bun.write(file("podkeep.json"), await exported.text());
+    const copy = await user("copy");
+    expect((await run("import", copy, file("podkeep.json"))).code).toBe(0);
+    const [from, to] = [readUser(there.data, "ann"), stateOf(copy)];
+    const named = (label: string | null) => from.plays.map((play) => ({ ...play, actor_label: label }));
+    expect(to).toEqual({ ...from, plays: named("moved from podkeep") });
+    expect((await run("import", copy, file("podkeep.json"))).out).toContain("0 new or later than here");
+    expect(stateOf(copy)).toEqual(to);
+  });
+
+  async function signIn(): Promise<string> {
+    const body = new URLSearchParams({ name: "ann", password: PASSWORD });
+    const response = await fetch(`${address}/sign-in`, {
+      ...{ method: "POST", body, redirect: "manual", headers: { Origin: address } },
+    });
+    return response.headers
+      .getSetCookie()
+      .map((one) => one.split(";")[0])
+      .join("; ");
+  }
+
+  test("killed at any moment and run again, it ends as if it was never killed", async () => {
+    const many = Array.from({ length: 4000 }, (_, index) => ({
+      ...{ feed: 1 + (index % 50), guid: `g-${index}`, url: episode(`e${index}`), position: 1000 * (index + 1) },
+      ...{ duration: 10_000_000, played_at: at(1) + index * 60_000, played_duration: 1000 * (index + 1) },
+    }));
+    const feeds = Array.from({ length: 50 }, (_, index) => ({
+      id: index + 1,
+      url: `https://f${index}.example/`,
+      title: `F${index}`,
+    }));
+    writeAntennaPod(file("many.db"), feeds, many);
+    const [whole, killed] = [await user("whole"), await user("killed")];
+    await run("import", whole, file("many.db"));
+    for (const moment of [
+      /^/,
+      /50 of 50 subscriptions/,
+      /\b(1[2-9]|2\d)\d\d of 4000 episodes/,
+      /\b(2[6-9]|3\d)\d\d of 4000/,
+    ]) {
+      const terminal = here.spawnOnTerminal(["import", killed, file("many.db")]);
+      await terminal.screen(moment);
+      terminal.child.kill("SIGKILL");
+      await terminal.child.exited;
+    }
+    const half = stateOf(killed).places.length;
+    expect([half > 0, half < 4000]).toEqual([true, true]);
+    expect((await run("import", killed, file("many.db"))).code).toBe(0);
+    expect(stateOf(killed)).toEqual(stateOf(whole));
+  });
+
+  test("a link to the file is followed, and journals beside it are not", async () => {
+    writeAntennaPod(file("linked.db"), FEEDS, EPISODES);
+    await Bun.write(`${file("linked.db")}-journal`, "not a journal");
+    symlinkSync(file("linked.db"), file("link"));
+    const before = await Bun.file(file("linked.db")).bytes();
+    expect((await run("import", await user("link"), file("link"))).code).toBe(0);
+    expect(await Bun.file(file("linked.db")).bytes()).toEqual(before);
+    expect(await Bun.file(`${file("linked.db")}-journal`).text()).toBe("not a journal");
+  });
+
+  describe("that is hostile or damaged changes nothing, and says why", () => {
+    const antennapod = (name: string, change?: (database: Database) => void) => {
+      writeAntennaPod(file(name), FEEDS, EPISODES, change);
+      return file(name);
+    };
+    const replace = (table: string, statement: string) => (database: Database) => {
+      database.run(`alter table ${table} rename to Hidden`);
+      database.run(statement);
+    };
+    const COLUMNS = "feeditem, download_url, duration, position";
+    const cases: [string, () => string | Promise<string>, string][] = [
+      ["cut off", () => cut(antennapod("cut.db"), 20_000), "damaged"],
+      [
+        "no database after the first bytes",
+        async () => write("magic.db", `SQLite format 3\0${"x".repeat(5000)}`),
+        "damaged",
+      ],
+      ["with pages overwritten", async () => overwrite(antennapod("pages.db")), "damaged"],
+      [
+        "a view in place of a table",
+        () =>
+          antennapod(
+            "view.db",
+            replace(
+              "FeedMedia",
+              `create view FeedMedia as with recursive n(x) as
+        (select 1 union all select x + 1 from n) select x feeditem, 'u' download_url, 1 duration, 1 position from n`,
+            ),
+          ),
+        "no table FeedMedia",
+      ],
+      [
+        "a virtual table in place of a table",
+        () => antennapod("virtual.db", replace("FeedMedia", `create virtual table FeedMedia using fts5(${COLUMNS})`)),
+        "no table FeedMedia",
+      ],
+      [
+        "computed columns",
+        () =>
+          antennapod(
+            "computed.db",
+            replace(
+              "FeedMedia",
+              `create table FeedMedia (feeditem, download_url,
+        duration, position as (length(hex(zeroblob(100000000)))))`,
+            ),
+          ),
+        "no column position",
+      ],
+      [
+        "without a column",
+        () => antennapod("column.db", (database) => database.run("alter table FeedItems drop column item_identifier")),
+        "its table FeedItems has no column item_identifier",
+      ],
+      ["another program's", () => other("other.db"), "neither AntennaPod's nor gPodder's"],
+      ["larger than is read", async () => large("large.db"), "larger than 20 MB"],
+      ["empty", async () => write("empty", ""), "empty"],
+      ["no list", async () => write("text", "hello"), "not OPML"],
+      ["JSON of something else", async () => write("other.json", "{}"), "not podkeep's export"],
+      [
+        "OPML nested without end",
+        async () => write("deep.opml", `<opml><body>${"<outline>".repeat(5000)}`),
+        "elements within one another",
+      ],
+      ["OPML cut off", async () => write("half.opml", `<opml><body><outline type="rss" xmlUrl="${A}"/>`), "cut off"],
+      [
+        "OPML with entities that grow",
+        async () =>
+          write(
+            "bomb.opml",
+            `<!DOCTYPE x [<!ENTITY a "${"b".repeat(100)}"><!ENTITY c "&a;&a;&a;">]><opml><body><outline text="&c;"`,
+          ),
+        "cut off",
+      ],
+    ];
+
+    const MOST = 20 * 1024 * 1024;
+
+    async function write(name: string, text: string) {
+      await Bun.write(file(name), text);
+      return file(name);
+    }
+    function cut(path: string, bytes: number) {
+      truncateSync(path, bytes);
+      return path;
+    }
+    async function overwrite(path: string) {
+      const bytes = await Bun.file(path).bytes();
+      bytes.fill(0xff, 4096, 4096 + 4096 * 4);
+      await Bun.write(path, bytes);
+      return path;
+    }
+    function other(name: string) {
+      const database = new Database(file(name));
+      database.run("create table bookmarks (url text)");
+      database.close();
+      return file(name);
+    }
+    async function large(name: string) {
+      const path = antennapod(name);
+      truncateSync(path, MOST + 1);
+      return path;
+    }
+
+    test.each(cases)("%s", async (_, make, reason) => {
+      const bytes = await Bun.file(await make()).bytes();
+      await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow(reason);
+    });
+  });
+
+  test("wrong types and triggers in a database: what can be read is taken, the rest is left out", async () => {
+    writeAntennaPod(file("types.db"), FEEDS, EPISODES, (database) => {
+      database.run(
+        "insert into FeedMedia (duration, download_url, position, feeditem) values ('long', x'00ff', 'far', 1)",
+      );
+      database.run(`insert into FeedMedia (duration, download_url, position, feeditem) values
+        (-5, '${episode("odd")}', 9e99, 1), (1.5, '${episode("nul")}' || char(0), 5000, 1),
+        (9223372036854775807, '${episode("big")}', 9223372036854775807, 2)`);
+      database.run(
+        "insert into Feeds (id, title, download_url, state) values (8, x'ff', 12345, 0), (9, 'ok', '  ', 0)",
+      );
+      database.run("update FeedItems set item_identifier = x'ff00' where id = 1");
+      database.run("create trigger boom after insert on Feeds begin delete from FeedItems; end");
+    });
+    const name = await user("types");
+    const { code, err } = await run("import", name, file("types.db"));
+    expect([code, err]).toEqual([1, ""]);
+    const places = new Map(stateOf(name).places.map(({ episode, position }) => [episode, position]));
+    expect(places.get(episode("begun"))).toBe(600);
+    expect(places.get(episode("done"))).toBe(1800);
+    expect(Math.max(...[...places.values()].map(Number))).toBeLessThan(2 ** 31);
+    expect(places.has(`${episode("nul")}\0`)).toBe(false);
+  });
+});

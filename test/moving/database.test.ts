@@ -1,0 +1,52 @@
+// Databases that are made to do harm: what a process reads of them.
+import { expect, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readDatabaseApart } from "../../src/moving/database.ts";
+import { writeAntennaPod } from "../support/antennapod.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "podkeep-databases-"));
+const MOST = 64 * 1024 * 1024;
+
+async function make(
+  name: string,
+  ...rest: Parameters<typeof writeAntennaPod> extends [string, ...infer Rest] ? Rest : never
+) {
+  writeAntennaPod(join(folder, name), ...rest);
+  return Bun.file(join(folder, name)).bytes();
+}
+
+const FEED = { id: 1, url: "https://a.example/rss", title: "A" };
+
+test("a database that would be read for hours is given up, and the process ends", async () => {
+  // Every row of one table meets every row of the other, and none is a result.
+  const bytes = await make("slow.db", [FEED], [], (database) => {
+    for (const table of ["FeedItems", "FeedMedia"]) {
+      database.run(`alter table ${table} rename to Real${table}`);
+      database.run(`create table ${table} as select * from Real${table} where 0`);
+    }
+    database.run(`with recursive n(x) as (select 1 union all select x + 1 from n where x < 100000)
+      insert into FeedItems (id, feed, read) select 1, 1, 0 from n`);
+    database.run("insert into FeedMedia (feeditem, position) select 1, 0 from FeedItems");
+  });
+  await expect(readDatabaseApart(bytes, { most: MOST, patience: 2000 })).rejects.toThrow("made to be slow");
+});
+
+test("more text than a file can have is refused, before it is all in memory", async () => {
+  // One long feed URL, which each of many episodes would repeat.
+  const long = { ...FEED, url: `https://a.example/${"x".repeat(8000)}` };
+  const many = Array.from({ length: 20_000 }, (_, index) => ({
+    feed: 1,
+    guid: null,
+    url: `https://a.example/${index}`,
+    position: 1000,
+  }));
+  const bytes = await make("long.db", [long], many);
+  await expect(readDatabaseApart(bytes, { most: MOST })).rejects.toThrow("more text than");
+});
+
+test("a client that is gone ends the process", async () => {
+  const bytes = await make("gone.db", [FEED], []);
+  await expect(readDatabaseApart(bytes, { most: MOST, signal: AbortSignal.abort() })).rejects.toThrow();
+});

@@ -1,0 +1,221 @@
+// Reading accounts on servers that answer as others do.
+import { afterEach, describe, expect, test } from "bun:test";
+import { openRemote, readServer } from "../../src/moving/remote.ts";
+import { readAccount, type ServerType } from "../../src/moving/server.ts";
+
+type Routes = Record<string, (request: Request) => Response | Promise<Response>>;
+
+let server: ReturnType<typeof Bun.serve> | undefined;
+const asked: string[] = [];
+afterEach(async () => {
+  await server?.stop(true);
+  asked.length = 0;
+});
+
+const BASIC = `Basic ${btoa("ann:p w:ö".replace("ö", "\u00c3\u00b6"))}`;
+
+/** Serves some paths below a base path; everything else is 404, everything without the password 401. */
+function serve(routes: Routes, { base = "", basic = true } = {}) {
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      asked.push(`${request.method} ${pathname}${search}`);
+      const route = routes[pathname.slice(base.length)];
+      if (!route) return new Response("<h1>Not found</h1>", { status: 404 });
+      if (basic && request.headers.get("Authorization") !== BASIC) return new Response("{}", { status: 401 });
+      return route(request);
+    },
+  });
+  return readServer(`http://127.0.0.1:${server.port}${base}`);
+}
+
+const read = (url: URL, type?: ServerType, password = "p w:ö") =>
+  readAccount({ server: url, user: "ann", password }, type);
+
+const json = (value: unknown) => () => Response.json(value);
+const LIST = ["https://a.example/rss", "https://b.example/rss"];
+const DEVICES = [{ id: "phone", caption: "Phone", type: "mobile", subscriptions: 2 }];
+const play = {
+  podcast: LIST[0],
+  episode: "https://a.example/1.mp3",
+  action: "play",
+  started: 1,
+  position: 60,
+  total: 600,
+};
+const ACTIONS = { actions: [{ ...play, timestamp: "2026-01-01T12:00:00" }], timestamp: 1767268800 };
+const EXPECTED = [
+  {
+    ...{ feed_url: LIST[0], episode_url: play.episode, guid: null, kind: "play", device: null },
+    started: 1,
+    position: 60,
+    total: 600,
+    sent_at: Date.parse("2026-01-01T12:00:00Z"),
+  },
+];
+const OPML = `<opml version="2.0"><body><outline text="Podcast A" xmlUrl="${LIST[0]}"/><outline text="Podcast B" xmlUrl="${LIST[1]}"/></body></opml>`;
+
+const GPODDER_NET: Routes = {
+  "/api/2/auth/ann/login.json": () => new Response("", { headers: { "Set-Cookie": "sessionid=x; Path=/" } }),
+  "/api/2/devices/ann.json": json(DEVICES),
+  "/subscriptions/ann.json": json(
+    LIST.map((url, index) => ({ url, title: ["Podcast A", "Podcast B"][index], logo_url: null })),
+  ),
+  "/api/2/episodes/ann.json": json(ACTIONS),
+};
+
+/** oPodSync takes nothing but its cookie after the login, and lists podcasts as objects with `feed`. */
+const withCookie = (route: Routes[string]) => (request: Request) =>
+  request.headers.get("Cookie") === "sessionid=x" ? route(request) : new Response("{}", { status: 401 });
+const OPODSYNC: Routes = {
+  "/api/2/auth/ann/login.json": () => new Response("", { headers: { "Set-Cookie": "sessionid=x; path=/; HttpOnly" } }),
+  "/api/2/devices/ann.json": withCookie(json(DEVICES)),
+  "/subscriptions/ann.json": withCookie(
+    json(LIST.map((feed) => ({ feed, title: null, url: "https://a.example/site" }))),
+  ),
+  "/subscriptions/ann.opml": withCookie(() => new Response(OPML)),
+  "/api/2/episodes/ann.json": withCookie(json(ACTIONS)),
+};
+
+/** A small server without lists of the user, such as gpodder2go. */
+const DEVICES_ONLY: Routes = {
+  "/api/2/auth/ann/login.json": () => new Response(""),
+  "/api/2/devices/ann.json": json(DEVICES),
+  "/api/2/subscriptions/ann/phone.json": json({ add: LIST, remove: [], timestamp: 1 }),
+  "/api/2/episodes/ann.json": json(ACTIONS),
+};
+
+const PLACE = "/index.php/apps/gpoddersync";
+const nextcloud = (timestamp: string): Routes => ({
+  [`${PLACE}/subscriptions`]: json({ add: LIST, remove: [], timestamp: 1767268800 }),
+  [`${PLACE}/episode_action`]: json({
+    actions: [
+      { ...play, action: "PLAY", guid: null, timestamp },
+      {
+        podcast: LIST[1],
+        episode: "https://b.example/1.mp3",
+        guid: "g",
+        action: "DOWNLOAD",
+        timestamp,
+        started: -1,
+        position: -1,
+        total: -1,
+      },
+      { podcast: LIST[1], action: "PLAY", timestamp, started: 0, position: 0, total: 0 },
+    ],
+    timestamp: 1767268800,
+  }),
+});
+
+describe("each server's list and places are read", () => {
+  test.each<[string, Routes, string, string[]]>([
+    ["gpodder.net", GPODDER_NET, "", ["Podcast A", "Podcast B"]],
+    ["oPodSync", OPODSYNC, "", ["Podcast A", "Podcast B"]],
+    ["oPodSync below a path", OPODSYNC, "/sync", ["Podcast A", "Podcast B"]],
+    ["a server with lists of devices only", DEVICES_ONLY, "", []],
+    ["Nextcloud", nextcloud("2026-01-01T12:00:00"), "", []],
+    ["Nextcloud with times in a zone, below a path", nextcloud("2026-01-01T13:00:00+01:00"), "/cloud", []],
+  ])("%s, which is found by asking", async (_, routes, base, titles) => {
+    const { feeds, actions } = await read(serve(routes, { base }));
+    expect(feeds.map(({ feed_url }) => feed_url)).toEqual(LIST);
+    expect(feeds.flatMap(({ title }) => title ?? [])).toEqual(titles);
+    expect(actions.filter(({ kind }) => kind === "play")).toEqual(EXPECTED as never);
+    const writing = asked.filter((one) => !one.startsWith("GET ") && !one.includes("/login.json"));
+    expect(writing).toEqual([]);
+  });
+
+  test("a server that gives its actions in parts is read to the end, also if the parts overlap", async () => {
+    const all = Array.from({ length: 25 }, (_, index) => ({
+      ...play,
+      episode: `https://a.example/${index}.mp3`,
+      timestamp: "2026-01-01T12:00:00",
+    }));
+    const part = (request: Request) => {
+      const since = Number(new URL(request.url).searchParams.get("since"));
+      return Response.json({
+        actions: all.slice(Math.max(0, since - 2), since + 10),
+        timestamp: Math.min(since + 10, 25),
+      });
+    };
+    const { actions } = await read(serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": part }));
+    expect(actions.map((action) => action.episode_url)).toEqual(all.map((action) => action.episode));
+  });
+
+  test("a server that never ends to give the same is left", async () => {
+    let now = 0;
+    const same = () => Response.json({ actions: ACTIONS.actions, timestamp: ++now });
+    const { actions } = await read(serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": same }));
+    expect(actions).toHaveLength(1);
+  });
+});
+
+describe("what fails is named, and nothing is sent elsewhere", () => {
+  const fails = (url: URL, type?: ServerType, password?: string) =>
+    read(url, type, password).then(
+      () => "no error",
+      (error: Error) => error.message,
+    );
+
+  test("a wrong password", async () => {
+    expect(await fails(serve(GPODDER_NET), undefined, "guess")).toMatch(/refused the user ann or the password/);
+  });
+
+  test("no such API", async () => {
+    expect(await fails(serve({ "/": () => new Response("hello") }))).toMatch(/has neither gPodder's API, nor/);
+  });
+
+  test("a redirect to another host: it does not get the password", async () => {
+    let got = 0;
+    const other = Bun.serve({
+      port: 0,
+      fetch: () => {
+        got++;
+        return Response.json([]);
+      },
+    });
+    const away = () => Response.redirect(`http://127.0.0.1:${other.port}/api`, 302);
+    const routes = { ...GPODDER_NET, "/api/2/devices/ann.json": away };
+    expect(await fails(serve(routes))).toMatch(/redirects to http:\/\/127\.0\.0\.1:\d+\/api: give the URL/);
+    expect(got).toBe(0);
+    await other.stop(true);
+  });
+
+  test.each<[string, () => Response, RegExp]>([
+    [
+      "an error of the server",
+      () => new Response("oops", { status: 500 }),
+      /did not give episode actions: HTTP status 500/,
+    ],
+    ["a page in place of JSON", () => new Response("<html>"), /did not give episode actions: the response is not/],
+    ["JSON of another shape", () => Response.json([1, 2]), /did not give episode actions: the response is not/],
+    ["a response without end", () => new Response(endless()), /larger than 64 MB/],
+  ])("%s", async (_, answer, message) => {
+    expect(await fails(serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": answer }), "gpodder")).toMatch(message);
+  });
+
+  function endless(): ReadableStream {
+    const chunk = new Uint8Array(1024 * 1024);
+    return new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
+  }
+
+  test("a link to the next page that leads elsewhere stays on the server", async () => {
+    const page = (request: Request) =>
+      Response.json({
+        subscriptions: [{ feed_url: LIST[0], guid: crypto.randomUUID(), is_subscribed: true }],
+        ...(!request.url.includes("page=2") && { next: "http://127.0.0.1:1/evil?page=2" }),
+      });
+    const url = serve({ "/subscriptions": page }, { basic: false });
+    expect((await read(url, "openpodcast", "token")).feeds).toHaveLength(2);
+    expect(asked).toEqual(["GET /subscriptions?per_page=500", "GET /subscriptions?page=2"]);
+  });
+});
+
+test("a server's URL is read as people type it, and never with a password", () => {
+  expect(readServer("gpodder.net").href).toBe("https://gpodder.net/");
+  expect(readServer("https://cloud.example/nextcloud//").href).toBe("https://cloud.example/nextcloud/");
+  expect(() => readServer("https://ann:pw@gpodder.net")).toThrow("Leave user and password out");
+  expect(() => readServer("file:///etc/passwd")).toThrow("--from needs the URL");
+  expect(openRemote({ server: readServer("a.example:8042"), user: "ann", password: "x" }).host).toBe("a.example:8042");
+});

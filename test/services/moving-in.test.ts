@@ -1,0 +1,81 @@
+// Moving in: what is stored of another server's data.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Moving, movingFrom } from "../../src/domain/moving.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
+import { listBegun } from "../../src/services/listening.ts";
+import { moveIn } from "../../src/services/moving-in.ts";
+import { openTestApp, START, type TestApp } from "../support/app.ts";
+
+let podkeep: TestApp;
+beforeAll(async () => {
+  podkeep = await openTestApp();
+});
+afterAll(() => podkeep.close());
+
+const FEED = "https://a.example/rss";
+const at = (position: number, sent_at: number): Moving["actions"][number] => ({
+  ...{ feed_url: FEED, episode_url: "https://a.example/1.mp3", guid: "g", kind: "play", device: null },
+  ...{ sent_at, started: position, position, total: 3600 },
+});
+
+async function open() {
+  const user = await podkeep.user();
+  const actor = await actAsAdmin(podkeep.app, user.name, "import");
+  const move = (more: Partial<Moving>) =>
+    moveIn(podkeep.app, actor, { ...movingFrom("old.example"), ...more }, { dry_run: false });
+  const place = async () => (await listBegun(podkeep.app, actor, 10))[0]?.position;
+  return { user, actor, move, place };
+}
+
+test("what is here and later stays; what is later there counts", async () => {
+  const { move, place } = await open();
+  await move({ actions: [at(100, START - 5000)] });
+  expect((await move({ actions: [at(50, START - 9000)] })).stored).toBe(0);
+  expect(await place()).toBe(100);
+  expect((await move({ actions: [at(200, START - 1000)] })).stored).toBe(1);
+  expect(await place()).toBe(200);
+});
+
+test("a place without a time, and one of the future, are older than everything here", async () => {
+  const { move, place } = await open();
+  const future = at(700, START + 365 * 86_400_000);
+  await move({ untimed: [at(10, 0)] });
+  expect(await place()).toBe(10);
+  await move({ actions: [at(100, START - 5000)] });
+  expect((await move({ untimed: [at(10, 0)], actions: [future] })).stored).toBe(0);
+  expect(await place()).toBe(100);
+});
+
+test("of two places in one second the one that came last there counts, at each run", async () => {
+  const { move, place } = await open();
+  const actions = [at(100, START - 5000), at(300, START - 5000)];
+  expect((await move({ actions })).stored).toBe(1);
+  expect(await place()).toBe(300);
+  expect((await move({ actions })).stored).toBe(0);
+  expect(await place()).toBe(300);
+});
+
+test("a podcast that was unsubscribed since an earlier run stays so; one that another app removed before is added", async () => {
+  const { user, move } = await open();
+  const feeds = [FEED, "https://b.example/rss"].map((feed_url) => ({ feed_url, title: null, guid: null }));
+  const before = await user.add("https://b.example/rss");
+  await user.request("PATCH", `/subscriptions/${before.guid}`, { is_subscribed: false });
+  expect((await move({ feeds })).feeds.added).toHaveLength(2);
+  const [added] = (await user.changes()).filter((one) => one.feed_url === FEED);
+  await user.request("PATCH", `/subscriptions/${added.guid}`, { is_subscribed: false });
+  expect((await move({ feeds })).feeds.added).toHaveLength(0);
+  const list = (await user.changes()).filter((one) => one.is_subscribed).map((one) => one.feed_url);
+  expect(list).toEqual(["https://b.example/rss"]);
+});
+
+test("every device is told at its next sync", async () => {
+  const { user, move } = await open();
+  const headers = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const ask = async (since: number) =>
+    (await podkeep.send("GET", `/api/2/episodes/${user.name}.json?since=${since}`, { headers })).body;
+  const { timestamp } = await ask(0);
+  podkeep.clock.advance(10_000);
+  await move({ actions: [at(100, START - 5000)] });
+  podkeep.clock.advance(10_000);
+  expect((await ask(timestamp)).actions).toMatchObject([{ position: 100 }]);
+});
