@@ -19,8 +19,8 @@ import {
 import { mapInTurns } from "../../turns.ts";
 import { requireToken } from "../auth.ts";
 import type { HttpEnv } from "../env.ts";
+import { requireJson } from "../json-body.ts";
 import type { Shared } from "../shared.ts";
-import { requireJson } from "./body.ts";
 import { conditional, setETag } from "./etag.ts";
 import { conditionalBody, describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
 import { guid } from "./schemas/common.ts";

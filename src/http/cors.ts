@@ -1,6 +1,6 @@
 // Cross-origin requests: open for the API's routes, so that web players can sync.
 import type { MiddlewareHandler } from "hono";
-import type { HttpEnv } from "../env.ts";
+import type { HttpEnv } from "./env.ts";
 
 const ALWAYS = Object.entries({
   "Access-Control-Allow-Origin": "*",

@@ -1,10 +1,10 @@
-// Bodies of POST and PATCH: JSON in UTF-8.
+// Bodies that must be JSON in UTF-8.
 import type { MiddlewareHandler } from "hono";
-import type { Config } from "../../config/settings.ts";
-import { DomainError } from "../../errors.ts";
-import { readBody } from "../body.ts";
-import type { HttpEnv } from "../env.ts";
-import { requireFewValues } from "../limits.ts";
+import type { Config } from "../config/settings.ts";
+import { DomainError } from "../errors.ts";
+import { readBody } from "./body.ts";
+import type { HttpEnv } from "./env.ts";
+import { requireFewValues } from "./limits.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
