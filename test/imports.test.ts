@@ -170,7 +170,7 @@ test("code that a server may never need is loaded when it is first used: idle me
   for (const file of ["cli/main.ts", "src/server/run.ts"]) load(file);
   expect(loaded).toContain("src/http/openpodcast/protocol.ts");
   const lazy =
-    /^src\/(http\/(web|gpodder|nextcloud)|lookup|moving\/(?!word)|doctor|domain\/(opml|feed-head)|http\/metrics)\b/;
+    /^src\/(http\/(web|gpodder|nextcloud|openpodcast-draft)|lookup|moving\/(?!word)|doctor|domain\/(opml|feed-head)|http\/metrics)\b/;
   expect([...loaded].filter((file) => lazy.test(file))).toEqual([]);
   const packages = [...loaded].flatMap((file) => [
     ...(files.get(file) ?? "").matchAll(/^import (?!type ).*"(htmlparser2|uqr|hono\/jsx.*)"/gm),

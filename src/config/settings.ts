@@ -62,6 +62,9 @@ export const Settings = z.object({
   backup_dir: text.optional().describe("Directory of backups (default: backups in the data directory)"),
   history_keep: age.prefault("400d").describe("How long to keep the history of subscriptions"),
   plays_keep: age.optional().describe("How long to keep plays: what was listened to (default: for ever)"),
+  open_podcast_draft: choice("on", "off")
+    .default("off")
+    .describe("Whether to serve the draft of the next Open Podcast API too, which may still change"),
   feed_lookup: choice("on", "off")
     .default("off")
     .describe("Whether to read titles and guids from the feeds themselves"),

@@ -385,6 +385,54 @@ export interface RefusalTable {
   app: string | null;
 }
 
+/** A subscription as the draft of the Open Podcast API knows it (src/domain/sync-entity.ts). */
+export interface SyncEntityTable {
+  user_id: string;
+  sync_id: string;
+  /** The subscription, or the one that it became part of. */
+  subscription: number;
+  changed_at: number;
+  left_at: number | null;
+  left_url: string | null;
+  left_guid: string | null;
+  subscribed_at: number;
+  unsubscribed_at: number | null;
+  status_at: number;
+  address_at: number;
+  client: string | null;
+}
+
+/** An action of the draft that was applied or ignored, so that it is not done again. */
+export interface SyncActionTable {
+  user_id: string;
+  action_id: string;
+  /** SHA-256 of what the action says, in hex. */
+  request_hash: string;
+  /** The result, as JSON. */
+  result: string;
+  /** Wall time. */
+  done_at: number;
+}
+
+/** An access or refresh token of the draft (src/services/login-tokens.ts). */
+export interface LoginTokenTable {
+  user_id: string;
+  /** SHA-256 of the whole token, in hex. */
+  token_hash: string;
+  /** The row of `tokens` by which it signs in, and which is listed and revoked under Apps. */
+  token_id: string;
+  /** The login that it comes from. */
+  family: string;
+  kind: "access" | "refresh";
+  /** How many refreshes it is away from the login. */
+  generation: number;
+  /** 1 if this refresh token was used. */
+  used: number;
+  /** 1 if the login made the row of `tokens`. */
+  owns_token: number;
+  expires_at: number;
+}
+
 export interface Schema {
   users: UserTable;
   tokens: TokenTable;
@@ -410,6 +458,9 @@ export interface Schema {
   episodes: EpisodeTable;
   episode_actions: EpisodeActionTable;
   plays: PlayTable;
+  sync_entities: SyncEntityTable;
+  sync_actions: SyncActionTable;
+  login_tokens: LoginTokenTable;
   feed_lookups: FeedLookupTable;
   feed_followers: FeedFollowerTable;
   feed_walks: FeedWalkTable;

@@ -11,11 +11,17 @@ import type { Shared } from "./shared.ts";
 /**
  * Sets the actor of a request by its token; too many refused tokens from one address are 429.
  * @param write true to refuse a token that may only read before the body is read; the services refuse it anyway
+ * @param find gives the actor of a token
  */
-export function requireToken(app: App, { forwarded, throttle }: Shared, write: boolean) {
+export function requireToken(
+  app: App,
+  { forwarded, throttle }: Shared,
+  write: boolean,
+  find: typeof authenticate = authenticate,
+) {
   return createMiddleware<HttpEnv>(async (c, next) => {
     try {
-      const actor = await authenticate(app, bearerOf(c.req.raw));
+      const actor = await find(app, bearerOf(c.req.raw));
       c.set("actor", actor);
       if (write) requireWrite(actor);
       if (c.req.raw.headers.has(DOCTOR)) {

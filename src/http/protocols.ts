@@ -8,6 +8,7 @@ import { CLOSED_PATHS, OPEN_PATHS } from "./page-paths.ts";
 import type { Shared } from "./shared.ts";
 
 const NEXTCLOUD_PATHS = ["/index.php/*", "/login/v2", "/login/v2/*", "/apps/gpoddersync/*", "/ocs/v2.php/core/*"];
+const DRAFT_PATHS = ["/api/v1/*", "/auth/*", "/v1/capabilities", "/openapi-draft.json"];
 const GPODDER_PATHS = ["/api/*"];
 /** /subscriptions/USER.json, /subscriptions/USER/DEVICE.json. Not patterns of Hono: with them its faster router gives up. */
 const GPODDER_LISTS = /^\/subscriptions(\/[^/]+){1,2}\.(json|opml|txt)$/;
@@ -16,6 +17,16 @@ const GPODDER_LISTS = /^\/subscriptions(\/[^/]+){1,2}\.(json|opml|txt)$/;
 export function mountProtocols(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const openPodcast = createOpenPodcast(app, shared);
   mountLazily(http, NEXTCLOUD_PATHS, app, shared, async () => (await import("./nextcloud/protocol.ts")).serveNextcloud);
+  if (app.config.open_podcast_draft === "on") {
+    // Before gPodder, which has all other paths below /api.
+    mountLazily(
+      http,
+      DRAFT_PATHS,
+      app,
+      shared,
+      async () => (await import("./openpodcast-draft/protocol.ts")).serveDraft,
+    );
+  }
   const gpodder = mountLazily(
     http,
     GPODDER_PATHS,

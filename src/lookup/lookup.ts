@@ -24,7 +24,7 @@ type Fetch = (
   validators: { etag: string | null; last_modified: string | null },
 ) => Promise<FetchResult>;
 
-export interface LookupContext extends Pick<Context, "database" | "clock" | "removals"> {
+export interface LookupContext extends Pick<Context, "database" | "clock" | "config" | "removals"> {
   log: Logger;
   fetch: Fetch;
   /** Once it is aborted, nothing more is stored. */

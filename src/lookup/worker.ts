@@ -62,6 +62,7 @@ export function createLookupContext(
     database,
     clock,
     removals,
+    config,
     log,
     signal,
     async fetch(feed_url, { etag, last_modified }) {

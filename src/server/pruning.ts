@@ -1,9 +1,12 @@
-// Deletes history older than PODKEEP_HISTORY_KEEP, plays older than PODKEEP_PLAYS_KEEP and the clients of tokens that ended, while the server runs.
+// Deletes what is kept for a time only, while the server runs: history, plays, clients of tokens that ended, and what the
+// draft of the Open Podcast API keeps.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import { pruneClients } from "../services/clients.ts";
 import { pruneHistory } from "../services/history.ts";
+import { pruneLoginTokens } from "../services/login-tokens.ts";
 import { prunePlays } from "../services/plays.ts";
+import { pruneActions } from "../services/sync-actions.ts";
 
 /** Not at the start, which should be fast. */
 const FIRST_PAUSE = 60_000;
@@ -29,6 +32,8 @@ export function startPruning(app: App): () => Promise<void> {
     const plays = await prunePlays(app, ended);
     if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
     await pruneClients(app, ended);
+    await pruneActions(app);
+    await pruneLoginTokens(app);
   }
 
   return () => {

@@ -15,6 +15,7 @@ import {
 import { type Actor, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { followPodcasts } from "./episode-rows.ts";
+import { followEntities } from "./sync-entities.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
 /** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs. */
@@ -109,7 +110,7 @@ function readState(row: Row): SubscriptionState {
 export async function saveWorkingSet(
   user: UserTx,
   set: WorkingSet,
-  { clock, removals }: Pick<Context, "clock" | "removals">,
+  { clock, removals, config }: Pick<Context, "clock" | "removals" | "config">,
 ): Promise<Change[]> {
   const { tx, actor, user_id } = user;
   const now = clock.now();
@@ -135,6 +136,7 @@ export async function saveWorkingSet(
   await saveSpellings(tx, { user_id }, respelled);
   await deleteSubscriptions(tx, { user_id }, merged);
   await followPodcasts(user, set.changes(), feeds);
+  if (config.open_podcast_draft === "on") await followEntities(user, set.changes());
   await cancelDeletions(
     tx,
     { user_id, finished_at: now },

@@ -61,6 +61,11 @@ export const useToken = statement((db, p: { hash: string; last_used_at: number }
   db.updateTable("tokens").set({ last_used_at: p.last_used_at }).where("hash", "=", p.hash),
 );
 
+/** Moves the time at which a token expires. */
+export const extendToken = statement((db, p: { id: string; expires_at: number }) =>
+  db.updateTable("tokens").set({ expires_at: p.expires_at }).where("id", "=", p.id),
+);
+
 /** Revokes the token. A revoked one keeps its time. */
 export const revokeToken = statement((db, p: { id: string; revoked_at: number }) =>
   db

@@ -31,8 +31,7 @@ beforeEach(async () => {
 afterEach(() => world.server.close());
 
 test("the tables list every route", () => {
-  const { gpodder, nextcloud, app_passwords, page, open } = EXAMPLES;
-  const listed = [gpodder, nextcloud, app_passwords, page, open].flatMap((table) => Object.keys(table));
+  const listed = Object.values(EXAMPLES).flatMap((table) => Object.keys(table));
   const served = routesOf(world.server).filter(({ protocol }) => protocol !== "openpodcast");
   expect(listed.toSorted()).toEqual(served.map(({ name }) => name).toSorted());
 });
@@ -194,6 +193,43 @@ describe.each(Object.entries(EXAMPLES.app_passwords))("%s", (name, example) => {
       await ask(name, example, headers);
     }
     expect(await rowsOf(world, world.ann)).toEqual(before);
+  });
+});
+
+describe.each(Object.entries(EXAMPLES.draft))("%s", (name, example) => {
+  test("refuses bad credentials with a challenge, and changes nothing", async () => {
+    const { ann } = world;
+    const kinds = await refusedByApps(world, false);
+    const before = await rowsOf(world);
+    for (const [kind, headers] of Object.entries({ ...kinds, Basic: auth(basic("ann", ann.token)) })) {
+      const answer = await ask(name, example, headers);
+      expect({ kind, status: answer.status }).toEqual({ kind, status: 401 });
+      expect(answer.headers.get("www-authenticate")).toStartWith('Bearer realm="podkeep"');
+      expect(textOf(answer)).not.toContain(ann.mark);
+    }
+    expect(await rowsOf(world)).toEqual(before);
+  });
+
+  test("takes the user's token and access token, and no writes from a token that may only read", async () => {
+    const { ann, server } = world;
+    const logIn = async (password: string) => {
+      const { body } = await server.send("POST", "/auth/login", {
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ username: "ann", password }),
+      });
+      return auth(`Bearer ${body.access_token}`);
+    };
+    const [readers, good] = [[auth(`Bearer ${ann.reader}`)], [auth(`Bearer ${ann.token}`)]];
+    readers.push(await logIn(ann.reader));
+    good.push(await logIn(ann.token), await logIn(ann.password));
+    const before = await rowsOf(world);
+    for (const headers of readers) expect((await ask(name, example, headers)).status).toBe(example.reader);
+    if (example.reader === 403) expect(await rowsOf(world)).toEqual(before);
+    for (const headers of good) expect((await ask(name, example, headers)).status).toBe(example.status);
+  });
+
+  test("gives and changes nothing of another user", async () => {
+    await askAsBob(name, example, auth(`Bearer ${world.bob.token}`));
   });
 });
 

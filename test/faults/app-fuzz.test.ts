@@ -45,6 +45,8 @@ const odd = fc.oneof(
       "<own.poll>",
       "<own.session_id>",
       "<other.session_id>",
+      "<own.sync_id>",
+      "<other.sync_id>",
       "<own.password>",
     ],
     ...[
@@ -128,7 +130,7 @@ type Way = "all" | "password" | "token" | "reader" | "none" | "wrong" | "junk";
 const queries = fc.dictionary(
   fc.constantFrom(
     ...["since", "podcast", "device", "aggregated", "search", "page", "undo", "imported", "by", "after", "done"],
-    ...["as_of", "next", "ended", "changed", "__proto__"],
+    ...["as_of", "next", "ended", "changed", "limit", "include", "include_own", "include_unsubscribed", "__proto__"],
   ),
   odd,
   { maxKeys: 3 },
@@ -146,6 +148,7 @@ const headers = fc.record(
     Host: fc.constantFrom("podkeep.test", "evil.test", "a b", ""),
     "X-Forwarded-For": fc.constantFrom("192.0.2.1", "x", "::1", "a".repeat(3000)),
     "If-None-Match": fc.constantFrom("*", '"x"'),
+    "Client-ID": fc.constantFrom("a651fd88-555d-4ac4-bdbb-e35846aa4da9", "<own.sync_id>", "1"),
     "X-Request-Id": fc.constantFrom("a", "a b", "hunter5 \u00ff"),
   },
   { requiredKeys: [] },

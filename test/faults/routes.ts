@@ -5,12 +5,13 @@ import { createForwarded } from "../../src/http/forwarded.ts";
 import { serveGpodder } from "../../src/http/gpodder/protocol.ts";
 import type { Serve } from "../../src/http/lazy.ts";
 import { serveNextcloud } from "../../src/http/nextcloud/protocol.ts";
+import { serveDraft } from "../../src/http/openpodcast-draft/protocol.ts";
 import { createThrottle } from "../../src/http/throttle.ts";
 import { serveWeb } from "../../src/http/web/protocol.tsx";
 import type { TestApp } from "../support/app.ts";
 
 export interface Route {
-  protocol: "gpodder" | "nextcloud" | "web" | "openpodcast";
+  protocol: "gpodder" | "nextcloud" | "web" | "openpodcast" | "draft";
   method: string;
   /** Hono's pattern. */
   path: string;
@@ -42,6 +43,7 @@ export function routesOf({ app, http }: TestApp): Route[] {
   return [
     ...list("gpodder", served(serveGpodder)),
     ...list("nextcloud", served(serveNextcloud)),
+    ...list("draft", served(serveDraft)),
     ...list(
       "web",
       served((routes, ...rest) => serveWeb(routes, ...rest, () => ({}))),

@@ -19,6 +19,8 @@ export interface Person {
   /** In every text of this user's data, and nowhere else. */
   mark: string;
   guid: string;
+  /** The first subscription, as the draft names it. */
+  sync_id: string;
   feed: string;
   device: string;
   token: string;
@@ -44,7 +46,7 @@ export interface World {
 type Options = Parameters<typeof openTestApp>[1];
 
 export async function openWorld(options: Options = {}): Promise<World> {
-  const server = await openTestApp({}, options);
+  const server = await openTestApp({ open_podcast_draft: "on" }, options);
   return { server, ann: await createPerson(server, "ann", 1), bob: await createPerson(server, "bob", 2) };
 }
 
@@ -75,6 +77,8 @@ async function createPerson(server: TestApp, name: Person["name"], number: numbe
   await user.request("POST", `/api/2/episodes/${name}.json`, [
     { podcast: feed, episode: `https://${mark}.test/1.mp3`, action: "play", position: 5, total: 9 },
   ]);
+  const { body } = await user.request("GET", "/api/v1/subscriptions");
+  const sync_id = body.results[0].sync_id;
   const password = `correct: horse hunter0 of ${name}`;
   const hash = await Bun.password.hash(password, CHEAP);
   await server.sql(`update users set password_hash = '${hash}' where name = '${name}'`);
@@ -85,6 +89,7 @@ async function createPerson(server: TestApp, name: Person["name"], number: numbe
       password,
       mark,
       guid,
+      sync_id,
       feed,
       device,
       token: phone.token,
@@ -256,6 +261,33 @@ const APP_PASSWORDS: Record<string, Example> = Object.fromEntries(
   ]),
 );
 
+/** The draft of the Open Podcast API, by bearer tokens. */
+const DRAFT: Record<string, Example> = {
+  "GET /api/v1/sync": same("/api/v1/sync?since=2020-01-01T00:00:00Z&limit=9&include=all&include_own=true"),
+  "POST /api/v1/sync": {
+    ...same("/api/v1/sync"),
+    json: {
+      requests: ["subscribe", "unsubscribe", "update"].map((action, index) => ({
+        type: "subscription",
+        action,
+        action_id: `a651fd88-555d-4ac4-bdbb-e35846aa4da${index}`,
+        occurred_at: "2026-01-01T00:00:00.1Z",
+        data: { sync_id: "<own.sync_id>", guid: "<own.guid>", feed_url: "https://<own.mark>.test/draft" },
+      })),
+    },
+    reader: 403,
+  },
+  "GET /api/v1/subscriptions": same("/api/v1/subscriptions?include_unsubscribed=true&since=0&limit=9"),
+  "GET /api/v1/subscriptions/:sync_id": { ...same("/api/v1/subscriptions/<own.sync_id>"), other: 404 },
+};
+
+const DRAFT_PUBLIC: Record<string, Example> = {
+  "POST /auth/login": { ...same("/auth/login"), json: { username: "<own.name>", password: "<own.password>" } },
+  "POST /auth/refresh": { ...same("/auth/refresh", 401), json: { refresh_token: "a".repeat(52) } },
+  "GET /v1/capabilities": same("/v1/capabilities"),
+  "GET /openapi-draft.json": same("/openapi-draft.json"),
+};
+
 const PUBLIC: Record<string, Example> = {
   "GET /assets/*": same("/assets/nothing.css", 404),
   "GET /sign-in": same("/sign-in?next=/apps"),
@@ -339,8 +371,9 @@ export const EXAMPLES = {
   gpodder: GPODDER,
   nextcloud: NEXTCLOUD,
   app_passwords: APP_PASSWORDS,
+  draft: DRAFT,
   page: PAGE,
-  open: { ...LOGIN, ...PUBLIC },
+  open: { ...LOGIN, ...DRAFT_PUBLIC, ...PUBLIC },
 };
 
 /** Puts a user's data in the place of `<own.guid>` and the like, in all texts of a value. */

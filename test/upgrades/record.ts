@@ -4,16 +4,17 @@ import { join } from "node:path";
 import { createBackup } from "../../src/backups/backups.ts";
 import { SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { openTestApp } from "../support/app.ts";
-import { ask, askAsApp, tell } from "./story.ts";
+import { ask, askAsApp, askAsDraft, tell } from "./story.ts";
 
 const file = join(import.meta.dirname, `${SCHEMA_VERSION}.db.gz`);
 if (existsSync(file)) throw new Error(`${SCHEMA_VERSION} is recorded already`);
-const podkeep = await openTestApp();
+const podkeep = await openTestApp({ open_podcast_draft: "on" });
 const ann = await tell(podkeep);
 const answers = {
   token: ann.token,
   answers: await ask((path) => ann.request("GET", path)),
   app: await askAsApp(podkeep.send),
+  draft: await askAsDraft(podkeep.send, ann.token),
 };
 const backup = createBackup(podkeep.app.config, podkeep.clock);
 await Bun.write(file, Bun.gzipSync(await Bun.file(backup.file).bytes()));

@@ -50,6 +50,7 @@ export async function tell(podkeep: TestApp): Promise<TestUser> {
   podkeep.clock.advance(60_000);
   await ann.request("DELETE", `/subscriptions/${pending}`);
   await sync(podkeep, ann);
+  await syncDraft(podkeep, ann);
   return ann;
 }
 
@@ -62,6 +63,38 @@ async function sync({ app, clock }: TestApp, ann: TestUser): Promise<void> {
   await readFeedChanges(app, actor, client, { since: 0 });
   const played = play(60, { feed_url: url("kept"), sent_at: clock.now(), guid: "episode" });
   await uploadActions(app, actor, client, [played, { ...played, kind: "delete", position: null, total: null }]);
+}
+
+/** What a client of the draft leaves behind: what it said, its actions, and a login. */
+async function syncDraft({ clock, send }: TestApp, ann: TestUser): Promise<void> {
+  const { body } = await ann.request("GET", "/api/v1/sync");
+  const { sync_id } = body.results[0].data;
+  const said = (action: string, ago: number, data: object) => ({
+    ...{ type: "subscription", action, action_id: ACTIONS[action] },
+    ...{ occurred_at: new Date(clock.now() - ago).toISOString(), data },
+  });
+  const requests = [said("subscribe", 2000, { feed_url: url("draft") }), said("unsubscribe", 1000, { sync_id })];
+  const answer = await ann.request("POST", "/api/v1/sync", { requests }, { "Client-ID": GUIDS.own });
+  if (answer.status !== 200) throw new Error(`The draft answers ${answer.status}`);
+  const headers = { "Content-Type": "application/json" };
+  await send("POST", "/auth/login", { headers, body: JSON.stringify({ username: "ann", password: PASSWORD }) });
+}
+
+const ACTIONS: Record<string, string> = {
+  subscribe: "a651fd88-555d-4ac4-bdbb-e35846aa4da9",
+  unsubscribe: "65a57789-3578-4842-89e5-a221f177efb9",
+};
+
+/** The responses to a client of the draft: everything, and an action that was done before. */
+export async function askAsDraft(send: TestApp["send"], token: string) {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const again = {
+    ...{ type: "subscription", action: "subscribe", action_id: ACTIONS["subscribe"] },
+    ...{ occurred_at: "2026-01-01T00:00:00Z", data: { feed_url: url("draft") } },
+  };
+  const { body } = await send("GET", "/api/v1/sync", { headers });
+  const done = await send("POST", "/api/v1/sync", { headers, body: JSON.stringify({ requests: [again] }) });
+  return { everything: body.results, done: done.body.results };
 }
 
 /** The user's responses to requests for all of it. */

@@ -19,7 +19,7 @@ import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
-import { ask, askAsApp } from "./story.ts";
+import { ask, askAsApp, askAsDraft } from "./story.ts";
 
 setDefaultTimeout(30_000);
 
@@ -28,6 +28,8 @@ const Recorded = z.object({
   answers: z.record(z.string(), z.looseObject({})),
   /** Responses to an app of the gPodder API; not recorded before 0008_page. */
   app: z.record(z.string(), z.unknown()).optional(),
+  /** Responses to a client of the draft of the Open Podcast API; not recorded before 0017_draft. */
+  draft: z.record(z.string(), z.unknown()).optional(),
 });
 const readRecorded = async (version: string) =>
   Recorded.parse(await Bun.file(join(import.meta.dirname, `${version}.json`)).json());
@@ -50,7 +52,7 @@ const remove = async () => {
 
 /** Puts a recorded database into the data directory of a closed app. */
 async function placeRecorded(version: string): Promise<void> {
-  podkeep = await openTestApp();
+  podkeep = await openTestApp({ open_podcast_draft: "on" });
   await podkeep.app.close();
   await Bun.write(databaseFile(podkeep.app.config), await unpack(version));
 }
@@ -62,12 +64,13 @@ async function openRecorded(version: string): Promise<void> {
 
 /** Expects the recorded responses, and then one subscription more and the pending deletion done. */
 async function expectUnchanged(app: TestApp, version: string): Promise<void> {
-  const { token, answers, app: asApp } = await readRecorded(version);
+  const { token, answers, app: asApp, draft } = await readRecorded(version);
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const get = (path: string) => app.send("GET", path, { headers });
   expect(Object.keys(answers).length).toBeGreaterThan(10);
   expect(await ask(get)).toMatchObject(answers);
   if (asApp) expect<unknown>(await askAsApp(app.send)).toEqual(asApp);
+  if (draft) expect<unknown>(await askAsDraft(app.send, token)).toEqual(draft);
   const before = (await get("/subscriptions")).body.total;
   const body = JSON.stringify({ subscriptions: [{ feed_url: "https://new.example/rss" }] });
   expect((await app.send("POST", "/subscriptions", { headers, body })).status).toBe(200);
@@ -223,7 +226,7 @@ describe("what apps have synced", () => {
     await server.createDatabase("copied");
     const url = server.url("copied");
     await copy(databaseFile(podkeep.app.config), url, podkeep.app.config, () => {});
-    const app = await openTestApp({ database_url: url });
+    const app = await openTestApp({ database_url: url, open_podcast_draft: "on" });
     await expectUnchanged(app, SCHEMA_VERSION);
     await app.close();
   });
@@ -235,7 +238,23 @@ describe("what apps have synced", () => {
     await podkeep.app.close();
     await restoreBackup(podkeep.app.config, podkeep.clock, file);
     await podkeep.open();
-    const { app = {} } = await readRecorded(SCHEMA_VERSION);
+    const { app = {}, draft, token } = await readRecorded(SCHEMA_VERSION);
+    const { everything, done } = await askAsDraft(podkeep.send, token);
+    const dataOf = (items: unknown) =>
+      z
+        .array(z.object({ data: z.unknown() }))
+        .parse(items)
+        .map(({ data }) => data);
+    // In the same order, with new timestamps; an action that was done is not done again.
+    expect(dataOf(everything)).toEqual(dataOf(draft?.["everything"]));
+    const latest = Date.parse(
+      z
+        .array(z.looseObject({ last_updated: z.string() }))
+        .parse(draft?.["everything"])
+        .at(-1)?.last_updated ?? "",
+    );
+    for (const { last_updated } of everything) expect(Date.parse(last_updated)).toBeGreaterThan(latest);
+    expect(done).toEqual(draft?.["done"]);
     const { devices, actions, list, changes } = await askAsApp(podkeep.send);
     expect<unknown>({ devices, actions }).toEqual({ devices: app["devices"], actions: app["actions"] });
     expect(changes.body.add.toSorted()).toEqual(list.body.toSorted());
@@ -388,7 +407,7 @@ describe("0002_relax_checks", () => {
         returns void language sql as ''`,
     );
     await sqlOn("old_citus", await Bun.file(join(import.meta.dirname, "0001_start.citus.sql")).text());
-    const app = await openTestApp({ database_url: url });
+    const app = await openTestApp({ database_url: url, open_podcast_draft: "on" });
     await expectUnchanged(app, "0001_start");
     await app.close();
   });

@@ -15,6 +15,9 @@ alter table cursors drop constraint cursors_client;
 alter table holdings drop constraint holdings_client;
 alter table spellings drop constraint spellings_user;
 alter table refusals drop constraint refusals_user;
+alter table sync_entities drop constraint sync_entities_user;
+alter table sync_actions drop constraint sync_actions_user;
+alter table login_tokens drop constraint login_tokens_user;
 
 -- A unique key must contain the distribution column. Only `podkeep user create` then refuses a name that exists.
 alter table users drop constraint users_name_key;
@@ -38,13 +41,15 @@ select create_distributed_table('cursors', 'user_id', colocate_with => 'users');
 select create_distributed_table('holdings', 'user_id', colocate_with => 'users');
 select create_distributed_table('spellings', 'user_id', colocate_with => 'users');
 select create_distributed_table('refusals', 'user_id', colocate_with => 'users');
+select create_distributed_table('sync_entities', 'user_id', colocate_with => 'users');
+select create_distributed_table('sync_actions', 'user_id', colocate_with => 'users');
 select create_distributed_table('episodes', 'user_id', colocate_with => 'users');
 select create_distributed_table('plays', 'user_id', colocate_with => 'users');
 select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
 
 -- A token is looked up by its hash, before its user is known.
 select create_distributed_table('tokens', 'hash', colocate_with => 'none');
--- Login flows and links are few and short: login_flows and connect_links stay on the coordinator.
+-- Login flows, links and logins of the draft are few: login_flows, connect_links and login_tokens stay on the coordinator.
 -- So do feed_lookups, feed_followers and feed_walks, whose keys begin with the feed or which few processes read.
 
 alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
@@ -63,4 +68,8 @@ alter table holdings add constraint holdings_client
 alter table spellings add constraint spellings_user
   foreign key (user_id) references users (id) on delete cascade;
 alter table refusals add constraint refusals_user
+  foreign key (user_id) references users (id) on delete cascade;
+alter table sync_entities add constraint sync_entities_user
+  foreign key (user_id) references users (id) on delete cascade;
+alter table sync_actions add constraint sync_actions_user
   foreign key (user_id) references users (id) on delete cascade;

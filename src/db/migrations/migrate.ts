@@ -18,6 +18,7 @@ import { separateHoldings } from "./0013_holdings.ts";
 import { addFirstSteps } from "./0014_first_steps.ts";
 import { addPageEnds } from "./0015_page_ends.ts";
 import { addRefusals } from "./0016_refusals.ts";
+import { addDraft } from "./0017_draft.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -38,11 +39,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0014_first_steps": addFirstSteps(dialect),
     "0015_page_ends": addPageEnds(dialect),
     "0016_refusals": addRefusals(dialect),
+    "0017_draft": addDraft(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0016_refusals";
+export const SCHEMA_VERSION = "0017_draft";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -54,9 +54,8 @@ function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
       if (!result.success) throw invalidInput(result.error);
     },
   });
-  for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) {
-    api.use(path, allowAnyOrigin);
-  }
+  const cors = allowAnyOrigin("GET,HEAD,POST,PATCH,DELETE", "Authorization,Content-Type,If-None-Match");
+  for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) api.use(path, cors);
   serveSubscriptions(api, app, shared);
   serveDeletions(api, app, shared);
   registerComponents(api);

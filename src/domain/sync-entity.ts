@@ -1,0 +1,223 @@
+// A subscription as the draft of the Open Podcast API tells it, and which action on it wins (docs/open-podcast-draft.md).
+import type { FeedUrl } from "./feed-url.ts";
+import {
+  addFeed,
+  changeFeed,
+  changeGuid,
+  changeSubscribed,
+  createSubscription,
+  subscribeAgain,
+} from "./subscription-rules.ts";
+import type { SubscriptionChange, SubscriptionState, WorkingSet } from "./working-set.ts";
+
+/** Times are Unix milliseconds; those of `_at` without "changed" and "left" by the clock of who said it. */
+export interface SyncEntity {
+  sync_id: string;
+  /** The subscription, or the one that it became part of. */
+  subscription: number;
+  /** The subscription's place in the change feed when this was written. */
+  changed_at: number;
+  /** When it became part of another subscription, on the user's clock, and its address before; null if it did not. */
+  left_at: number | null;
+  left_url: string | null;
+  left_guid: string | null;
+  subscribed_at: number;
+  unsubscribed_at: number | null;
+  /** When somebody last said whether it is subscribed; when somebody last said what its address is. */
+  status_at: number;
+  address_at: number;
+  /** The client of the draft that changed it last; null if something else did. */
+  client: string | null;
+}
+
+type Stored = Pick<SubscriptionState, "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
+
+const isOn = ({ is_subscribed, deleted }: Stored) => is_subscribed && deleted === null;
+const placeOf = ({ subscription_changed, guid_changed, deleted }: Stored) =>
+  Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
+const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;
+
+/** What is known of a subscription that the draft has not told yet. */
+export function createEntity(id: number, state: Stored, sync_id: string): SyncEntity {
+  const said = statusTime(state);
+  return {
+    ...{ sync_id, subscription: id, changed_at: placeOf(state), left_at: null, left_url: null, left_guid: null },
+    subscribed_at: said,
+    unsubscribed_at: isOn(state) ? null : said,
+    status_at: said,
+    address_at: Math.max(state.subscription_changed, state.guid_changed ?? 0),
+    client: null,
+  };
+}
+
+/** The entity, made fit if the subscription changed while the draft was off. */
+export function refreshEntity(entity: SyncEntity, id: number, state: Stored): SyncEntity {
+  const on = isOn(state);
+  if (entity.changed_at === placeOf(state) && on === (entity.unsubscribed_at === null)) return entity;
+  const now = createEntity(id, state, entity.sync_id);
+  if (on) return entity.unsubscribed_at === null ? { ...now, subscribed_at: entity.subscribed_at } : now;
+  const unsubscribed_at = entity.unsubscribed_at ?? now.unsubscribed_at;
+  return { ...now, subscribed_at: entity.subscribed_at, unsubscribed_at };
+}
+
+/** The entity after a change of its subscription, which counts by the server's clock. */
+export function followChange(entity: SyncEntity | undefined, change: SubscriptionChange, sync_id: string): SyncEntity {
+  const { before, changed_at } = change;
+  const after = change.after as SubscriptionState;
+  if (!before || !entity) return { ...createEntity(after.id, after, entity?.sync_id ?? sync_id), changed_at };
+  const next = { ...refreshEntity(entity, after.id, before), changed_at, client: null };
+  if (isOn(before) !== isOn(after)) {
+    if (isOn(after)) Object.assign(next, { subscribed_at: changed_at, unsubscribed_at: null });
+    else next.unsubscribed_at = changed_at;
+  }
+  if (isOn(before) !== isOn(after) || before.deleted !== after.deleted) next.status_at = changed_at;
+  if (before.feed_url !== after.feed_url || before.guid !== after.guid) next.address_at = changed_at;
+  return next;
+}
+
+/** An action of a client. It names a subscription by sync_id; without one, by feed URL or guid. */
+export interface SyncAction {
+  action: "subscribe" | "unsubscribe" | "update";
+  /** Unix milliseconds by the client's clock. */
+  occurred_at: number;
+  sync_id: string | null;
+  feed: FeedUrl | null;
+  guid: string | null;
+}
+
+export type Status = "applied" | "ignored" | "rejected";
+
+export interface Decision {
+  status: Status;
+  /** Why it was rejected. */
+  reason?: string;
+  subscription: SubscriptionState | null;
+}
+
+/** What actions of one request say of a subscription, and what was said before. */
+interface Said {
+  before: Pick<SyncEntity, "status_at" | "address_at" | "client">;
+  now: Partial<SyncEntity>;
+}
+
+/** Milliseconds that a list of thousands, uploaded at once, takes the user's clock ahead of the wall clock. */
+const MOST_AHEAD = 10_000;
+const NOT_FOUND = "Entity not found";
+
+/** Decides the actions of one request, in the order of the calls. */
+export class ActionRules {
+  readonly #said = new Map<SubscriptionState, Said>();
+
+  /**
+   * @param entities of the subscriptions in the working set, with those that became part of them
+   * @param client the installation that sends the request; null if it does not say
+   * @param now wall time: a clock that is ahead of it is taken as this
+   */
+  constructor(
+    private readonly set: WorkingSet,
+    private readonly entities: readonly SyncEntity[],
+    private readonly client: string | null,
+    private readonly now: number,
+  ) {
+    for (const subscription of set.all()) this.#saidOf(subscription);
+  }
+
+  decide({ action, occurred_at, sync_id, feed, guid }: SyncAction): Decision {
+    if (action === "subscribe") {
+      if (!feed) return { status: "rejected", reason: "feed_url is required", subscription: null };
+      return this.#subscribe(occurred_at, feed, guid);
+    }
+    const found = this.#find(sync_id, feed, guid);
+    if (!found) return { status: "rejected", reason: NOT_FOUND, subscription: null };
+    return action === "unsubscribe"
+      ? this.#unsubscribe(occurred_at, found)
+      : this.#update(occurred_at, found, feed, guid);
+  }
+
+  /** What the actions say of each subscription, for its entity. */
+  said(): { subscription: SubscriptionState; said: Partial<SyncEntity> }[] {
+    return [...this.#said]
+      .filter(([one, { now }]) => this.set.current(one) === one && Object.keys(now).length > 0)
+      .map(([subscription, { now }]) => ({ subscription, said: now }));
+  }
+
+  #find(sync_id: string | null, feed: FeedUrl | null, guid: string | null): SubscriptionState | undefined {
+    if (sync_id !== null) {
+      const entity = this.entities.find((one) => one.sync_id === sync_id);
+      return entity && this.set.byId(entity.subscription);
+    }
+    return (feed ? this.set.byFeed(feed.hash) : undefined) ?? (guid === null ? undefined : this.set.byGuid(guid));
+  }
+
+  #saidOf(subscription: SubscriptionState): Said {
+    let said = this.#said.get(subscription);
+    if (!said) {
+      const known = this.entities.find((one) => one.subscription === subscription.id && one.left_at === null);
+      const before = known
+        ? refreshEntity(known, subscription.id, subscription)
+        : createEntity(subscription.id, subscription, "");
+      said = { before, now: {} };
+      this.#said.set(subscription, said);
+    }
+    return said;
+  }
+
+  /**
+   * When an action counts as said; null if it comes too late. The later time wins. Of equal ones the first wins, but one
+   * client may say two things in a second. Times that can't be true leave it to the order of arrival.
+   */
+  #timeOf(occurred_at: number, { before, now }: Said, kind: "status_at" | "address_at"): number | null {
+    const last = now[kind] ?? before[kind];
+    if (occurred_at > this.now) return Math.max(this.now, last);
+    if (last > this.now + MOST_AHEAD || occurred_at > last) return occurred_at;
+    const isOwn = this.client !== null && (now.client ?? before.client) === this.client;
+    return occurred_at === last && isOwn ? occurred_at : null;
+  }
+
+  #subscribe(occurred_at: number, feed: FeedUrl, guid: string | null): Decision {
+    const { set, client } = this;
+    const byFeed = set.byFeed(feed.hash);
+    const found = byFeed ?? set.byGuid(guid ?? feed.computed_guid);
+    if (!found) {
+      const subscription = createSubscription(set, feed, guid ?? feed.computed_guid);
+      const at = Math.min(occurred_at, this.now);
+      this.#saidOf(subscription).now = { status_at: at, address_at: at, subscribed_at: at, client };
+      return { status: "applied", subscription };
+    }
+    const said = this.#saidOf(found);
+    const at = this.#timeOf(occurred_at, said, "status_at");
+    if (at === null) return { status: "ignored", subscription: found };
+    said.now.status_at = at;
+    if (isOn(found) && !set.hasPendingDeletion(found)) return { status: "ignored", subscription: found };
+    Object.assign(said.now, { subscribed_at: at, unsubscribed_at: null, client });
+    if (found.deleted === null) subscribeAgain(set, found);
+    else {
+      addFeed(set, feed, byFeed ? null : guid);
+      said.now.address_at = at;
+    }
+    return { status: "applied", subscription: found };
+  }
+
+  #unsubscribe(occurred_at: number, found: SubscriptionState): Decision {
+    const said = this.#saidOf(found);
+    const at = this.#timeOf(occurred_at, said, "status_at");
+    if (at === null) return { status: "ignored", subscription: found };
+    said.now.status_at = at;
+    if (!isOn(found)) return { status: "ignored", subscription: found };
+    Object.assign(said.now, { unsubscribed_at: at, client: this.client });
+    changeSubscribed(this.set, found, false);
+    return { status: "applied", subscription: found };
+  }
+
+  #update(occurred_at: number, found: SubscriptionState, feed: FeedUrl | null, guid: string | null): Decision {
+    if (found.deleted !== null) return { status: "rejected", reason: NOT_FOUND, subscription: null };
+    if (!feed && guid === null)
+      return { status: "rejected", reason: "feed_url or guid is required", subscription: null };
+    const at = this.#timeOf(occurred_at, this.#saidOf(found), "address_at");
+    if (at === null) return { status: "ignored", subscription: found };
+    const subscription = guid === null ? found : changeGuid(this.set, found, found.guid, guid);
+    if (feed) changeFeed(this.set, subscription, feed);
+    Object.assign(this.#saidOf(subscription).now, { address_at: at, client: this.client });
+    return { status: "applied", subscription };
+  }
+}

@@ -1,0 +1,42 @@
+// Error responses of the draft.
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ZodError } from "zod";
+import { DomainError, type ErrorCode } from "../../errors.ts";
+import type { HttpEnv } from "../env.ts";
+import { MOST_DETAILS } from "../limits.ts";
+import type { ErrorBody } from "./schemas.ts";
+
+export const RESPONSES = {
+  invalid: [400, "Bad request"],
+  unauthorized: [401, "Unauthorized"],
+  forbidden: [403, "Forbidden"],
+  not_found: [404, "Not found"],
+  gone: [404, "Not found"],
+  method_not_allowed: [405, "Method not allowed"],
+  too_large: [413, "Request too large"],
+  too_many: [429, "Too many requests"],
+  internal: [500, "Internal server error"],
+  config: [500, "Internal server error"],
+  conflict: [500, "Internal server error"],
+  unavailable: [503, "Service unavailable"],
+} as const satisfies Record<ErrorCode, [ContentfulStatusCode, string]>;
+
+export function respondToError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
+  const { challenge, retry_after, details } = extras;
+  // A token that may only read is good: another login would not help.
+  const [status, error] = RESPONSES[challenge === "insufficient_scope" ? "forbidden" : code];
+  if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
+  if (status === 401)
+    c.header("WWW-Authenticate", `Bearer realm="podkeep"${challenge ? `, error="${challenge}"` : ""}`);
+  const description = code === "unavailable" ? "Try again later" : [message, ...(details ?? [])].join("; ");
+  return c.json({ error, description } satisfies ErrorBody, status);
+}
+
+/** The error for a request that a schema refuses, with one line for each fault. */
+export function invalidInput(error: ZodError): DomainError {
+  const details = error.issues
+    .slice(0, MOST_DETAILS)
+    .map(({ path, message }) => `${path.join(".") || "body"}: ${message.replace(/^Invalid input: /, "")}`);
+  return new DomainError("invalid", "The request is not valid", { details });
+}

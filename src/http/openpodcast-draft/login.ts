@@ -1,0 +1,71 @@
+// Routes to log in with name and password, and to refresh access tokens.
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { App } from "../../app.ts";
+import { type Login, logIn, refreshLogin } from "../../services/login-tokens.ts";
+import { refuseCrossSite } from "../cross-site.ts";
+import type { HttpEnv } from "../env.ts";
+import { requireJson } from "../json-body.ts";
+import type { Shared } from "../shared.ts";
+import { productOf } from "../user-agent.ts";
+import { describeErrors, jsonBody, sentBody } from "./openapi.ts";
+import { LoginRequest, LoginResponse, RefreshRequest } from "./schemas.ts";
+
+/** Bytes; enough for a name and a password. */
+const MOST_BODY = 16 * 1024;
+
+export function serveLogin(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+  const { forwarded, throttle } = shared;
+  const attemptsOf = (c: Context<HttpEnv>) => throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address));
+  // Passwords are not for pages of other sites, which could guess them from their visitors' addresses.
+  const middleware = [refuseCrossSite(shared, { page: false }), requireJson({ ...app.config, max_body: MOST_BODY })];
+
+  api.openapi(
+    createRoute({
+      method: "post",
+      operationId: "login",
+      tags: ["Authentication"],
+      summary: "Log in",
+      path: "/auth/login",
+      middleware,
+      request: sentBody(LoginRequest),
+      responses: {
+        200: jsonBody("An access token, and a token to refresh it", LoginResponse),
+        ...describeErrors("invalid", "unauthorized", "forbidden", "too_large"),
+      },
+    }),
+    async (c) => {
+      const { username, password } = c.req.valid("json");
+      const credentials = { name: username, password, app: productOf(c.req.raw) };
+      return c.json(writeLogin(await logIn(app, credentials, attemptsOf(c))), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      method: "post",
+      operationId: "refreshToken",
+      tags: ["Authentication"],
+      summary: "Refresh an access token",
+      path: "/auth/refresh",
+      middleware,
+      request: sentBody(RefreshRequest),
+      responses: {
+        200: jsonBody("Another access token, and the next refresh token", LoginResponse),
+        ...describeErrors("invalid", "unauthorized", "forbidden", "too_large"),
+      },
+    }),
+    async (c) => {
+      const { refresh_token } = c.req.valid("json");
+      return c.json(writeLogin(await refreshLogin(app, refresh_token, attemptsOf(c))), 200);
+    },
+  );
+}
+
+const writeLogin = ({ access_token, access_time, refresh_token, refresh_expires }: Login): LoginResponse => ({
+  access_token,
+  expires_in: access_time / 1000,
+  refresh_token,
+  refresh_expires: new Date(refresh_expires).toISOString(),
+  refresh_endpoint: "/auth/refresh",
+});

@@ -1,0 +1,46 @@
+// The draft of the next Open Podcast API (docs/open-podcast-draft.md).
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Hono } from "hono";
+import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import { allowAnyOrigin } from "../cors.ts";
+import type { HttpEnv } from "../env.ts";
+import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import { noStore } from "../no-store.ts";
+import type { Shared } from "../shared.ts";
+import { serveCapabilities } from "./capabilities.ts";
+import { invalidInput, respondToError } from "./errors.ts";
+import { serveLogin } from "./login.ts";
+import { COMMIT, describeDraft, registerComponents } from "./openapi.ts";
+import { serveSubscriptions } from "./subscriptions.ts";
+import { serveSync } from "./sync.ts";
+
+export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void {
+  const api = new OpenAPIHono<HttpEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidInput(result.error);
+    },
+  });
+  http.use(noStore, async (c, next) => {
+    await next();
+    c.res.headers.set("Open-Podcast-Draft", COMMIT);
+  });
+  const cors = allowAnyOrigin("GET,HEAD,POST", "Authorization,Client-ID,Content-Type");
+  for (const path of ["/api/v1/*", "/v1/capabilities", "/openapi-draft.json"]) http.use(path, cors);
+  serveLogin(api, app, shared);
+  serveSync(api, app, shared);
+  serveSubscriptions(api, app, shared);
+  serveCapabilities(api, shared);
+  registerComponents(api);
+  let document: object | undefined;
+  api.get("/openapi-draft.json", (c) => {
+    document ??= api.getOpenAPI31Document(describeDraft(shared.forwarded.basePath));
+    return c.json(document);
+  });
+  http.route("/", api);
+  http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c));
+  http.onError((error, c) => {
+    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
+    return respondToError(toDomainError(app.log, error, c), c);
+  });
+}

@@ -1,0 +1,66 @@
+// Routes of the draft that read subscriptions.
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { App } from "../../app.ts";
+import { authenticateLogin } from "../../services/login-tokens.ts";
+import { getEntity, listEntities, type ShownEntity } from "../../services/sync-entities.ts";
+import { requireToken } from "../auth.ts";
+import type { HttpEnv } from "../env.ts";
+import type { Shared } from "../shared.ts";
+import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";
+import { DEFAULT_LIMITS, Entity, EntityParams, ListQuery, Subscriptions } from "./schemas.ts";
+
+const TAGS = { tags: ["Subscriptions"] };
+
+export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+  const { max_per_page } = app.config;
+  const middleware = [requireToken(app, shared, false, authenticateLogin)];
+
+  api.openapi(
+    createRoute({
+      ...{ ...TAGS, ...SIGNED_IN },
+      method: "get",
+      operationId: "getSubscriptions",
+      summary: "Read all subscriptions, page by page",
+      path: "/api/v1/subscriptions",
+      middleware,
+      request: { query: ListQuery },
+      responses: { 200: jsonBody("A page", Subscriptions), ...describeErrors("invalid", "unauthorized") },
+    }),
+    async (c) => {
+      const { since, limit = DEFAULT_LIMITS.subscriptions, include_unsubscribed } = c.req.valid("query");
+      const page = { after: Number(since ?? 0), limit: Math.min(limit, max_per_page) };
+      const all = include_unsubscribed === "true";
+      const { entities, next } = await listEntities(app, c.get("actor"), { ...page, all });
+      const url = new URL(shared.forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path);
+      url.search = new URL(c.req.url).search;
+      if (next !== null) url.searchParams.set("since", String(next));
+      const has_next = next !== null;
+      return c.json({ results: entities.map(writeEntity), has_next, ...(has_next && { next_cursor: url.href }) }, 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...{ ...TAGS, ...SIGNED_IN },
+      method: "get",
+      operationId: "getSubscription",
+      summary: "Read one subscription, or what it became part of",
+      path: "/api/v1/subscriptions/{sync_id}",
+      middleware,
+      request: { params: EntityParams },
+      responses: {
+        200: jsonBody("The subscription", Entity),
+        ...describeErrors("invalid", "unauthorized", "not_found"),
+      },
+    }),
+    async (c) => c.json(writeEntity(await getEntity(app, c.get("actor"), c.req.valid("param").sync_id)), 200),
+  );
+}
+
+export function writeEntity({ sync_id, guid, feed_url, subscribed_at, unsubscribed_at }: ShownEntity): Entity {
+  const writeTime = (time: number) => new Date(time).toISOString();
+  return {
+    ...{ sync_id, guid, feed_url, subscribed_at: writeTime(subscribed_at) },
+    ...(unsubscribed_at !== null && { unsubscribed_at: writeTime(unsubscribed_at) }),
+  };
+}

@@ -1,0 +1,115 @@
+// Routes of the draft's sync endpoint: send actions, and read what others changed.
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { App } from "../../app.ts";
+import { authenticateLogin } from "../../services/login-tokens.ts";
+import { type ActionResult, applyActions, type SentAction } from "../../services/sync-actions.ts";
+import { listSync } from "../../services/sync-entities.ts";
+import { requireToken } from "../auth.ts";
+import type { HttpEnv } from "../env.ts";
+import { requireJson } from "../json-body.ts";
+import type { Shared } from "../shared.ts";
+import { describeErrors, jsonBody, SIGNED_IN, sentBody } from "./openapi.ts";
+import { Action, ClientHeaders, DEFAULT_LIMITS, SyncPage, SyncQuery, SyncRequest, SyncResponse } from "./schemas.ts";
+import { writeEntity } from "./subscriptions.ts";
+
+const TAGS = { tags: ["Synchronization"] };
+
+export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+  const { max_per_page } = app.config;
+
+  api.openapi(
+    createRoute({
+      ...{ ...TAGS, ...SIGNED_IN },
+      method: "post",
+      operationId: "postSync",
+      summary: "Send up to 30 actions",
+      description: "They are done in the order of occurred_at, each once.",
+      path: "/api/v1/sync",
+      middleware: [requireToken(app, shared, true, authenticateLogin), requireJson(app.config)],
+      request: { headers: ClientHeaders, ...sentBody(SyncRequest) },
+      responses: {
+        200: jsonBody("What became of each action", SyncResponse),
+        ...describeErrors("invalid", "unauthorized", "forbidden", "too_large"),
+      },
+    }),
+    async (c) => {
+      const { requests } = c.req.valid("json");
+      const read = requests.map(readAction);
+      const sent = read.filter((one) => "action_id" in one);
+      const client = clientOf(c, c.req.valid("header"));
+      const done = sent.length > 0 ? await applyActions(app, c.get("actor"), client, sent) : [];
+      const results = requests.map((request, index) => {
+        const one = read[index];
+        const result = one && "action_id" in one ? done[sent.indexOf(one)] : undefined;
+        return writeResult(request, result, one && "reason" in one ? one.reason : undefined);
+      });
+      return c.json({ results }, 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...{ ...TAGS, ...SIGNED_IN },
+      method: "get",
+      operationId: "fetchSync",
+      summary: "Read what changed",
+      description:
+        "Oldest change first, page by page. When there is no next page, the last `last_updated` is the next `since`.",
+      path: "/api/v1/sync",
+      middleware: [requireToken(app, shared, false, authenticateLogin)],
+      request: { headers: ClientHeaders, query: SyncQuery },
+      responses: {
+        200: jsonBody("A page of changes", SyncPage),
+        ...describeErrors("invalid", "unauthorized"),
+      },
+    }),
+    async (c) => {
+      const { since = null, limit = DEFAULT_LIMITS.sync, include_own } = c.req.valid("query");
+      const leaveOut = include_own === "true" ? null : clientOf(c, c.req.valid("header"));
+      const page = { since, limit: Math.min(limit, max_per_page), leaveOut };
+      const { items, next } = await listSync(app, c.get("actor"), page);
+      const url = new URL(shared.forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path);
+      url.search = new URL(c.req.url).search;
+      if (next !== null) url.searchParams.set("since", writeTime(next));
+      const results: SyncPage["results"] = items.map(({ changed_at, entity }) => ({
+        type: "subscription",
+        last_updated: writeTime(changed_at),
+        data: writeEntity(entity),
+      }));
+      const has_next = next !== null;
+      return c.json({ results, has_next, has_more: has_next, ...(has_next && { next_since: url.href }) }, 200);
+    },
+  );
+}
+
+const writeTime = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+/** The installation that sends a request: its Client-ID is its own claim, so it counts with its credential only. */
+function clientOf(c: Context<HttpEnv>, { "client-id": id }: { "client-id"?: string | undefined }): string | null {
+  return id === undefined ? null : `${c.get("actor").id} ${id}`;
+}
+
+function readAction(request: unknown): SentAction | { reason: string } {
+  const { data: read, error } = Action.safeParse(request);
+  if (!read) {
+    const [issue] = error.issues;
+    const path = issue?.path.join(".") ?? "";
+    return { reason: path && !issue?.message.startsWith(path) ? `${path}: ${issue?.message}` : (issue?.message ?? "") };
+  }
+  const { action, action_id, occurred_at, data } = read;
+  const { sync_id = null, guid = null, feed_url: feed = null } = data;
+  const says = JSON.stringify([action, sync_id, guid, feed?.feed_url ?? null]);
+  return { action, action_id, occurred_at, sync_id, guid, feed, request_hash: Bun.SHA256.hash(says, "hex") };
+}
+
+function writeResult(request: Record<string, unknown>, result: ActionResult | undefined, refused: string | undefined) {
+  const { type, action, action_id, data } = request;
+  const reason = refused ?? result?.reason;
+  return {
+    ...{ type, action, action_id },
+    status: result?.status ?? ("rejected" as const),
+    ...(reason !== undefined && { reason }),
+    data: result?.entity ? writeEntity(result.entity) : data,
+  };
+}

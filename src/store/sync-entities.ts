@@ -1,0 +1,103 @@
+// Statements on what the draft of the Open Podcast API tells of subscriptions.
+import { sql } from "kysely";
+import type { Owner, SyncEntityTable } from "../db/schema.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+
+const COLUMNS = [
+  "sync_id",
+  "subscription",
+  "changed_at",
+  "left_at",
+  "left_url",
+  "left_guid",
+  "subscribed_at",
+  "unsubscribed_at",
+  "status_at",
+  "address_at",
+  "client",
+] as const;
+
+export const findEntities = bulkStatement((db, p: Owner, rows: { sync_id: string }[]) =>
+  db
+    .selectFrom("sync_entities")
+    .select(COLUMNS)
+    .where("user_id", "=", p.user_id)
+    .where(
+      "sync_id",
+      "in",
+      rows.map((row) => row.sync_id),
+    ),
+);
+
+/** The entities of these subscriptions, also those that became part of them. */
+export const listEntitiesOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db
+    .selectFrom("sync_entities")
+    .select(COLUMNS)
+    .where("user_id", "=", p.user_id)
+    .where(
+      "subscription",
+      "in",
+      rows.map((row) => row.id),
+    ),
+);
+
+/** Entities that became part of others from `from` to `to`, on the user's clock. */
+export const listLeft = statement((db, p: Owner & { from: number; to: number }) =>
+  db
+    .selectFrom("sync_entities")
+    .select(COLUMNS)
+    .where("user_id", "=", p.user_id)
+    .where("left_at", ">=", p.from)
+    .where("left_at", "<=", p.to)
+    .orderBy("left_at"),
+);
+
+/** Inserts entities. Those that exist get all new fields. */
+export const saveEntities = bulkStatement((db, p: Owner, rows: Omit<SyncEntityTable, "user_id">[]) =>
+  db
+    .insertInto("sync_entities")
+    .values(
+      rows.map((row) => ({
+        user_id: p.user_id,
+        sync_id: row.sync_id,
+        subscription: row.subscription,
+        changed_at: row.changed_at,
+        left_at: row.left_at,
+        left_url: row.left_url,
+        left_guid: row.left_guid,
+        subscribed_at: row.subscribed_at,
+        unsubscribed_at: row.unsubscribed_at,
+        status_at: row.status_at,
+        address_at: row.address_at,
+        client: row.client,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["user_id", "sync_id"]).doUpdateSet((row) => ({
+        subscription: row.ref("excluded.subscription"),
+        changed_at: row.ref("excluded.changed_at"),
+        left_at: row.ref("excluded.left_at"),
+        left_url: row.ref("excluded.left_url"),
+        left_guid: row.ref("excluded.left_guid"),
+        subscribed_at: row.ref("excluded.subscribed_at"),
+        unsubscribed_at: row.ref("excluded.unsubscribed_at"),
+        status_at: row.ref("excluded.status_at"),
+        address_at: row.ref("excluded.address_at"),
+        client: row.ref("excluded.client"),
+      })),
+    ),
+);
+
+/** Subscriptions in the order of their ids, after `after`; not deleted ones. @param p.all 1 for unsubscribed ones too */
+export const listSubscriptionsAfter = statement((db, p: Owner & { after: number; all: number; limit: number }) =>
+  db
+    .selectFrom("subscriptions")
+    .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted"])
+    .where("user_id", "in", [p.user_id])
+    .where("id", ">", p.after)
+    .where("deleted", "is", null)
+    .where((row) => row.or([row("is_subscribed", "=", sql.lit(1)), row(row.val(p.all), "=", sql.lit(1))]))
+    .orderBy("id")
+    .limit(limitTo(p.limit)),
+);

@@ -1,0 +1,394 @@
+// The draft's sync endpoint: actions, and changes of others.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Answer, guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { action, DRAFT, type DraftClient, draftClient } from "./client.ts";
+
+const FEED = "https://feeds.test/1";
+const OTHER = "https://feeds.test/2";
+const MINUTE = 60_000;
+
+let server: TestApp;
+let user: TestUser;
+let phone: DraftClient;
+let tablet: DraftClient;
+
+beforeEach(async () => {
+  server = await openTestApp(DRAFT);
+  server.clock.advance(60 * MINUTE);
+  user = await server.user();
+  phone = draftClient(server, user);
+  tablet = draftClient(server, user);
+});
+afterEach(() => server.close());
+
+const now = () => server.clock.now();
+const iso = (time: number) => new Date(time).toISOString();
+const feedsOf = (items: Answer["body"][]) =>
+  items.map(({ data }) => `${data.feed_url}${data.unsubscribed_at ? " off" : ""}`);
+const listed = async () => (await phone.request("GET", "/api/v1/subscriptions")).body.results;
+
+describe("subscribe", () => {
+  test("makes a subscription, with the time at which it occurred", async () => {
+    const at = now() - 5000;
+    const result = await phone.subscribe(FEED, at, guidOf(1));
+    expect(result).toMatchObject({ type: "subscription", action: "subscribe", status: "applied" });
+    const { sync_id, ...data } = result.data;
+    expect(sync_id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(data).toEqual({ guid: guidOf(1), feed_url: FEED, subscribed_at: iso(at) });
+    expect(await listed()).toEqual([result.data]);
+  });
+
+  test("of a feed without a guid gets the one that is computed from its URL", async () => {
+    for (const guid of ["", undefined]) {
+      const { status, data } = await phone.subscribe(`${FEED}${guid}`, now(), guid);
+      expect([status, data.guid]).toEqual(["applied", expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    }
+  });
+
+  test("of a feed that is subscribed already is ignored, by feed URL and by guid", async () => {
+    const first = await phone.subscribe(FEED, now(), guidOf(1));
+    for (const [feed_url, guid] of [
+      [FEED, guidOf(2)],
+      [OTHER, guidOf(1)],
+    ] as const) {
+      expect(await tablet.subscribe(feed_url, now() + 1, guid)).toMatchObject({ status: "ignored", data: first.data });
+    }
+  });
+
+  test("again after unsubscribing is applied if it occurred later", async () => {
+    const { data } = await phone.subscribe(FEED, now() - 10 * MINUTE);
+    await phone.unsubscribe(data.sync_id, now() - 5 * MINUTE);
+    const early = await tablet.subscribe(FEED, now() - 6 * MINUTE);
+    expect(early).toMatchObject({ status: "ignored", data: { unsubscribed_at: iso(now() - 5 * MINUTE) } });
+    const later = await tablet.subscribe(FEED, now() - 4 * MINUTE);
+    expect(later).toEqual({ ...later, status: "applied", data: { ...data, subscribed_at: iso(now() - 4 * MINUTE) } });
+  });
+
+  test("under a feed URL that the subscription has left finds it", async () => {
+    const { data } = await phone.subscribe(FEED);
+    await phone.update(data.sync_id, { feed_url: OTHER }, now() + 1);
+    expect(await tablet.subscribe(FEED)).toMatchObject({ status: "ignored", data: { feed_url: OTHER } });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test("of a deleted subscription brings it back under its sync_id", async () => {
+    const { data } = await phone.subscribe(FEED);
+    await user.remove(data.guid);
+    await server.drain();
+    server.clock.advance(MINUTE);
+    const again = await tablet.subscribe(FEED);
+    expect(again).toMatchObject({ status: "applied", data: { sync_id: data.sync_id, subscribed_at: iso(now()) } });
+    expect(again.data.unsubscribed_at).toBeUndefined();
+  });
+});
+
+describe("unsubscribe", () => {
+  test("of an unknown subscription is rejected with what was sent", async () => {
+    const result = await phone.unsubscribe(guidOf(9));
+    expect(result).toMatchObject({
+      status: "rejected",
+      reason: "Entity not found",
+      data: { sync_id: guidOf(9) },
+    });
+  });
+
+  test("that occurred before the last change is ignored", async () => {
+    const { data } = await phone.subscribe(FEED, now() - MINUTE);
+    expect(await tablet.unsubscribe(data.sync_id, now() - 2 * MINUTE)).toMatchObject({ status: "ignored", data });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test("finds a subscription by its feed URL when the client has no sync_id yet", async () => {
+    await phone.subscribe(FEED, now() - 2);
+    const [result] = await phone.send(action("unsubscribe", now(), { feed_url: FEED }));
+    expect(result).toMatchObject({ status: "applied", data: { unsubscribed_at: iso(now()) } });
+  });
+
+  test("of two things that one client says in one second the second counts", async () => {
+    const { data } = await phone.subscribe(FEED);
+    expect(await tablet.unsubscribe(data.sync_id)).toMatchObject({ status: "ignored" });
+    expect(await phone.unsubscribe(data.sync_id)).toMatchObject({ status: "applied" });
+  });
+});
+
+describe("update", () => {
+  test("sets feed URL and guid, also of an unsubscribed one", async () => {
+    const { data } = await phone.subscribe(FEED, now() - 5, guidOf(1));
+    await phone.unsubscribe(data.sync_id, now() - 4);
+    const result = await tablet.update(data.sync_id, { feed_url: OTHER, guid: guidOf(2) });
+    expect(result).toMatchObject({ status: "applied", data: { feed_url: OTHER, guid: guidOf(2) } });
+    expect(result.data.unsubscribed_at).toBe(iso(now() - 4));
+  });
+
+  test("does not depend on when it was subscribed or unsubscribed, only on the last update", async () => {
+    const { data } = await phone.subscribe(FEED, now() - 10 * MINUTE);
+    await phone.unsubscribe(data.sync_id, now() - MINUTE);
+    expect(await tablet.update(data.sync_id, { feed_url: OTHER }, now() - 5 * MINUTE)).toMatchObject({
+      status: "applied",
+    });
+    expect(await phone.update(data.sync_id, { feed_url: FEED }, now() - 6 * MINUTE)).toMatchObject({
+      status: "ignored",
+      data: { feed_url: OTHER },
+    });
+  });
+
+  test("to another subscription's feed URL makes one of the two", async () => {
+    const [one, two] = [await phone.subscribe(FEED, now() - 5), await phone.subscribe(OTHER, now() - 4)];
+    const since = (await tablet.changes()).at(-1).last_updated;
+    const merged = await phone.update(two.data.sync_id, { feed_url: FEED });
+    expect(merged).toMatchObject({ status: "applied", data: { sync_id: two.data.sync_id, feed_url: FEED } });
+    expect(await listed()).toEqual([merged.data]);
+    // By the one that is gone: what it became.
+    expect((await phone.request("GET", `/api/v1/subscriptions/${one.data.sync_id}`)).body).toEqual(merged.data);
+    const changes = await tablet.changes(since, "&limit=1");
+    expect(changes.map(({ data }) => data.sync_id)).toEqual([one.data.sync_id, two.data.sync_id]);
+    expect(feedsOf(changes)).toEqual([`${FEED} off`, FEED]);
+  });
+
+  test("without a feed URL and a guid is rejected", async () => {
+    const { data } = await phone.subscribe(FEED);
+    expect(await phone.update(data.sync_id, {})).toMatchObject({ status: "rejected" });
+  });
+});
+
+describe("clocks", () => {
+  test("a clock that is ahead counts as now: a later action of another client wins", async () => {
+    const { data } = await phone.subscribe(FEED, now() + 24 * 60 * MINUTE);
+    expect(data.subscribed_at).toBe(iso(now()));
+    server.clock.advance(1000);
+    expect(await tablet.unsubscribe(data.sync_id)).toMatchObject({ status: "applied" });
+    expect(await phone.subscribe(FEED, now() + 24 * 60 * MINUTE)).toMatchObject({ status: "applied" });
+  });
+
+  test("what an offline client sends late is in everybody's next page", async () => {
+    await phone.subscribe(OTHER);
+    const since = (await tablet.changes()).at(-1).last_updated;
+    await phone.subscribe(FEED, now() - 7 * 24 * 60 * MINUTE);
+    expect(feedsOf(await tablet.changes(since))).toEqual([FEED]);
+  });
+
+  test("a change by another protocol counts by the server's clock", async () => {
+    const { data } = await phone.subscribe(FEED, now() - MINUTE);
+    await user.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed: false });
+    const off = { unsubscribed_at: expect.any(String) };
+    expect(await tablet.subscribe(FEED, now() - 1)).toMatchObject({ status: "ignored", data: off });
+    server.clock.advance(2);
+    expect(await tablet.subscribe(FEED)).toMatchObject({ status: "applied" });
+  });
+
+  test("a later wish that changes nothing still wins over an earlier one that comes late", async () => {
+    const { data } = await phone.subscribe(FEED, now() - 10 * MINUTE);
+    expect(await phone.subscribe(FEED, now() - MINUTE)).toMatchObject({ status: "ignored" });
+    expect(await tablet.unsubscribe(data.sync_id, now() - 5 * MINUTE)).toMatchObject({ status: "ignored" });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test("after the server's clock was ahead, the order of arrival counts", async () => {
+    server.clock.advance(60 * MINUTE);
+    const { guid } = await user.add(FEED);
+    server.clock.advance(-60 * MINUTE);
+    const [item] = await phone.changes();
+    expect(await phone.unsubscribe(item.data.sync_id)).toMatchObject({ status: "applied" });
+    expect((await user.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(false);
+  });
+});
+
+describe("a batch", () => {
+  test("is done in the order of occurred_at, and answered in the order of the request", async () => {
+    const subscribe = action("subscribe", now() - 10, { feed_url: FEED });
+    const unsubscribe = action("unsubscribe", now() - 5, { feed_url: FEED });
+    const results = await phone.send(unsubscribe, subscribe);
+    expect(results.map(({ action, status }) => `${action} ${status}`)).toEqual([
+      "unsubscribe applied",
+      "subscribe applied",
+    ]);
+    expect(results.map(({ data }) => data.unsubscribed_at)).toEqual([iso(now() - 5), iso(now() - 5)]);
+  });
+
+  test("of more than 30 actions is refused and changes nothing", async () => {
+    const actions = Array.from({ length: 31 }, (_, n) => action("subscribe", now(), { feed_url: `${FEED}/${n}` }));
+    const { status, body } = await phone.request("POST", "/api/v1/sync", { requests: actions });
+    expect([status, body]).toEqual([400, { error: "Bad request", description: expect.stringContaining("30 actions") }]);
+    expect(await listed()).toEqual([]);
+    expect(await phone.send(...actions.slice(1))).toHaveLength(30);
+  });
+
+  test("that can't be read is 400", async () => {
+    for (const body of ["{", {}, [], { requests: {} }, { requests: ["subscribe"] }, { requests: null }]) {
+      const answer = await phone.request("POST", "/api/v1/sync", body);
+      expect([body, answer.status]).toEqual([body, 400]);
+      expect(answer.body).toEqual({ error: "Bad request", description: expect.any(String) });
+    }
+  });
+
+  test("rejects single actions that can't be read, and does the others", async () => {
+    const good = action("subscribe", now(), { feed_url: FEED });
+    const bad = [
+      { ...good, type: "susbcription" },
+      { ...good, action: "subscribed" },
+      { ...good, action_id: "1" },
+      { ...good, occurred_at: "yesterday" },
+      { ...good, data: { feed_url: "feeds.test/1" } },
+      { ...good, data: { feed_url: FEED, guid: "1" } },
+      { ...good, data: undefined },
+      action("subscribe", now(), { guid: guidOf(1) }),
+      {},
+    ];
+    const results = await phone.send(...bad, good);
+    expect(results.map(({ status }) => status)).toEqual([...bad.map(() => "rejected"), "applied"]);
+    for (const { reason } of results.slice(0, -1)) expect(reason).toMatch(/\w/);
+    expect(results[0]).toMatchObject({ type: "susbcription", data: good.data });
+    expect(await listed()).toHaveLength(1);
+  });
+});
+
+describe("an action_id that comes again", () => {
+  test("gives the same result, and nothing is done twice", async () => {
+    const subscribe = action("subscribe", now() - 2, { feed_url: FEED });
+    const [first] = await phone.send(subscribe);
+    server.clock.advance(MINUTE);
+    await tablet.unsubscribe(first.data.sync_id);
+    expect(await phone.send(subscribe, { ...subscribe, occurred_at: iso(now() + 5) })).toEqual([first, first]);
+    expect(await listed()).toEqual([]);
+  });
+
+  test("with another action is rejected", async () => {
+    const subscribe = action("subscribe", now(), { feed_url: FEED });
+    await phone.send(subscribe);
+    const [result] = await phone.send({ ...subscribe, data: { feed_url: OTHER } });
+    expect(result).toMatchObject({ status: "rejected", reason: "action_id was used for another action" });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test("is forgotten after 30 days", async () => {
+    const { pruneActions } = await import("../../../src/services/sync-actions.ts");
+    const subscribe = action("subscribe", now(), { feed_url: FEED });
+    const [{ data }] = await phone.send(subscribe);
+    await user.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed: false });
+    server.clock.advance(29 * 24 * 60 * MINUTE);
+    await pruneActions(server.app);
+    expect((await phone.send(subscribe))[0].status).toBe("applied");
+    server.clock.advance(2 * 24 * 60 * MINUTE);
+    await pruneActions(server.app);
+    expect((await phone.send(subscribe))[0].status).toBe("ignored");
+  });
+});
+
+describe("changes", () => {
+  test("come page by page, by absolute URLs that keep the other parameters", async () => {
+    const all = Array.from({ length: 5 }, (_, n) => `${FEED}/${n}`);
+    await phone.send(...all.map((feed_url) => action("subscribe", START, { feed_url })));
+    const { body, headers } = await tablet.request("GET", "/api/v1/sync?limit=2&include=subscriptions");
+    expect(headers.get("Open-Podcast-Draft")).toBe("8d03a20");
+    expect([body.has_next, body.has_more, body.results.length]).toEqual([true, true, 2]);
+    const next = new URL(body.next_since);
+    expect(next.href).toStartWith("http://podkeep.test/api/v1/sync?");
+    expect(Object.fromEntries(next.searchParams)).toEqual({
+      limit: "2",
+      include: "subscriptions",
+      since: body.results[1].last_updated,
+    });
+    const changes = await tablet.changes("", "&limit=2");
+    expect(feedsOf(changes)).toEqual(all);
+    expect(new Set(changes.map(({ last_updated }) => last_updated)).size).toBe(5);
+  });
+
+  test("leave out what the asking client changed last, unless it wants them or does not say who it is", async () => {
+    const { data } = await phone.subscribe(FEED);
+    await tablet.subscribe(OTHER);
+    expect(feedsOf(await phone.changes())).toEqual([OTHER]);
+    expect(feedsOf(await phone.changes("", "&include_own=true"))).toEqual([FEED, OTHER]);
+    expect(feedsOf(await draftClient(server, user, null).changes())).toEqual([FEED, OTHER]);
+    await user.request("PATCH", `/subscriptions/${data.guid}`, { new_feed_url: `${FEED}/moved` });
+    expect(feedsOf(await phone.changes())).toEqual([OTHER, `${FEED}/moved`]);
+    const app = draftClient(server, await user.another(), tablet.id);
+    expect(feedsOf(await app.changes())).toEqual([OTHER, `${FEED}/moved`]);
+  });
+
+  test("fill their pages although own changes are left out", async () => {
+    for (let n = 0; n < 3; n++) await phone.subscribe(`${FEED}/${n}`);
+    await tablet.subscribe(OTHER);
+    const { body } = await phone.request("GET", "/api/v1/sync?limit=1");
+    expect([feedsOf(body.results), body.has_next]).toEqual([[OTHER], false]);
+  });
+
+  test("have what other protocols changed, also from before the draft was on", async () => {
+    await server.close();
+    server = await openTestApp();
+    user = await server.user();
+    await user.add(FEED, guidOf(1));
+    await user.add(OTHER);
+    await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+    expect((await user.request("GET", "/api/v1/sync")).status).not.toBe(200);
+    server.app.config.open_podcast_draft = "on";
+    await server.reopen();
+    tablet = draftClient(server, user);
+    const changes = await tablet.changes();
+    expect(feedsOf(changes)).toEqual([OTHER, `${FEED} off`]);
+    expect(changes[1].data.unsubscribed_at).toBe(changes[1].last_updated);
+    expect(await tablet.changes()).toEqual(changes);
+  });
+
+  test("have a deleted subscription as unsubscribed; by its sync_id it is not found", async () => {
+    const { data } = await phone.subscribe(FEED);
+    await user.remove(data.guid);
+    await server.drain();
+    expect(feedsOf(await tablet.changes())).toEqual([`${FEED} off`]);
+    expect((await tablet.request("GET", `/api/v1/subscriptions/${data.sync_id}`)).status).toBe(404);
+    expect(await tablet.unsubscribe(data.sync_id)).toMatchObject({ status: "ignored" });
+    expect(await tablet.update(data.sync_id, { feed_url: OTHER })).toMatchObject({ status: "rejected" });
+  });
+
+  test("made while the draft was off are told when it is on again", async () => {
+    const { data } = await phone.subscribe(FEED, now() - MINUTE);
+    const since = (await tablet.changes()).at(-1).last_updated;
+    server.app.config.open_podcast_draft = "off";
+    server.clock.advance(2);
+    await user.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed: false });
+    server.app.config.open_podcast_draft = "on";
+    const [item] = await phone.changes(since);
+    expect(item.data).toEqual({ ...data, unsubscribed_at: iso(now()) });
+    expect(await tablet.subscribe(FEED, now() - 1)).toMatchObject({ status: "ignored" });
+  });
+
+  test("refuse parameters that can't be read", async () => {
+    for (const query of ["since=yesterday", "limit=0", "limit=x", "include=episodes", "include_own=maybe"]) {
+      expect([query, (await phone.request("GET", `/api/v1/sync?${query}`)).status]).toEqual([query, 400]);
+    }
+    expect((await user.request("GET", "/api/v1/sync", undefined, { "Client-ID": "me" })).status).toBe(400);
+  });
+});
+
+describe("subscriptions", () => {
+  test("are listed page by page, unsubscribed ones only if wanted", async () => {
+    const feeds = Array.from({ length: 5 }, (_, n) => `${FEED}/${n}`);
+    const made = await phone.send(...feeds.map((feed_url) => action("subscribe", START, { feed_url })));
+    await phone.unsubscribe(made[1].data.sync_id);
+    for (const [query, expected] of [
+      ["", feeds.toSpliced(1, 1)],
+      ["&include_unsubscribed=true", feeds],
+    ] as const) {
+      const found = [];
+      for (let path: string | undefined = `/api/v1/subscriptions?limit=2${query}`; path; ) {
+        const { body }: Answer = await phone.request("GET", path);
+        expect(body.results.length).toBeLessThanOrEqual(2);
+        expect(body.has_next).toBe(body.next_cursor !== undefined);
+        found.push(...body.results.map(({ feed_url }: { feed_url: string }) => feed_url));
+        path = body.next_cursor;
+      }
+      expect(found).toEqual([...expected]);
+    }
+    expect((await phone.request("GET", "/api/v1/subscriptions?since=x")).status).toBe(400);
+  });
+
+  test("are read by sync_id", async () => {
+    const { data } = await phone.subscribe(FEED);
+    const path = `/api/v1/subscriptions/${data.sync_id}`;
+    expect((await phone.request("GET", path)).body).toEqual(data);
+    expect(await phone.request("GET", `/api/v1/subscriptions/${guidOf(1)}`)).toMatchObject({
+      status: 404,
+      body: { error: "Not found" },
+    });
+    expect((await phone.request("GET", "/api/v1/subscriptions/1")).status).toBe(400);
+  });
+});
