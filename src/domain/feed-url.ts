@@ -45,6 +45,9 @@ export const hashFeedUrl = (feed_url: string): string => hashOf(feedKey(feed_url
 /** A host that URL parsers take as it is; they rewrite numbers, capitals and what is not ASCII. */
 const PLAIN_HOST = /^(?!.*xn--)([a-z\d-]+\.)+[a-z]+$/;
 
+/** A URL whose host is plain and short. */
+const PLAIN_URL = /^https?:\/\/(?![a-z\d.-]*xn--)(?![a-z\d.-]{64})(?:[a-z\d-]+\.)+[a-z]+(?:[/?#]|$)/;
+
 // Cut from the text itself, because URL would rewrite the path and the query.
 function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
@@ -72,8 +75,8 @@ const LONGEST_LABEL = 63;
  * is no domain name, and at port 0.
  */
 export function isSafeAddress(feed_url: string): boolean {
+  if (PLAIN_URL.test(feed_url)) return true;
   const authority = /^https?:\/\/([^/?#\\]+)/i.exec(feed_url)?.[1] ?? "";
-  if (PLAIN_HOST.test(authority) && authority.length <= LONGEST_LABEL) return true;
   const url = URL.parse(feed_url);
   if (!url || url.port === "0" || NO_NAME.test(authority)) return false;
   if (url.hostname.startsWith("[")) return true;

@@ -11,13 +11,13 @@ import {
   receivedSpelling,
 } from "../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
-import { writeFor } from "../domain/spellings.ts";
+import { type FormerSpelling, writeFor } from "../domain/spellings.ts";
 import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
 import type { SubscriptionState } from "../domain/working-set.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
-import { findSpellings } from "../store/spellings.ts";
+import { findSpellings, listSpellings } from "../store/spellings.ts";
 import { countSubscribed, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
@@ -114,7 +114,7 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
 export async function readSpellings(
   tx: Tx,
   user_id: string,
-  { began, fromNothing }: ClientCursor,
+  cursor: ClientCursor,
   feeds: Iterable<string>,
 ): Promise<ClientSpellings> {
   const rows = await findSpellings(
@@ -122,8 +122,12 @@ export async function readSpellings(
     { user_id },
     [...new Set(feeds)].map((feed) => ({ feed })),
   );
-  return { former: Map.groupBy(rows, ({ feed }) => feed), began, fromNothing };
+  return spellingsOf(rows, cursor);
 }
+
+const spellingsOf = (rows: FormerSpelling[], { began, fromNothing }: ClientCursor): ClientSpellings => {
+  return { former: Map.groupBy(rows, ({ feed }) => feed), began, fromNothing };
+};
 
 export function currentListing(
   feed: string,
@@ -183,29 +187,39 @@ export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: 
     holdings.map((one) => ({ ...one, reported: one.reported === null ? null : Number(one.reported) })),
   );
 
-/** How to write feeds to a client, as it spells them: by feed. @param feeds hashes and the server's URLs */
-export async function writeFeeds(
+/** How to write feeds to a client, as it spells them: a function of the server's URL. @param feed_urls all of them */
+export async function writerFor(
   tx: Tx,
   user_id: string,
   client: Client | null,
-  feeds: { feed: string; feed_url: string }[],
-): Promise<Map<string, string>> {
-  if (!client) return new Map(feeds.map(({ feed, feed_url }) => [feed, feed_url]));
+  feed_urls: string[],
+): Promise<(feed_url: string) => string> {
+  if (!client) return (feed_url) => feed_url;
+  const spellingOf = await findSpellingsOf(tx, user_id, client, feed_urls);
+  return (feed_url) => writeFor(spellingOf(feed_url), client.habits.spelling);
+}
+
+/** Feeds up to which each is looked up; of more, all that the client holds is read. */
+const FEW = 16;
+
+async function findSpellingsOf(tx: Tx, user_id: string, client: Client, feed_urls: string[]) {
+  const of = { user_id, client: client.id };
+  const isFew = feed_urls.length <= FEW;
+  const asked = isFew ? feed_urls.map((feed_url) => ({ feed: hashFeedUrl(feed_url) })) : [];
+  const holdings = isFew ? await findHoldings(tx, of, asked) : await listHoldings(tx, of);
+  const rows = isFew ? await findSpellings(tx, { user_id }, asked) : await listSpellings(tx, { user_id });
+  const urls = new Set(feed_urls);
+  const others = byFeed(holdings.filter(({ feed_url }) => !urls.has(feed_url)));
+  // Most clients spell all feeds as the server does: then no hash is needed.
+  if (others.size === 0 && rows.length === 0) return (feed_url: string) => feed_url;
+  const held: Holdings = byFeed(holdings);
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
-  const holdings: Holdings = byFeed(await findHoldings(tx, { user_id, client: client.id }, feeds));
-  const spellings = await readSpellings(
-    tx,
-    user_id,
-    cursor,
-    feeds.map(({ feed }) => feed),
-  );
-  const listed = (feed: string, feed_url: string): Listing => ({ feed, feed_url, state: "subscribed", changed: 0 });
-  return new Map(
-    feeds.map(({ feed, feed_url }) => {
-      const held = holdings.get(feed)?.feed_url ?? receivedSpelling(listed(feed, feed_url), spellings);
-      return [feed, writeFor(held, client.habits.spelling)];
-    }),
-  );
+  const spellings = spellingsOf(rows, cursor);
+  return (feed_url: string) => {
+    const feed = hashFeedUrl(feed_url);
+    const listing: Listing = { feed, feed_url, state: "subscribed", changed: 0 };
+    return held.get(feed)?.feed_url ?? receivedSpelling(listing, spellings);
+  };
 }
 
 /** All feeds that the user is subscribed to, in the client's own spelling. */
@@ -215,10 +229,11 @@ export async function listDeviceFeeds(
   client: Client | null,
 ): Promise<{ feed_url: string; title: string | null }[]> {
   return database.read(async (tx) => {
-    const feeds = (await listSubscribed(tx, { user_id })).map((row) => ({ ...row, feed: hashFeedUrl(row.feed_url) }));
-    const urls = await writeFeeds(tx, user_id, client, feeds);
-    const safe = feeds.filter(({ feed_url }) => client === null || isSafeAddress(feed_url));
-    return safe.map(({ feed, feed_url, title }) => ({ feed_url: urls.get(feed) ?? feed_url, title }));
+    const feeds = await listSubscribed(tx, { user_id });
+    const safe = client ? feeds.filter(({ feed_url }) => isSafeAddress(feed_url)) : feeds;
+    const urls = safe.map(({ feed_url }) => feed_url);
+    const write = await writerFor(tx, user_id, client, urls);
+    return safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Tx } from "../db/statement.ts";
 import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { Arrival, EpisodeAction, ToldAction } from "../domain/episodes.ts";
-import { hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { readFeedUrl } from "../domain/feed-url.ts";
 import { endOf, type SyncWindow, secondOf } from "../domain/sync-window.ts";
 import { anyArrived, findSubscriptionsOf, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -11,7 +11,7 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { writeFeeds } from "./device-list.ts";
+import { writerFor } from "./device-list.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-rows.ts";
 import { type Heard, keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
@@ -97,28 +97,27 @@ async function* readPages(
         feed_url === null
           ? await (aggregated ? listArrivedEpisodes : listArrived)(tx, span)
           : await listArrivedOf(tx, { ...span, podcast: await findPodcast(tx, user_id, feed_url) });
-      return { rows, spelled: await findSpellings(tx, user_id, client, rows) };
+      return { rows, spell: await findSpellings(tx, user_id, client, rows) };
     });
   for (let after: number | undefined = start; after !== undefined; ) {
     if (after !== start) await nextTurn();
-    const { rows, spelled } = await readPage(after);
+    const { rows, spell } = await readPage(after);
     after = rows.length === PAGE ? rows.at(-1)?.arrived_at : undefined;
-    if (rows.length > 0) yield rows.map((row) => ({ ...row, feed_url: spelled.get(row.feed_url) ?? row.feed_url }));
+    if (rows.length > 0) yield rows.map((row) => ({ ...row, feed_url: spell(row) }));
   }
 }
 
-/** How feeds are spelled for a client, by their URLs. */
+/** How to write the feed URLs of rows to a client: those of feeds that are in no list as they are. */
 async function findSpellings(
   tx: Tx,
   user_id: string,
   client: Client | null,
   rows: { podcast: number; feed_url: string }[],
-): Promise<Map<string, string>> {
-  if (!client) return new Map();
+): Promise<(row: { podcast: number; feed_url: string }) => string> {
   const listed = new Set(rows.flatMap(({ podcast, feed_url }) => (podcast > 0 ? feed_url : [])));
-  const feeds = [...listed].map((feed_url) => ({ feed: hashFeedUrl(feed_url), feed_url }));
-  const written = await writeFeeds(tx, user_id, client, feeds);
-  return new Map(feeds.map(({ feed, feed_url }) => [feed_url, written.get(feed) ?? feed_url]));
+  const write = await writerFor(tx, user_id, client, [...listed]);
+  const written = new Map([...listed].map((feed_url) => [feed_url, write(feed_url)]));
+  return ({ feed_url }) => written.get(feed_url) ?? feed_url;
 }
 
 /** The podcast of a feed URL; one that has no episodes if the URL is not valid. */

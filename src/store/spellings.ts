@@ -15,6 +15,11 @@ export const findSpellings = bulkStatement((db, p: Owner, rows: { feed: string }
     ),
 );
 
+/** All of a user. */
+export const listSpellings = statement((db, p: Owner) =>
+  db.selectFrom("spellings").select(["feed", "feed_url", "until"]).where("user_id", "=", p.user_id),
+);
+
 /** Inserts spellings that are new. */
 export const saveSpellings = bulkStatement((db, p: Owner, rows: Omit<SpellingTable, "user_id">[]) =>
   db

@@ -186,19 +186,35 @@ test.each(Object.entries(STORIES))("%s", async (_, story) => {
   await play(story, new Services(await podkeep.user()));
 });
 
-test("a client has its own spelling of a feed, others have the server's", async () => {
-  const user = await podkeep.user();
-  const [phone, tablet] = ["phone", "tablet"].map((device) =>
-    identifyClient({ ...actorOf(user.id), device }, antennapod),
-  );
-  await user.add("https://a.example/rss");
-  await uploadFeedChanges(podkeep.app, actorOf(user.id), phone ?? null, { add: ["http://a.example/rss/"], remove: [] });
-  const list = async (client: Client | null | undefined) =>
-    (await listDeviceFeeds(podkeep.app, actorOf(user.id), client ?? null)).map(({ feed_url }) => feed_url);
-  expect(await list(phone)).toEqual(["http://a.example/rss/"]);
-  expect(await list(tablet)).toEqual(["https://a.example/rss"]);
-  expect(await list(null)).toEqual(["https://a.example/rss"]);
-});
+test.each([0, 40])(
+  "beside %d other feeds, a client has its own spelling of one, others have the server's",
+  async (count) => {
+    const user = await podkeep.user();
+    const [phone, tablet] = ["phone", "tablet"].map((device) =>
+      identifyClient({ ...actorOf(user.id), device }, antennapod),
+    );
+    const others = Array.from({ length: count }, (_, n) => `https://other.example/${n}`);
+    for (const feed_url of others) await user.add(feed_url);
+    const { guid } = await user.add("https://a.example/rss");
+    await uploadFeedChanges(podkeep.app, actorOf(user.id), phone ?? null, {
+      add: ["http://a.example/rss/"],
+      remove: [],
+    });
+    const list = async (client: Client | null | undefined) =>
+      (await listDeviceFeeds(podkeep.app, actorOf(user.id), client ?? null)).map(({ feed_url }) => feed_url);
+    expect(await list(phone)).toEqual([...others, "http://a.example/rss/"]);
+    expect(await list(tablet)).toEqual([...others, "https://a.example/rss"]);
+    expect(await list(null)).toEqual([...others, "https://a.example/rss"]);
+
+    await readFeedChanges(podkeep.app, { ...actorOf(user.id), device: "tablet" }, tablet ?? null, { since: 0 });
+    const feed = readFeedUrl("https://a.example/rss//");
+    if ("message" in feed) throw new Error(feed.message);
+    await patchSubscription(podkeep.app, actorOf(user.id), guid, { feed });
+    expect(await list(phone)).toEqual([...others, "http://a.example/rss/"]);
+    expect(await list(tablet)).toEqual([...others, "https://a.example/rss"]);
+    expect(await list(null)).toEqual([...others, "https://a.example/rss//"]);
+  },
+);
 
 test("a URL that is added and removed is refused, and one that is not a feed URL is left out", async () => {
   const actor = actorOf((await podkeep.user()).id);
