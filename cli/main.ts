@@ -2,7 +2,7 @@
 // The program: runs one command, with an exit code.
 import { CommanderError } from "commander";
 import { DomainError, type ErrorCode, messageOf, reasonOf } from "../src/errors.ts";
-import { READ_DATABASE } from "../src/moving/word.ts";
+import { READ_FILE } from "../src/moving/word.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
 import { print, printError } from "./terminal/output.ts";
@@ -30,7 +30,7 @@ const EXIT_CODES: Record<ErrorCode, number> = {
 
 /** Runs one command. @returns the exit code */
 async function run(args: string[]): Promise<number> {
-  const json = args.includes("--json") || args[0] === READ_DATABASE;
+  const json = args.includes("--json") || args[0] === READ_FILE;
   // Commander's output: help and version, usage errors.
   let [help, complaint] = ["", ""];
   const program = createProgram(json, {
@@ -46,9 +46,9 @@ async function run(args: string[]): Promise<number> {
     if (args[0] === COMPLETE) {
       const { complete } = await import("./terminal/complete.ts");
       for (const line of await complete(program, args.slice(1))) await print(line);
-    } else if (args[0] === READ_DATABASE) {
-      const { readDatabase } = await import("../src/moving/read-database.ts");
-      await readDatabase(Number(args[1]));
+    } else if (args[0] === READ_FILE) {
+      const { readFileHere } = await import("../src/moving/reader.ts");
+      await readFileHere(Number(args[1]));
     } else await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);
   } catch (error) {

@@ -11,7 +11,8 @@ const seconds = z
   .max(2 ** 31 - 1)
   .nullable();
 
-const Action = z.object({
+/** An episode action. */
+export const Episode = z.object({
   feed_url: text,
   episode_url: text,
   guid: text.nullable(),
@@ -23,7 +24,7 @@ const Action = z.object({
   device: text.nullable(),
 });
 
-const Feed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
+export const Feed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
 
 export const DEVICE_TYPES = ["desktop", "laptop", "mobile", "server", "other"] as const;
 
@@ -33,20 +34,19 @@ export const Device = z.object({
   type: z.enum(DEVICE_TYPES).catch("other"),
 });
 
-/** Subscriptions, episodes and devices of a user elsewhere, as one process tells another. */
-export const Moving = z.object({
+/** Subscriptions, episodes and devices of a user elsewhere. */
+export interface Moving {
   /** Where it comes from: a host, or what wrote the file. */
-  source: text,
-  feeds: z.array(Feed),
-  devices: z.array(Device),
+  source: string;
+  feeds: z.infer<typeof Feed>[];
+  devices: MovingDevice[];
   /** In the order in which they arrived there. */
-  actions: z.array(Action),
+  actions: z.infer<typeof Episode>[];
   /** Positions and marks without a time: all that is here is later. */
-  untimed: z.array(Action),
-});
+  untimed: z.infer<typeof Episode>[];
+}
 
-export type Moving = z.infer<typeof Moving>;
-export type MovingDevice = Moving["devices"][number];
+export type MovingDevice = z.infer<typeof Device>;
 
 /** A source's data before anything is read. */
 export const movingFrom = (source: string): Moving => ({

@@ -59,16 +59,22 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
 /**
  * Gives a request's body as it arrives. Up to `max` bytes it counts as readBody() counts it; a longer one is one of few.
  * @param most bytes
+ * @param what it is, for the error
  * @throws DomainError as readBody() does
  */
-export async function* streamBody(c: Context<HttpEnv>, max: number, most: number): AsyncGenerator<Uint8Array> {
+export async function* streamBody(
+  c: Context<HttpEnv>,
+  max: number,
+  most: number,
+  what = "request body",
+): AsyncGenerator<Uint8Array> {
   const request = c.req.raw;
   const length = Number(request.headers.get("content-length") ?? Number.NaN);
   if (length <= max) {
-    yield await readBody(c, max);
+    yield await readBody(c, max, what);
     return;
   }
-  const tooLarge = () => new DomainError("too_large", "The request body is too large");
+  const tooLarge = () => new DomainError("too_large", `The ${what} is too large`);
   const holder = c.get("actor")?.user_id ?? "";
   if (length > most) throw tooLarge();
   if (length > max) holdLarge(request, holder);

@@ -1,2 +1,2 @@
-// The word that starts the process which reads a database, in place of a command.
-export const READ_DATABASE = "__read-database";
+// The word that starts the process which reads a file, in place of a command.
+export const READ_FILE = "__read-file";

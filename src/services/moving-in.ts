@@ -48,7 +48,8 @@ export async function moveIn(
   { dry_run, progress = () => {} }: MovingOptions,
 ): Promise<MovedIn> {
   const { source } = moving;
-  const actor: Actor = { ...user, label: movedFrom(source) };
+  const { user_id, scope } = user;
+  const actor: Actor = { user_id, scope, kind: "worker", id: null, label: movedFrom(source), device: null };
   const { added, fresh } = await findAdded(context, actor, moving.feeds);
   const feeds = await importFeeds(context, actor, fresh, {
     dry_run,

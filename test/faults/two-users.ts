@@ -181,6 +181,9 @@ const form = (path: string, form: Fields, status: number, rest: Partial<Example>
   ...rest,
 });
 
+/** What the page of moving in sends back. */
+const MOVING = Buffer.from(Bun.gzipSync('["source","an OPML file"]\n')).toString("base64url");
+
 const GPODDER: Record<string, Example> = {
   "POST /api/2/auth/:user/login.json": named("/api/2/auth/<own.name>/login.json"),
   "POST /api/2/auth/:user/logout.json": named("/api/2/auth/<own.name>/logout.json"),
@@ -363,6 +366,9 @@ const PAGE: Record<string, Example> = {
     token: 403,
   }),
   "POST /account/sign-out-everywhere": form("/account/sign-out-everywhere", {}, 303, { token: 403 }),
+  "GET /account/move-in": same("/account/move-in"),
+  "POST /account/move-in": form("/account/move-in", { file: { file: OPML } }, 200),
+  "POST /account/move-in/confirm": form("/account/move-in/confirm", { data: MOVING }, 303),
   "GET /account/podkeep.json": same("/account/podkeep.json"),
 };
 

@@ -4,10 +4,11 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
 import type { DomainError } from "../../errors.ts";
-import { readBody } from "../body.ts";
+import { readBody, streamBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import { mostActionBytes } from "../limits.ts";
 import { OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
 import { requireScope } from "../sign-in.ts";
@@ -19,6 +20,7 @@ import { serveDocs } from "./docs.tsx";
 import { serveFirstSteps } from "./first-steps.tsx";
 import { serveHistory } from "./history.tsx";
 import { serveListening } from "./listening.tsx";
+import { serveMoveIn } from "./move-in.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
@@ -45,16 +47,20 @@ const MOST_FORM = 64 * 1024;
 /** Bytes of a form from those who have not signed in: a name and a password. */
 const MOST_OPEN_FORM = 16 * 1024;
 
+const MOVING_PATHS = ["/account/move-in", "/account/move-in/confirm"];
+
 /** Limits bodies before they are read, by who sends them. Behind requireSession(). */
-function limitBodies(http: Hono<HttpEnv>, { config: { max_body } }: App): void {
+function limitBodies(http: Hono<HttpEnv>, app: App): void {
+  const { max_body } = app.config;
   const limits = {
     file: limitBody(max_body, "file"),
     form: limitBody(Math.min(max_body, MOST_FORM), "form"),
     open: limitBody(Math.min(max_body, MOST_OPEN_FORM), "form"),
   };
   http.use("/podcasts/import", requireScope, limits.file);
+  for (const path of MOVING_PATHS) http.use(path, requireScope, limitLarge(app));
   http.use((c, next) => {
-    if (c.req.path === "/podcasts/import") return next();
+    if (c.req.path === "/podcasts/import" || MOVING_PATHS.includes(c.req.path)) return next();
     return (c.get("actor") ? limits.form : limits.open)(c, next);
   });
 }
@@ -64,6 +70,17 @@ function limitBody(max: number, what: string): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     // Hono keeps promises here, other than its type says.
     if (c.req.raw.body) c.req.bodyCache.arrayBuffer = readBody(c, max, what) as unknown as ArrayBuffer;
+    await c.req.bodyCache.arrayBuffer;
+    await next();
+  };
+}
+
+/** The same for files of moving in, which may be as large as an upload of episodes. */
+function limitLarge({ config }: App): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const read = async () =>
+      Buffer.concat(await Array.fromAsync(streamBody(c, config.max_body, mostActionBytes(config), "file")));
+    if (c.req.raw.body) c.req.bodyCache.arrayBuffer = read() as unknown as ArrayBuffer;
     await c.req.bodyCache.arrayBuffer;
     await next();
   };
@@ -91,6 +108,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveHistory(http, app);
   serveApps(http, app, shared);
   serveAccount(http, app, shared);
+  serveMoveIn(http, app);
   serveAllow(http, app);
   http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));
   http.onError((error, c) => {

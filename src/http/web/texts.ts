@@ -1,5 +1,6 @@
 // All texts of the web page, in one place for translation.
 import { listening } from "./listening-texts.ts";
+import { moveIn } from "./move-in-texts.ts";
 
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
@@ -173,6 +174,7 @@ export const texts = {
   },
 
   listening,
+  moveIn,
 
   history: {
     title: "History",

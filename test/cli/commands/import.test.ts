@@ -6,7 +6,7 @@ import { symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { type App, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
-import { readMovingFile } from "../../../src/moving/file.ts";
+import { readMovingFile } from "../../../src/moving/apart.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";

@@ -51,6 +51,9 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
         </a>{" "}
         <a class="button" href="/podcasts/podkeep.opml">
           {texts.podcasts.exportOpml}
+        </a>{" "}
+        <a class="button" href="/account/move-in">
+          {texts.moveIn.title}
         </a>
       </p>
       <p class="small muted">

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readDatabaseApart } from "../../src/moving/database.ts";
+import { readMovingFile } from "../../src/moving/apart.ts";
 import { writeAntennaPod } from "../support/antennapod.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-databases-"));
@@ -30,7 +30,7 @@ test("a database that would be read for hours is given up, and the process ends"
       insert into FeedItems (id, feed, read) select 1, 1, 0 from n`);
     database.run("insert into FeedMedia (feeditem, position) select 1, 0 from FeedItems");
   });
-  await expect(readDatabaseApart(bytes, { most: MOST, patience: 2000 })).rejects.toThrow("made to be slow");
+  await expect(readMovingFile(bytes, { most: MOST, patience: 2000 })).rejects.toThrow("made to be slow");
 });
 
 test("more text than a file can have is refused, before it is all in memory", async () => {
@@ -43,10 +43,10 @@ test("more text than a file can have is refused, before it is all in memory", as
     position: 1000,
   }));
   const bytes = await make("long.db", [long], many);
-  await expect(readDatabaseApart(bytes, { most: MOST })).rejects.toThrow("more text than");
+  await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow("more text than");
 });
 
 test("a client that is gone ends the process", async () => {
   const bytes = await make("gone.db", [FEED], []);
-  await expect(readDatabaseApart(bytes, { most: MOST, signal: AbortSignal.abort() })).rejects.toThrow();
+  await expect(readMovingFile(bytes, { most: MOST, signal: AbortSignal.abort() })).rejects.toThrow();
 });

@@ -1,0 +1,30 @@
+// Texts of moving in.
+
+const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
+export const moveIn = {
+  title: "Move in",
+  intro:
+    "Bring your podcasts and how far you have listened from another app. Nothing is added before you have seen it.",
+  files: "AntennaPod: Settings, Import/Export, Database export. Also OPML, gPodder's database, and podkeep's own data.",
+  servers: "From another server, such as gpodder.net or Nextcloud: the admin runs podkeep import.",
+  file: "File",
+  show: "Show what it has",
+  noFile: "Choose a file first.",
+  bad: (reason: string) => `The file was not read: ${reason}.`,
+  preview: (source: string) => `From ${source}`,
+  podcasts: (added: number, present: number) =>
+    `${plural(added, "podcast", "podcasts")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
+  failed: (count: number) => `${plural(count, "feed URL", "feed URLs")} can't be used.`,
+  episodes: (all: number, stored: number) =>
+    `${plural(all, "position or mark", "positions and marks")} of episodes, ${stored} of them new or later than here.`,
+  devices: (count: number) => `${plural(count, "device", "devices")} will be added.`,
+  more: (count: number) => `and ${count} more`,
+  add: "Move in",
+  other: "Choose another file",
+  done: (podcasts: number, episodes: number) =>
+    `${plural(podcasts, "podcast was", "podcasts were")} added, and ${plural(episodes, "position or mark", "positions and marks")} of episodes. Each app gets them at its next sync.`,
+  readOnly: "You are signed in with a token that may only read.",
+  back: "Back to the account",
+  busy: "Other files are being read.",
+};

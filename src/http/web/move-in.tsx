@@ -1,0 +1,86 @@
+// Routes of moving in with a file. The page reads no other servers.
+/** @jsxImportSource hono/jsx */
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import type { Context, Hono } from "hono";
+import { z } from "zod";
+import type { App } from "../../app.ts";
+import { DomainError } from "../../errors.ts";
+import { readMovingFile } from "../../moving/apart.ts";
+import { readMoving, writeMoving } from "../../moving/lines.ts";
+import { moveIn } from "../../services/moving-in.ts";
+import type { HttpEnv } from "../env.ts";
+import { mostActionBytes, mostActions } from "../limits.ts";
+import { readFields, readForm } from "./form.ts";
+import { MoveInPage, PreviewPage } from "./pages/move-in.tsx";
+import { show } from "./render.tsx";
+import { canWrite } from "./session.ts";
+import { texts } from "./texts.ts";
+
+/** Files that are read at a time, each of another user. */
+const MOST_READ = 2;
+/** Milliseconds for one. */
+const PATIENCE = 20_000;
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
+  const { config } = app;
+  const limits = { feeds: config.max_items, episodes: mostActions(config) };
+  const most = mostActionBytes(config);
+  const reading = new Set<string>();
+
+  http.get("/account/move-in", (c) => show(c, <MoveInPage canWrite={canWrite(c)} notice={noticeOf(c)} />));
+
+  http.post("/account/move-in", async (c) => {
+    const problem = (text: string) => show(c, <MoveInPage canWrite={canWrite(c)} problem={text} />, 400);
+    const { file } = await readFields(c);
+    if (!(file instanceof File) || file.size === 0) return problem(texts.moveIn.noFile);
+    try {
+      const moving = await readApart(c, await file.bytes());
+      const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
+      const data = await compress([...writeMoving(moving)].join(""));
+      return show(c, <PreviewPage found={found} data={data.toString("base64url")} />);
+    } catch (error) {
+      if (error instanceof DomainError && (error.code === "invalid" || error.code === "too_large")) {
+        return problem(texts.moveIn.bad(error.message));
+      }
+      throw error;
+    }
+  });
+
+  http.post("/account/move-in/confirm", async (c) => {
+    const { data } = await readForm(c, { data: z.base64url() });
+    const moving = await readMoving(await unpack(data), limits);
+    const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
+    return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);
+  });
+
+  async function readApart(c: Context<HttpEnv>, bytes: Uint8Array) {
+    const { user_id } = c.get("actor");
+    if (reading.has(user_id) || reading.size >= MOST_READ) {
+      throw new DomainError("too_many", texts.moveIn.busy, { retry_after: PATIENCE / 1000 });
+    }
+    reading.add(user_id);
+    try {
+      return await readMovingFile(bytes, { most, limits, patience: PATIENCE, signal: c.req.raw.signal });
+    } finally {
+      reading.delete(user_id);
+    }
+  }
+
+  async function unpack(data: string): Promise<string> {
+    try {
+      const text = await decompress(Buffer.from(data, "base64url"), { maxOutputLength: 2 * most });
+      return text.toString();
+    } catch {
+      throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
+    }
+  }
+}
+
+function noticeOf(c: Context<HttpEnv>): string | null {
+  const [, podcasts, episodes] = /^(\d{1,9})\.(\d{1,9})$/.exec(c.req.query("done") ?? "") ?? [];
+  return podcasts === undefined ? null : texts.moveIn.done(Number(podcasts), Number(episodes));
+}

@@ -1,0 +1,87 @@
+// Moving in with a file: the form, and what the file has.
+/** @jsxImportSource hono/jsx */
+import type { MovedIn } from "../../../services/moving-in.ts";
+import { Layout, Notice } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+/** Podcasts that are named. */
+const NAMED = 50;
+
+interface FormProps {
+  canWrite: boolean;
+  notice?: string | null;
+  problem?: string | null;
+}
+
+export function MoveInPage({ canWrite, notice = null, problem = null }: FormProps) {
+  const { moveIn } = texts;
+  return (
+    <Layout title={moveIn.title} section="account">
+      <h1>{moveIn.title}</h1>
+      {notice && <Notice>{notice}</Notice>}
+      {problem && <Notice kind="danger">{problem}</Notice>}
+      <p>{moveIn.intro}</p>
+      {canWrite ? (
+        <form method="post" action="/account/move-in" enctype="multipart/form-data">
+          <div class="field">
+            <label for="file">{moveIn.file}</label>
+            <input id="file" name="file" type="file" required />
+          </div>
+          <p class="small muted">{moveIn.files}</p>
+          <button type="submit" class="primary">
+            {moveIn.show}
+          </button>
+        </form>
+      ) : (
+        <p class="muted">{moveIn.readOnly}</p>
+      )}
+      <p class="small muted">{moveIn.servers}</p>
+      <p>
+        <a href="/account">{moveIn.back}</a>
+      </p>
+    </Layout>
+  );
+}
+
+/** @param data what the file has, which the form sends back */
+export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
+  const { moveIn } = texts;
+  const { added, present, failed } = found.feeds;
+  return (
+    <Layout title={moveIn.title} section="account">
+      <h1>{moveIn.preview(found.source)}</h1>
+      <p>{moveIn.podcasts(added.length, present.length)}</p>
+      <ul>
+        {added.slice(0, NAMED).map(({ title, host }) => (
+          <li>
+            {title ?? host} {title && host && <span class="small muted">{host}</span>}
+          </li>
+        ))}
+        {added.length > NAMED && <li class="muted">{moveIn.more(added.length - NAMED)}</li>}
+      </ul>
+      {failed.length > 0 && (
+        <>
+          <p>{moveIn.failed(failed.length)}</p>
+          <ul>
+            {failed.slice(0, NAMED).map(({ title, host, reason }) => (
+              <li>
+                {title ?? host}: {reason}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p>{moveIn.episodes(found.actions, found.stored)}</p>
+      {found.devices > 0 && <p>{moveIn.devices(found.devices)}</p>}
+      <form method="post" action="/account/move-in/confirm" enctype="multipart/form-data">
+        <input type="hidden" name="data" value={data} />
+        <button type="submit" class="primary">
+          {moveIn.add}
+        </button>
+      </form>
+      <p>
+        <a href="/account/move-in">{moveIn.other}</a>
+      </p>
+    </Layout>
+  );
+}

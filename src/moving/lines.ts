@@ -1,0 +1,69 @@
+// What moves in as lines of JSON, so that many episodes are read and written in turns.
+import { z } from "zod";
+import { Device, Episode, Feed, type Moving, movingFrom } from "../domain/moving.ts";
+import { DomainError } from "../errors.ts";
+import { takeTurns } from "../turns.ts";
+
+const Line = z.union([
+  z.tuple([z.literal("actions"), Episode]),
+  z.tuple([z.literal("untimed"), Episode]),
+  z.tuple([z.literal("feeds"), Feed]),
+  z.tuple([z.literal("devices"), Device]),
+  z.tuple([z.literal("source"), z.string().max(500)]),
+]);
+
+export function* writeMoving({ source, feeds, devices, actions, untimed }: Moving): Generator<string> {
+  yield `${JSON.stringify(["source", source])}\n`;
+  for (const [name, list] of Object.entries({ feeds, devices, actions, untimed })) {
+    for (let start = 0; start < list.length; start += 100) {
+      yield list
+        .slice(start, start + 100)
+        .map((one) => `${JSON.stringify([name, one])}\n`)
+        .join("");
+    }
+  }
+}
+
+/** What may move in at once. */
+export interface MovingLimits {
+  feeds: number;
+  episodes: number;
+}
+
+/** @throws DomainError "invalid" for other lines, "too_large" if there are more than may be */
+export async function readMoving(text: string, limits: MovingLimits): Promise<Moving> {
+  const moving = movingFrom("");
+  const giveTurn = takeTurns();
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf("\n", start);
+    addLine(moving, text.slice(start, end < 0 ? text.length : end));
+    if (end < 0) break;
+    start = end + 1;
+    requireFew(moving.feeds.length, limits.feeds, "podcasts");
+    requireFew(moving.actions.length + moving.untimed.length, limits.episodes, "positions and marks of episodes");
+    await giveTurn();
+  }
+  return moving;
+}
+
+function requireFew(count: number, most: number, what: string): void {
+  if (count > most) throw new DomainError("too_large", `There are more than ${most} ${what}`);
+}
+
+function addLine(moving: Moving, text: string): void {
+  const { data } = Line.safeParse(parse(text));
+  if (!data) throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
+  const [name, value] = data;
+  if (name === "source") moving.source = value;
+  else if (name === "feeds") moving.feeds.push(value);
+  else if (name === "devices") moving.devices.push(value);
+  else moving[name].push(value);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

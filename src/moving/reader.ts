@@ -1,0 +1,58 @@
+// The process that reads one file from its standard input, and ends.
+import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
+import { type Moving, movingFrom } from "../domain/moving.ts";
+import { decodeOpml, OpmlError, readOpml } from "../domain/opml.ts";
+import { DomainError } from "../errors.ts";
+import { readAppDatabase } from "./databases.ts";
+import { writeMoving } from "./lines.ts";
+import { readExport } from "./podkeep-file.ts";
+
+/** Bytes of a text file. An export of ten years of listening has a quarter of it. */
+const MOST_TEXT = 64 * 1024 * 1024;
+
+/** Prints what the file has, in lines. @param most bytes. @throws DomainError "invalid" or "too_large" */
+export async function readFileHere(most: number): Promise<void> {
+  const moving = read(await readInput(most));
+  for (const line of writeMoving(moving)) await Bun.write(Bun.stdout, line);
+}
+
+async function readInput(most: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of Bun.stdin.stream()) {
+    size += chunk.length;
+    if (size > most) throw tooLarge(most);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const tooLarge = (most: number) =>
+  new DomainError("too_large", `The file is larger than ${Math.floor(most / 1024 / 1024)} MB`);
+
+/** By what the bytes are, whatever the file's name. */
+function read(bytes: Uint8Array): Moving {
+  if (isSqlite(bytes)) return readDatabase(bytes);
+  if (bytes.length > MOST_TEXT) throw tooLarge(MOST_TEXT);
+  const start = new TextDecoder().decode(bytes.subarray(0, 100));
+  return /^[\ufeff\s]*\{/.test(start) ? readExport(new TextDecoder().decode(bytes)) : readList(bytes);
+}
+
+function readDatabase(bytes: Uint8Array): Moving {
+  try {
+    return readAppDatabase(openForeign(bytes), bytes.length);
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
+    throw new DomainError("invalid", "The database is damaged: export it again", { cause: error });
+  }
+}
+
+function readList(bytes: Uint8Array): Moving {
+  try {
+    const feeds = readOpml(decodeOpml(bytes));
+    return { ...movingFrom("an OPML file"), feeds: feeds.map((feed) => ({ ...feed, guid: null })) };
+  } catch (error) {
+    if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+// Moving in on the page: the form, the preview, and what is stored.
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { listBegun } from "../../../src/services/listening.ts";
+import { issueToken } from "../../../src/services/tokens.ts";
+import { writeAntennaPod } from "../../support/antennapod.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { actorOf } from "../../support/feeds.ts";
+import { type Browser, signedIn } from "../browser.ts";
+
+setDefaultTimeout(60_000);
+
+const folder = mkdtempSync(join(tmpdir(), "podkeep-move-in-"));
+const FEED = "https://a.example/rss?key=secret";
+
+let server: TestApp;
+let user: TestUser;
+let browser: Browser;
+let database: File;
+
+beforeAll(async () => {
+  server = await openTestApp();
+  const episode = { feed: 1, guid: "g", url: "https://a.example/1.mp3", position: 600_000, duration: 3_600_000 };
+  writeAntennaPod(
+    join(folder, "AntennaPod.db"),
+    [{ id: 1, url: FEED, title: "A <b>podcast</b>" }],
+    [{ ...episode, played_at: START - 86_400_000 }],
+  );
+  database = new File([await Bun.file(join(folder, "AntennaPod.db")).bytes()], "AntennaPod.db");
+});
+beforeEach(async () => {
+  user = await server.user();
+  browser = await signedIn(server, user);
+});
+afterAll(() => server.close());
+
+const upload = (file: File | string) => browser.submit("/account/move-in", { file });
+const textOf = (body: string) => body.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+const dataOf = (body: string) => /name="data" value="([\w-]+)"/.exec(body)?.[1] ?? "";
+const listOf = async () => (await user.changes()).map(({ feed_url }) => feed_url);
+const pack = (text: string) => gzipSync(text).toString("base64url");
+
+test("the account leads to a form, a file to what it has, and a second step adds it", async () => {
+  expect((await browser.open("/account")).body).toContain('href="/account/move-in"');
+  expect((await browser.open("/account/move-in")).body).toContain('type="file"');
+  const preview = await upload(database);
+  expect(preview.status).toBe(200);
+  const text = textOf(preview.body);
+  expect(text).toContain("From AntennaPod");
+  expect(text).toContain("1 podcast will be added, 0 are here already.");
+  expect(text).toContain("1 position or mark of episodes, 1 of them new or later than here.");
+  expect(preview.body).toContain("A &lt;b&gt;podcast&lt;/b&gt;");
+  expect(preview.body).not.toContain("secret");
+  expect(await listOf()).toEqual([]);
+
+  const done = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
+  expect(textOf(done.body)).toContain("1 podcast was added, and 1 position or mark of episodes.");
+  expect(await listOf()).toEqual([FEED]);
+  expect(await listBegun(server.app, actorOf(user.id), 5)).toMatchObject([{ position: 600 }]);
+  expect(textOf((await browser.open("/history")).body)).toContain("moved from AntennaPod");
+  expect(textOf((await browser.open("/listening/history")).body)).toContain("moved from AntennaPod");
+
+  const again = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
+  expect(textOf(again.body)).toContain("0 podcasts were added, and 0 positions and marks of episodes.");
+});
+
+test.each<[string, File | string, string]>([
+  ["no file", "", "Choose a file first."],
+  ["an empty file", new File([], "x"), "Choose a file first."],
+  ["text", new File(["hello"], "x.db"), "The file was not read: The file is not OPML."],
+  ["half a list", new File([`<opml><body><outline xmlUrl="${FEED}"/>`], "x"), "The OPML file is cut off"],
+  ["a damaged database", new File([`SQLite format 3\0${"x".repeat(9000)}`], "x"), "The database is damaged"],
+  ["JSON of something else", new File(["{}"], "x.json"), "not podkeep&#39;s export"],
+])("%s is refused with a reason", async (_, file, reason) => {
+  const { status, body } = await upload(file);
+  expect([status, body]).toEqual([400, expect.stringContaining(reason)]);
+});
+
+test("what was changed between the two steps is refused, and adds nothing", async () => {
+  const feed = JSON.stringify(["feeds", { feed_url: FEED, title: null, guid: null }]);
+  for (const data of [
+    "",
+    "!",
+    "AAAA",
+    pack("hello"),
+    pack(`${feed}\n["feeds",{}]\n`),
+    pack(`["actions",{"feed_url":"${FEED}","kind":"play","position":-5}]`),
+    pack(`["__proto__",{"feed_url":"${FEED}"}]`),
+    // 200 MB of zeros, in 200 kB.
+    gzipSync(Buffer.alloc(200 * 1024 * 1024)).toString("base64url"),
+  ]) {
+    const { status, body } = await browser.submit("/account/move-in/confirm", { data });
+    expect([data.slice(0, 20), status, body.includes("upload the file again") || body.includes("incomplete")]).toEqual([
+      data.slice(0, 20),
+      400,
+      true,
+    ]);
+  }
+  expect(await listOf()).toEqual([]);
+});
+
+test("a token that may only read sees no form, and can't add", async () => {
+  const { token } = await issueToken(server.app, actorOf(user.id), { label: "r", scope: "read", expires_at: null });
+  browser = await signedIn(server, { name: user.name, token });
+  expect((await browser.open("/account/move-in")).body).not.toContain('type="file"');
+  for (const path of ["/account/move-in", "/account/move-in/confirm"]) {
+    expect((await browser.submit(path, { file: database, data: pack("") })).status).toBe(403);
+  }
+});
+
+test("a second file of the same user at the same time has to wait", async () => {
+  const answers = await Promise.all([upload(database), upload(database)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 429]);
+  expect((await upload(database)).status).toBe(200);
+});
+
+test("a file that is too large is refused before it is read", async () => {
+  const small = await openTestApp({ max_body: "1MB" });
+  const owner = await small.user();
+  const { cookies } = await signedIn(small, owner);
+  const headers = {
+    Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+    "Sec-Fetch-Site": "same-origin",
+    "Content-Type": "multipart/form-data; boundary=x",
+  };
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(1024 * 1024));
+      if (++sent > 200) controller.close();
+    },
+  });
+  const { status } = await small.send("POST", "/account/move-in", { body, headers });
+  expect([status, sent < 50]).toEqual([413, true]);
+  await small.close();
+});
