@@ -23,6 +23,8 @@ export interface UserTable {
   session_key: string | null;
   /** The history has every change later than this time; 0 if it has all. */
   history_since: number;
+  /** Mass removals up to this timestamp are as the user wants them. */
+  removals_kept: number;
 }
 
 /** Who did something, as it was then. */
@@ -109,6 +111,8 @@ export interface DeviceTable {
   token_id: string | null;
   created_at: number;
   last_sync_at: number | null;
+  /** Milliseconds between syncs that are usual (src/store/devices.ts); null before the second sync. */
+  usual_pause: number | null;
 }
 
 /** An app that waits for its user to sign in on a page. */

@@ -44,6 +44,7 @@ export const tables = {
       password_hash: "value",
       password_changed_at: "value",
       history_since: "value",
+      removals_kept: "value",
       session_key: "dropped",
     },
   },
@@ -140,6 +141,7 @@ export const tables = {
       token_id: "value",
       created_at: "value",
       last_sync_at: "value",
+      usual_pause: "value",
     },
   },
   login_flows: {

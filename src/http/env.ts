@@ -1,12 +1,12 @@
 // Values that travel with a request through middleware and handlers.
 import type { Context } from "hono";
 import type { Actor } from "../services/actor.ts";
-import type { MassRemoval } from "../services/history.ts";
+import type { NoticedRemoval } from "../services/noticed-removals.ts";
 
 /** What every page of a signed-in user shows around its content. */
 export interface Frame {
   /** Of which something is still missing. */
-  removals: MassRemoval[];
+  removals: NoticedRemoval[];
   /** Names of devices, by their ids. */
   captions: Map<string, string>;
   canWrite: boolean;

@@ -71,7 +71,16 @@ async function keep(tx: Tx, device: DeviceTable): Promise<void> {
 function newDevice({ user_id, kind, id: credential, label }: Actor, id: string, created_at: number): DeviceTable {
   const token_id = kind === "token" ? credential : null;
   const named = token_id !== null && id === deviceOfToken(token_id) ? readCaption(label ?? "") : "";
-  return { user_id, id, caption: named || id, type: "other", token_id, created_at, last_sync_at: null };
+  return {
+    user_id,
+    id,
+    caption: named || id,
+    type: "other",
+    token_id,
+    created_at,
+    last_sync_at: null,
+    usual_pause: null,
+  };
 }
 
 /** @throws DomainError "not_found", or "invalid" for an empty caption */

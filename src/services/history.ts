@@ -11,12 +11,10 @@ import {
   readSubscription,
   undoChanges,
 } from "../domain/history.ts";
-import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain } from "../domain/subscription-rules.ts";
 import { DomainError } from "../errors.ts";
 import {
-  countRemovals,
   lastToPrune,
   listChangers as listChangersOf,
   listChangesFrom,
@@ -28,10 +26,10 @@ import {
   readHistoryStart,
   saveHistoryStart,
 } from "../store/history.ts";
-import { findByGuid, listSubscriptions } from "../store/subscriptions.ts";
+import { findByGuid, findSubscriptions, listSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { findTimestamp, massRemovalsIn, readActs } from "./mass-removals.ts";
+import { findTimestamp } from "./mass-removals.ts";
 import { streamUserIds } from "./users.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
@@ -105,6 +103,17 @@ const changeOf = (row: HistoryTable): Change => ({
   merged_into: row.merged_into,
   title: row.title,
 });
+
+/** Which of these subscriptions, by their ids, are there and not subscribed. */
+export async function findMissing(
+  { database }: Context,
+  { user_id }: Actor,
+  ids: Iterable<number>,
+): Promise<Set<number>> {
+  const asked = [...new Set(ids)].map((id) => ({ id }));
+  const rows = await database.read((tx) => findSubscriptions(tx, { user_id }, asked));
+  return new Set(rows.filter((row) => row.is_subscribed === 0 || row.deleted !== null).map(({ id }) => id));
+}
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
 export async function readHistorySince({ database }: Context, { user_id }: Actor): Promise<number> {
@@ -196,49 +205,6 @@ export interface Removals {
   by: ChangedBy;
   from: number;
   to: number;
-}
-
-/** An app that removed more than half of a list of ten or more within an hour. */
-export interface MassRemoval extends Removals {
-  /** Wall times of the first and the last removal, in Unix milliseconds. */
-  started_at: number;
-  ended_at: number;
-  /** Podcasts that it removed, of how many, and how many of them were not subscribed to again since. */
-  removed: number;
-  of: number;
-  missing: number;
-}
-
-const isReturn = ({ what }: Pick<HistoryTable, "what">) => what === "subscribed" || what === "added";
-
-/** The mass removals since a wall time of which something is still missing, newest first. */
-export async function listMassRemovals(
-  { database }: Context,
-  { user_id }: Actor,
-  since: number,
-): Promise<MassRemoval[]> {
-  const from = await database.read((tx) => findTimestamp(tx, user_id, since));
-  const [removals] = await database.read((tx) => countRemovals(tx, { user_id, from }));
-  if (Number(removals?.count ?? 0) < FEWEST_REMOVED) return [];
-  const read = await readActs(database, { user_id, from });
-  const found = massRemovalsIn(read);
-  if (found.length === 0) return [];
-  const { acts } = read;
-  const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
-  const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
-  const merges = acts.filter(({ merged_into }) => merged_into !== null);
-  const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
-  const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
-  return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
-    const returns = acts.filter((act) => act.changed_at > to.changed_at && isReturn(act));
-    const returned = new Set(returns.map(({ subscription }) => subscription));
-    const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
-    const last = acts.find((act) => act.changed_at === to.changed_at && act.actor === actor);
-    if (missing === 0 || !last) return [];
-    const times = { started_at: from.at, ended_at: to.at };
-    const timestamps = { from: from.changed_at, to: to.changed_at };
-    return [{ by: readChangedBy(last), ...timestamps, ...times, removed: removed.size, of, missing }];
-  });
 }
 
 /**

@@ -6,7 +6,7 @@ import { statement, type ValuesOf } from "../db/statement.ts";
 export const listDevices = statement((db, p: Owner) =>
   db
     .selectFrom("devices")
-    .select(["id", "caption", "type", "token_id", "created_at", "last_sync_at"])
+    .select(["id", "caption", "type", "token_id", "created_at", "last_sync_at", "usual_pause"])
     .where("user_id", "=", p.user_id)
     .orderBy("id"),
 );
@@ -21,6 +21,15 @@ export const listAllDevices = statement((db) =>
     .orderBy("devices.id"),
 );
 
+/** Milliseconds: requests that are closer are one sync. */
+const ONE_SYNC = 10 * 60_000;
+// The longest pause, of which each sync forgets an eighth.
+const pause = sql<number>`excluded.last_sync_at - devices.last_sync_at`;
+const faded = sql<number>`coalesce(devices.usual_pause, 0) * 7 / 8`;
+const nextPause = sql<number | null>`case
+  when ${pause} > ${sql.lit(ONE_SYNC)} then case when ${pause} > ${faded} then ${pause} else ${faded} end
+  else devices.usual_pause end`;
+
 /** Inserts a device. One that is there gets a later `last_sync_at`, and the token of that sync. */
 export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
   db
@@ -33,9 +42,11 @@ export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
       token_id: p.token_id,
       created_at: p.created_at,
       last_sync_at: p.last_sync_at,
+      usual_pause: p.usual_pause,
     })
     .onConflict((conflict) =>
       conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
+        usual_pause: nextPause,
         last_sync_at: row.fn.coalesce("excluded.last_sync_at", "devices.last_sync_at"),
         token_id: row
           .case()

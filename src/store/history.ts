@@ -186,6 +186,20 @@ export const pruneHistory = statement((db, p: Owner & { to: number }) =>
   db.deleteFrom("history").where("user_id", "=", p.user_id).where("changed_at", "<=", p.to).returning("seq"),
 );
 
+/** Up to which timestamp the user keeps mass removals. */
+export const readKeptRemovals = statement((db, p: Owner) =>
+  db.selectFrom("users").select("removals_kept").where("id", "=", p.user_id),
+);
+
+export const saveKeptRemovals = statement((db, p: Owner & { to: number }) =>
+  db
+    .updateTable("users")
+    .set({ removals_kept: p.to })
+    .where("id", "=", p.user_id)
+    .where("removals_kept", "<", p.to)
+    .where("clock", ">=", p.to),
+);
+
 /** Records that the history begins after `to`. */
 export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
   db.updateTable("users").set({ history_since: p.to }).where("id", "=", p.user_id).where("history_since", "<", p.to),

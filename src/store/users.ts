@@ -81,6 +81,7 @@ export const insertUser = statement((db, p: { user_id: string; name: string; nam
     password_changed_at: null,
     session_key: null,
     history_since: 0,
+    removals_kept: 0,
   }),
 );
 

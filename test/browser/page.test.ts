@@ -329,7 +329,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const text = await page.locator("summary", { hasText: "not in the backup" }).boundingBox();
     expect(text?.width).toBeGreaterThan(300);
     await page.getByRole("button", { name: "Restore the list before it" }).click();
-    await page.getByText("Will subscribe to 1, leave 0.").waitFor();
+    await page.getByText("1 podcast comes back").waitFor();
     await page.getByRole("button", { name: "Restore" }).click();
     await page.getByText("The list is restored: 1 podcast was changed.").waitFor();
   });

@@ -26,6 +26,7 @@ const user = {
   last_episode: 0,
   last_play: 0,
   history_since: 0,
+  removals_kept: 0,
   created_at: 0,
 };
 const insert = ({ kysely }: Tx) => kysely.insertInto("users").values(user);

@@ -337,6 +337,7 @@ const PAGE: Record<string, Example> = {
   "POST /listening/episodes/:id/finished": form("/listening/episodes/1/finished", {}, 303),
   "GET /history": same("/history?by=<own.token_id>"),
   "POST /history/put-back": form("/history/put-back", { by: BY, from: "0", to: "9999999999999" }, 303),
+  "POST /history/keep": form("/history/keep", { to: "1" }, 303),
   "GET /history/restore": same("/history/restore?as_of=2026-01-01"),
   "POST /history/restore": form(
     "/history/restore",

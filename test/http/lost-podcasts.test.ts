@@ -1,8 +1,9 @@
 // An app empties a list or merges podcasts; what apps of each protocol get when that is undone.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { decodeOpml, readOpml } from "../../src/domain/opml.ts";
-import { listMassRemovals, putBack, restoreSubscriptions } from "../../src/services/history.ts";
+import { putBack, restoreSubscriptions } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
+import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";

@@ -41,8 +41,24 @@ test("a device keeps what an app does not say again", async () => {
   await save("phone", "New\nname\u202e");
   await save("laptop");
   expect(await list()).toEqual([
-    { id: "laptop", caption: "laptop", type: "other", token_id: null, created_at: START + 1000, last_sync_at: null },
-    { id: "phone", caption: "New name", type: "other", token_id: null, created_at: START, last_sync_at: null },
+    {
+      id: "laptop",
+      caption: "laptop",
+      type: "other",
+      token_id: null,
+      created_at: START + 1000,
+      last_sync_at: null,
+      usual_pause: null,
+    },
+    {
+      id: "phone",
+      caption: "New name",
+      type: "other",
+      token_id: null,
+      created_at: START,
+      last_sync_at: null,
+      usual_pause: null,
+    },
   ]);
 });
 

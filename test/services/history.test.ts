@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { pruneClients } from "../../src/services/clients.ts";
 import {
   listHistory,
-  listMassRemovals,
   listSubscribedAt,
   pruneHistory,
   putBack,
@@ -11,6 +10,7 @@ import {
   restoreSubscriptions,
 } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
+import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { createRemovalWatch } from "../../src/services/removal-watch.ts";
 import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { issueToken } from "../../src/services/tokens.ts";

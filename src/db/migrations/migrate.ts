@@ -19,6 +19,7 @@ import { addFirstSteps } from "./0014_first_steps.ts";
 import { addPageEnds } from "./0015_page_ends.ts";
 import { addRefusals } from "./0016_refusals.ts";
 import { addDraft } from "./0017_draft.ts";
+import { addSyncPauses } from "./0018_sync_pauses.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -40,11 +41,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0015_page_ends": addPageEnds(dialect),
     "0016_refusals": addRefusals(dialect),
     "0017_draft": addDraft(dialect),
+    "0018_sync_pauses": addSyncPauses,
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0017_draft";
+export const SCHEMA_VERSION = "0018_sync_pauses";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

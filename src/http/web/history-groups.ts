@@ -15,7 +15,8 @@ export interface ChangeGroup {
   counts: Map<What, number>;
   /** Newest first; of a group that is longer than a page, the newest. */
   changes: HistoryEntry[];
-  removed: number;
+  /** Ids of the subscriptions that were removed. */
+  removed: Set<number>;
   /** Subscribed podcasts that a restored backup did not have. */
   lost: number;
 }
@@ -40,7 +41,7 @@ const isLost = ({ what, before }: HistoryEntry) => what === "lost" && before ===
 
 const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
   ...{ by, at, begun_at: at, from: changed_at, to: changed_at },
-  ...{ counts: new Map(), changes: [], removed: 0, lost: 0 },
+  ...{ counts: new Map(), changes: [], removed: new Set(), lost: 0 },
 });
 
 /**
@@ -77,7 +78,7 @@ function addChange(group: ChangeGroup, change: HistoryEntry, isListed: boolean):
   group.begun_at = at;
   group.from = changed_at;
   group.counts.set(what, (group.counts.get(what) ?? 0) + 1);
-  group.removed += Number(isRemoval(change));
+  if (isRemoval(change) && change.subscription !== null) group.removed.add(change.subscription);
   group.lost += Number(isLost(change));
   if (isListed) group.changes.push(change);
 }

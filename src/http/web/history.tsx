@@ -8,6 +8,7 @@ import type { ChangedBy } from "../../domain/history.ts";
 import { DomainError } from "../../errors.ts";
 import type { Actor } from "../../services/actor.ts";
 import {
+  findMissing,
   type HistoryPosition,
   listChangers,
   listHistory,
@@ -16,11 +17,12 @@ import {
   readHistorySince,
   restoreSubscriptions,
 } from "../../services/history.ts";
+import { keepRemovals } from "../../services/noticed-removals.ts";
 import { nameOf } from "../../services/podcasts.ts";
 import { findSubscription } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
-import { groupChanges } from "./history-groups.ts";
+import { type ChangeGroup, groupChanges } from "./history-groups.ts";
 import { HistoryPage, RestorePage } from "./pages/history.tsx";
 import { show } from "./render.tsx";
 import { canWrite } from "./session.ts";
@@ -28,6 +30,8 @@ import { texts } from "./texts.ts";
 
 /** Changes on one page. */
 const PER_PAGE = 500;
+/** Moments that are offered for a restore. */
+const MOMENTS = 5;
 const MINUTE = 60_000;
 
 const By = z.object({
@@ -70,7 +74,13 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       noticeOf(c.req.query("done"), texts.history.putBackDone) ??
       noticeOf(c.req.query("restored"), texts.history.restored);
     const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
-    const props = { next, by, podcast, changers: await listChangers(app, actor), canWrite: canWrite(c), notice };
+    const removed = page.groups.flatMap((group) => [...group.removed]);
+    const props = {
+      ...{ next, by, podcast, notice },
+      changers: await listChangers(app, actor),
+      missing: await findMissing(app, actor, removed),
+      canWrite: canWrite(c),
+    };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
   });
 
@@ -80,9 +90,17 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     return c.redirect(`/history?done=${changes.length}`, 303);
   });
 
+  http.post("/history/keep", async (c) => {
+    const { to } = await readForm(c, { to: number });
+    await keepRemovals(app, c.get("actor"), to);
+    return c.redirect("/podcasts", 303);
+  });
+
   http.get("/history/restore", async (c) => {
-    const since = await readHistorySince(app, c.get("actor"));
-    return show(c, <RestorePage since={since} as_of={c.req.query("as_of") ?? ""} />);
+    const actor = c.get("actor");
+    const since = await readHistorySince(app, actor);
+    const props = { since, moments: await listMoments(app, actor), as_of: c.req.query("as_of") ?? "" };
+    return show(c, <RestorePage {...props} />);
   });
 
   // Shows what would change; with `confirmed` changes it.
@@ -108,6 +126,14 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       return show(c, <RestorePage {...props} problem={problem} />, 400);
     }
   });
+}
+
+/** The latest times at which podcasts were removed or lost: before each, the list may have been right. */
+async function listMoments(app: App, actor: Actor): Promise<ChangeGroup[]> {
+  const read = (last: HistoryPosition | null) =>
+    listHistory(app, actor, { limit: PER_PAGE, ...(last && { after: last }) });
+  const { groups } = await groupChanges(read, { after: null, size: PER_PAGE });
+  return groups.filter(({ removed, lost }) => removed.size > 0 || lost > 0).slice(0, MOMENTS);
 }
 
 /** What was done to so many podcasts; null if the query has no number. */

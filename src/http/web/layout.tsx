@@ -56,7 +56,14 @@ function Banner() {
             <a class="button" href={changesBy(by)}>
               {text.seeWhat}
             </a>
-            {canWrite && <PutBack by={by} from={from} to={to} text={text.putThemBack} />}
+            {canWrite && (
+              <>
+                <PutBack by={by} from={from} to={to} text={text.putThemBack} kind="primary" />
+                <ActionButton action="/history/keep" to={to}>
+                  {text.keep}
+                </ActionButton>
+              </>
+            )}
           </div>
         </section>
       ))}
@@ -64,10 +71,10 @@ function Banner() {
   );
 }
 
-/** What somebody is called: the app's label and its device. */
+/** What somebody is called: the app's label and its device, or the command. */
 export function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
   const { actors } = texts.history;
-  const name = kind === "page" ? actors.page : label || actors[kind];
+  const name = kind === "page" ? actors.page : kind === "admin" ? actors.command(label) : label || actors[kind];
   const on = device && (captions.get(device) ?? device);
   return on && !name.includes(on) ? actors.on(name, on) : name;
 }
@@ -86,10 +93,18 @@ function changesBy(changed: ChangedBy): string {
   return by ? `/history?${new URLSearchParams({ by })}` : "/history";
 }
 
-export function PutBack({ by, from, to, text }: { by: ChangedBy; from: number; to: number; text: string }) {
-  const { kind, id, label, device } = by;
+interface PutBackProps {
+  by: ChangedBy;
+  from: number;
+  to: number;
+  text: string;
+  kind?: "primary";
+}
+
+export function PutBack({ by: { kind, id, label, device }, from, to, text, ...button }: PutBackProps) {
+  const by = JSON.stringify({ kind, id, label, device });
   return (
-    <ActionButton action="/history/put-back" by={JSON.stringify({ kind, id, label, device })} from={from} to={to}>
+    <ActionButton action="/history/put-back" by={by} from={from} to={to} {...button}>
       {text}
     </ActionButton>
   );

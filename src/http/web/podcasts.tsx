@@ -7,6 +7,7 @@ import type { App } from "../../app.ts";
 import { positive } from "../../config/values.ts";
 import { readFeedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
+import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
 import { listPlays } from "../../services/listening.ts";
@@ -135,6 +136,8 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     undo,
     used: c.req.query("used") ?? null,
     notice: await noticeOf(c, app),
+    devices: await listDevices(app, actor),
+    now: app.clock.now(),
   };
   return show(c, <PodcastsPage {...props} />);
 }

@@ -60,6 +60,9 @@ export const texts = {
     add: "Add",
     addTitle: "Add a podcast",
     shown: (of: number) => `# of ${of}`,
+    inSync: "In sync:",
+    silent: "No sync for a while:",
+    otherDevices: (count: number) => plural(count, "other device", "other devices"),
     feedUrl: "Feed URL",
     takesFeeds: "The address of the feed, for example https://feeds.example.org/show.xml. Its web page has it as RSS.",
     more: "Import and export",
@@ -183,12 +186,13 @@ export const texts = {
     older: "Older",
     more: (count: number) => `and ${count} more`,
     all: "Show all",
-    onlyOf: (name: string) => `Changes of ${name}.`,
+    onlyOf: (name: string) => `Changes of ${name}`,
     filter: "Changes by",
     everybody: "All apps",
     show: "Show",
     putBack: "Put back",
     putThemBack: "Put them back",
+    keep: "Keep it so",
     putBackDone: (count: number) =>
       count === 0 ? "Nothing was missing." : `${plural(count, "podcast is", "podcasts are")} back.`,
     restored: (count: number) =>
@@ -197,13 +201,21 @@ export const texts = {
         : `The list is restored: ${plural(count, "podcast was", "podcasts were")} changed.`,
     restore: "Restore the list",
     restoreBefore: "Restore the list before it",
+    before: "Before",
+    anotherTime: "Another time",
     asOf: "As of",
     asOfUtc: "As of (UTC)",
     exact: "Also unsubscribe what was added since",
     preview: "Preview",
     restoreNow: "Restore",
     will: (subscribed: number, left: number, unsubscribed: number) =>
-      `Will subscribe to ${subscribed}, leave ${left}${unsubscribed > 0 ? `, unsubscribe ${unsubscribed}` : ""}.`,
+      `${[
+        `${plural(subscribed, "podcast comes", "podcasts come")} back`,
+        left > 0 && `${left} ${left === 1 ? "is" : "are"} there already`,
+        unsubscribed > 0 && `${unsubscribed} ${unsubscribed === 1 ? "is" : "are"} unsubscribed`,
+      ]
+        .filter(Boolean)
+        .join(", ")}.`,
     nothing: "The list is the same now: nothing to restore.",
     listThen: (count: number) => `The list had ${plural(count, "podcast", "podcasts")}`,
     listBefore: (count: number) => `Before these changes the list had ${plural(count, "podcast", "podcasts")}`,
@@ -219,7 +231,9 @@ export const texts = {
       token: "App",
       session: "App",
       page: "Web page",
-      admin: "Admin",
+      /** By which command an admin did it. */
+      command: (label: string | null) =>
+        label === "opml import" ? "podkeep (OPML file)" : `podkeep ${label ?? ""}`.trim(),
       worker: "Server",
       on: (app: string, device: string) => `${app} on ${device}`,
     },
@@ -237,6 +251,12 @@ export const texts = {
       lost: (of: number | string) => `lost ${of}, not in the backup`,
       restored: (of: number | string) =>
         of === 1 || of === "" ? "restored the server" : `restored the server ${of} times`,
+    },
+    /** What a restore would do, with the name of one podcast. */
+    would: {
+      added: (name: string) => `add ${name}`,
+      subscribed: (name: string) => `subscribe to ${name}`,
+      unsubscribed: (name: string) => `unsubscribe ${name}`,
     },
   },
 

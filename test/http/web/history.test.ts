@@ -108,7 +108,7 @@ test("a moment is taken in the visitor's zone, and the preview says what would h
   await wipe();
   const as_of = new Date(START + HOUR / 2 - 5 * HOUR).toISOString().slice(0, 16);
   const preview = await browser.submit("/history/restore", { as_of, zone: "300" });
-  expect(preview.body).toContain("Will subscribe to 12, leave 0.");
+  expect(preview.body).toContain("12 podcasts come back.");
   const fields = fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore");
   expect(fields).toMatchObject({ as_of, zone: "300" });
   expect((await browser.submit("/history/restore", fields)).path).toBe("/history?restored=12");
@@ -121,8 +121,8 @@ test("the preview calls podcasts by their titles", async () => {
   await wipe();
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
   const { body } = await browser.submit("/history/restore", { as_of });
-  expect(body).toContain("subscribed to Meta-Cast");
-  expect(body).toContain("subscribed to 2.example");
+  expect(body).toContain("subscribe to Meta-Cast");
+  expect(body).toContain("subscribe to 2.example");
 });
 
 test("an exact restore also unsubscribes what was added since", async () => {
@@ -161,8 +161,8 @@ test.if(onSqlite)("podcasts that a restored backup lost come back from the histo
   expect(page.body).toContain("lost 1, not in the backup");
   const preview = await browser.submit("/history/restore", fieldsOf(page.body, "/history/restore"));
   expect(preview.body).toContain("Before these changes the list had 12 podcasts");
-  expect(preview.body).toContain("Will subscribe to 1, leave 11.");
-  expect(preview.body).toContain("added Meta-Cast");
+  expect(preview.body).toContain("1 podcast comes back, 11 are there already.");
+  expect(preview.body).toContain("add Meta-Cast");
   expect(await subscribed()).toHaveLength(12);
   const done = await browser.submit("/history/restore", fieldsOf(preview.body, "/history/restore"));
   expect([done.path, done.status]).toEqual(["/history?restored=1", 200]);
@@ -233,7 +233,7 @@ test("the history can be filtered by app and by podcast", async () => {
   expect(textOf(byApp.body)).toContain("3.example");
   expect(textOf(byApp.body)).not.toContain("4.example");
   const ofPodcast = await browser.open(`/history?podcast=${guidOf(4).toUpperCase()}`);
-  expect(ofPodcast.body).toContain("Changes of 4.example.");
+  expect(ofPodcast.body).toContain("Changes of 4.example");
   expect(textOf(ofPodcast.body)).toContain("removed 1");
   expect(textOf(ofPodcast.body)).toContain("added 1");
   expect(textOf(ofPodcast.body)).not.toContain("3.example");
@@ -266,4 +266,53 @@ test("devices are called by their names", async () => {
   expect((await browser.open("/history")).body).toContain("AntennaPod on Pixel");
   const link = /href="(\/podcasts\/[0-9a-f-]{36})"/.exec((await browser.open("/podcasts?search=p.example")).body)?.[1];
   expect((await browser.open(link ?? "")).body).toContain("AntennaPod on Pixel");
+});
+
+test("“Keep it so” ends the banner for what was removed until then, and nothing else", async () => {
+  await wipe();
+  const { body } = await browser.open("/podcasts");
+  const kept = await browser.submit("/history/keep", fieldsOf(body, "/history/keep"));
+  expect(kept.body).not.toContain("removed 12 of 12");
+  expect(await subscribed()).toEqual([]);
+  server.clock.advance(2 * HOUR);
+  for (let n = 1; n <= 12; n++) await user.request("PATCH", `/subscriptions/${guidOf(n)}`, { is_subscribed: true });
+  await wipe();
+  expect((await browser.open("/podcasts")).body).toContain("removed 12 of 12 podcasts");
+});
+
+test("a time that is still to come can't be kept, so a later removal is not hidden", async () => {
+  await browser.submit("/history/keep", { to: "9999999999999" });
+  await wipe();
+  expect((await browser.open("/podcasts")).body).toContain("removed 12 of 12 podcasts");
+});
+
+test("“Put back” is there only while something is missing", async () => {
+  await wipe();
+  expect((await browser.open("/history")).body).toContain("Put back<");
+  const { body } = await browser.open("/podcasts");
+  const after = await browser.submit("/history/put-back", fieldsOf(body, "/history/put-back"));
+  expect(after.body).toContain("12 podcasts are back.");
+  expect(after.body).not.toContain("Put back<");
+  await browser.submit(`/podcasts/${guidOf(3)}/unsubscribe`);
+  expect((await browser.open("/history")).body).toContain("Put back<");
+});
+
+test("a restore offers the moments before podcasts were removed, with a preview of each", async () => {
+  await wipe();
+  const { body } = await browser.open("/history/restore");
+  expect(body.replace(/<[^>]*>/g, "")).toContain("Before AntennaPod, phone removed 12");
+  const preview = await browser.submit("/history/restore", fieldsOf(body, "/history/restore"));
+  expect(preview.body).toContain("Before these changes the list had 12 podcasts");
+  expect(preview.body).toContain("12 podcasts come back.");
+  expect(preview.body).toContain("subscribe to 1.example");
+  expect(await subscribed()).toEqual([]);
+});
+
+test("an import from the command line is called by what it was", async () => {
+  const actor = { ...actorOf(user.id), label: "opml import" };
+  await importFeeds(server.app, actor, [{ feed_url: "https://file.example/", title: null }], {
+    dry_run: false,
+    progress: () => {},
+  });
+  expect((await browser.open("/history")).body).toContain("podkeep (OPML file)");
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
 import { assets } from "../../../src/http/web/assets.ts";
+import { noteSync } from "../../../src/services/devices.ts";
 import { pruneHistory } from "../../../src/services/history.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
@@ -318,4 +319,33 @@ test("GET and HEAD never change anything", async () => {
     expect((await browser.open(path)).status).toBe(404);
   }
   expect(await user.changes()).toEqual(before);
+});
+
+test("the list says which devices are in sync, and names one that is silent for longer than usual", async () => {
+  const HOUR = 3_600_000;
+  const status = async () => {
+    const { body } = await browser.open("/podcasts");
+    const [, all = "", silent = ""] = /In sync:([\s\S]*?)<span class="warning">([\s\S]*?)<\/span>/.exec(body) ?? [];
+    return { all, silent, body };
+  };
+  const sync = (device: string) =>
+    server.app.database.write((tx) => noteSync(tx, actorOf(user.id), device, server.clock.now()));
+  expect((await browser.open("/podcasts")).body).not.toContain("In sync:");
+  // The phone syncs each hour, the laptop every ten days.
+  await sync("laptop");
+  server.clock.advance(240 * HOUR);
+  await sync("laptop");
+  for (let n = 0; n < 5; n++) {
+    await sync("phone");
+    server.clock.advance(HOUR);
+  }
+  expect((await browser.open("/podcasts")).body).not.toContain("No sync for a while:");
+  server.clock.advance(40 * HOUR);
+  browser = await signedIn(server, user);
+  const { all, silent } = await status();
+  expect(all).toContain("laptop");
+  expect(silent).toContain("phone");
+  expect(silent).not.toContain("laptop");
+  await sync("phone");
+  expect((await browser.open("/podcasts")).body).not.toContain("No sync for a while:");
 });

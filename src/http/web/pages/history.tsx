@@ -1,7 +1,7 @@
 // The history, and restoring a list.
 /** @jsxImportSource hono/jsx */
 import { useContext } from "hono/jsx";
-import type { Change, ChangedBy } from "../../../domain/history.ts";
+import type { Change, ChangedBy, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
@@ -18,11 +18,13 @@ interface HistoryProps {
   podcast: { guid: string; name: string } | null;
   /** Who made changes lately. */
   changers: ChangedBy[];
+  /** Ids of removed subscriptions that are not subscribed now. */
+  missing: Set<number>;
   canWrite: boolean;
   notice: string | null;
 }
 
-export function HistoryPage({ groups, next, by, podcast, changers, canWrite, notice }: HistoryProps) {
+export function HistoryPage({ groups, next, by, podcast, changers, missing, canWrite, notice }: HistoryProps) {
   const text = texts.history;
   const filters = { ...(by && { by }), ...(podcast && { podcast: podcast.guid }) };
   const query = (more: Record<string, string>) => `/history?${new URLSearchParams({ ...filters, ...more })}`;
@@ -38,8 +40,8 @@ export function HistoryPage({ groups, next, by, podcast, changers, canWrite, not
       </div>
       {notice && <Notice>{notice}</Notice>}
       {podcast && (
-        <p>
-          {text.onlyOf(podcast.name)}{" "}
+        <p class="bar">
+          <span>{text.onlyOf(podcast.name)}</span>
           <a href={by ? `/history?${new URLSearchParams({ by })}` : "/history"}>{text.all}</a>
         </p>
       )}
@@ -47,7 +49,11 @@ export function HistoryPage({ groups, next, by, podcast, changers, canWrite, not
       {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
-          <Group group={group} canWrite={canWrite} />
+          <Group
+            group={group}
+            canPutBack={canWrite && [...group.removed].some((id) => missing.has(id))}
+            canWrite={canWrite}
+          />
         ))}
       </ul>
       {next && (
@@ -83,8 +89,8 @@ function Filter({ by, podcast, changers }: { by: string | null; podcast: string 
   );
 }
 
-function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
-  const { by, at, from, to, counts, changes, removed, lost } = group;
+function Group({ group, canPutBack, canWrite }: { group: ChangeGroup; canPutBack: boolean; canWrite: boolean }) {
+  const { by, at, from, to, counts, changes, lost } = group;
   return (
     <li>
       <details class={canWrite && lost > 0 ? "grow wide" : "grow"}>
@@ -103,7 +109,7 @@ function Group({ group, canWrite }: { group: ChangeGroup; canWrite: boolean }) {
           {texts.history.restoreBefore}
         </ActionButton>
       )}
-      {canWrite && lost === 0 && removed > 0 && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
+      {lost === 0 && canPutBack && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
     </li>
   );
 }
@@ -118,13 +124,24 @@ const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all
 /** Changes in one list. */
 const MOST_LISTED = 500;
 
-/** @param of how many there are */
-function ChangeList({ changes, of }: { changes: Change[]; of: number }) {
+const isPlanned = (what: What): what is keyof typeof texts.history.would => what in texts.history.would;
+
+interface ChangeListProps {
+  changes: Change[];
+  /** How many there are. */
+  of: number;
+  /** True if they are still to be made. */
+  isPlan?: boolean;
+}
+
+function ChangeList({ changes, of, isPlan = false }: ChangeListProps) {
   const listed = changes.slice(0, MOST_LISTED);
   return (
     <ul class="changes small">
       {listed.map(({ what, feed_url, guid, title }) => {
-        const text = texts.history.what[what](title ?? (feed_url ? readableUrl(feed_url) : ""));
+        const { what: did, would } = texts.history;
+        const name = title ?? (feed_url ? readableUrl(feed_url) : "");
+        const text = isPlan && isPlanned(what) ? would[what](name) : did[what](name);
         return <li>{guid ? <a href={`/history?podcast=${guid}`}>{text}</a> : text}</li>;
       })}
       {of > listed.length && <li>{texts.history.more(of - listed.length)}</li>}
@@ -142,19 +159,40 @@ interface RestoreProps {
   exact?: boolean;
   /** When the history begins, in Unix milliseconds. */
   since: number;
+  /** Changes before which the list may have been right, the latest first. */
+  moments?: ChangeGroup[];
   problem?: string | null;
   /** What a restore would change, and how many podcasts the list had then. */
   preview?: { changes: Change[]; count: number } | null;
 }
 
-export function RestorePage({ as_of = "", before, zone = 0, exact = false, since, problem, preview }: RestoreProps) {
+export function RestorePage(props: RestoreProps) {
+  const { as_of = "", before, zone = 0, exact = false, since, moments = [], problem, preview } = props;
   const text = texts.history;
   return (
     <Layout title={text.restore} section="history">
       <h1>{text.restore}</h1>
       {problem && <Notice kind="danger">{problem}</Notice>}
+      {moments.length > 0 && (
+        <ul class="rows">
+          {moments.map(({ by, at, from, counts }) => (
+            <li>
+              <div class="grow">
+                {text.before} <ActorName by={by} /> {summaryOf(counts)}
+                <div class="muted small">
+                  <Time ms={at} format="clock" />
+                </div>
+              </div>
+              <ActionButton action="/history/restore" before={from}>
+                {text.preview}
+              </ActionButton>
+            </li>
+          ))}
+        </ul>
+      )}
       {before === undefined && (
         <>
+          {moments.length > 0 && <h2>{text.anotherTime}</h2>}
           <p class="muted">
             {text.begins} <Time ms={since} format="clock" />.
           </p>
@@ -192,7 +230,7 @@ export function RestorePage({ as_of = "", before, zone = 0, exact = false, since
               >
                 {text.restoreNow}
               </ActionButton>
-              <ChangeList changes={preview.changes} of={preview.changes.length} />
+              <ChangeList changes={preview.changes} of={preview.changes.length} isPlan />
             </>
           )}
         </>
@@ -204,7 +242,7 @@ export function RestorePage({ as_of = "", before, zone = 0, exact = false, since
   );
 }
 
-/** "Will subscribe to 71, leave 1." */
+/** "71 podcasts come back, 1 is there already." */
 function willDo({ changes, count }: { changes: Change[]; count: number }): string {
   const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
   const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;

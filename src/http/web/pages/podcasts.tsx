@@ -1,9 +1,11 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
-import { hostOf } from "../../../domain/readable-url.ts";
-import { nameOf, type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { ActionButton, Layout, Notice } from "../layout.tsx";
+import type { Device } from "../../../services/apps.ts";
+import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
+import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
+import { huesOf, Row, UndoRow } from "./podcast-rows.tsx";
+import { SyncStatus } from "./sync-status.tsx";
 
 interface PodcastsProps {
   page: PodcastPage;
@@ -15,6 +17,9 @@ interface PodcastsProps {
   /** Guid of the podcast that was just subscribed again: the page opens there. */
   used: string | null;
   notice: string | null;
+  devices: Device[];
+  /** Unix milliseconds. */
+  now: number;
 }
 
 const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
@@ -25,7 +30,8 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
-export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, notice }: PodcastsProps) {
+export function PodcastsPage(props: PodcastsProps) {
+  const { page, query, canWrite, canConnect, undo, used, notice, devices, now } = props;
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
@@ -46,6 +52,7 @@ export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, no
         </a>
       </div>
       {notice && <Notice>{notice}</Notice>}
+      {is_subscribed && !search && <SyncStatus devices={devices} now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {search && (
         <p>
@@ -69,15 +76,7 @@ export function PodcastsPage({ page, query, canWrite, canConnect, undo, used, no
           podcast === undo ? (
             <UndoRow podcast={podcast} hue={hue} />
           ) : (
-            <li>
-              <a href={`/podcasts/${podcast.guid}`} autofocus={podcast.guid === used}>
-                <Tile podcast={podcast} hue={hue} />
-                <span>
-                  {nameOf(podcast)}
-                  {podcast.title && <small>{hostOf(podcast.feed_url)}</small>}
-                </span>
-              </a>
-            </li>
+            <Row podcast={podcast} hue={hue} used={podcast.guid === used} />
           ),
         )}
       </ul>
@@ -125,47 +124,6 @@ function emptyText({ unsubscribed }: PodcastPage, { search, is_subscribed }: Pod
   if (search) return podcasts.noneFound;
   if (!is_subscribed) return podcasts.noneUnsubscribed;
   return unsubscribed > 0 ? podcasts.allUnsubscribed : podcasts.none;
-}
-
-function UndoRow({ podcast, hue }: { podcast: Podcast; hue: number }) {
-  const { podcasts } = texts;
-  return (
-    <li>
-      <Tile podcast={podcast} hue={hue} />
-      <span class="grow">
-        {nameOf(podcast)}
-        <small>{podcasts.unsubscribed}</small>
-      </span>
-      <ActionButton action={`/podcasts/${podcast.guid}/subscribe`} autofocus>
-        {podcasts.undo}
-      </ActionButton>
-    </li>
-  );
-}
-
-/** How many colors the stylesheet has for tiles. */
-const HUES = 12;
-
-/** A hue for each podcast by its guid; another one if it would look like the hue before. */
-function huesOf(podcasts: Podcast[]): { podcast: Podcast; hue: number }[] {
-  let last = -HUES;
-  return podcasts.map((podcast) => {
-    let hue = Number.parseInt(podcast.guid.slice(0, 4), 16) % HUES;
-    const distance = Math.abs(hue - last);
-    if (Math.min(distance, HUES - distance) < 2) hue = (hue + HUES / 2) % HUES;
-    last = hue;
-    return { podcast, hue };
-  });
-}
-
-/** The first letter of the name on a color. */
-function Tile({ podcast, hue }: { podcast: Podcast; hue: number }) {
-  const letter = /[\p{L}\p{N}]/u.exec(nameOf(podcast))?.[0]?.toUpperCase() ?? "•";
-  return (
-    <span class={`hue${hue}`} aria-hidden="true">
-      {letter}
-    </span>
-  );
 }
 
 function Pages({ page: { matches }, query }: { page: PodcastPage; query: PodcastQuery }) {

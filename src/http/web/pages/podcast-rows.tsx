@@ -1,0 +1,63 @@
+// Rows in the list of podcasts.
+/** @jsxImportSource hono/jsx */
+import { hostOf } from "../../../domain/readable-url.ts";
+import { nameOf, type Podcast } from "../../../services/podcasts.ts";
+import { ActionButton } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+/** @param used true if the page opens here */
+export function Row({ podcast, hue, used }: { podcast: Podcast; hue: number; used: boolean }) {
+  const { guid, title, feed_url } = podcast;
+  return (
+    <li>
+      <a href={`/podcasts/${guid}`} autofocus={used}>
+        <Tile podcast={podcast} hue={hue} />
+        <span>
+          {nameOf(podcast)}
+          {title && <small>{hostOf(feed_url)}</small>}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+export function UndoRow({ podcast, hue }: { podcast: Podcast; hue: number }) {
+  const { podcasts } = texts;
+  return (
+    <li>
+      <Tile podcast={podcast} hue={hue} />
+      <span class="grow">
+        {nameOf(podcast)}
+        <small>{podcasts.unsubscribed}</small>
+      </span>
+      <ActionButton action={`/podcasts/${podcast.guid}/subscribe`} autofocus>
+        {podcasts.undo}
+      </ActionButton>
+    </li>
+  );
+}
+
+/** How many colors the stylesheet has for tiles. */
+const HUES = 12;
+
+/** A hue for each podcast by its guid; another one if it would look like the hue before. */
+export function huesOf(podcasts: Podcast[]): { podcast: Podcast; hue: number }[] {
+  let last = -HUES;
+  return podcasts.map((podcast) => {
+    let hue = Number.parseInt(podcast.guid.slice(0, 4), 16) % HUES;
+    const distance = Math.abs(hue - last);
+    if (Math.min(distance, HUES - distance) < 2) hue = (hue + HUES / 2) % HUES;
+    last = hue;
+    return { podcast, hue };
+  });
+}
+
+/** The first letter of the name on a color. */
+function Tile({ podcast, hue }: { podcast: Podcast; hue: number }) {
+  const letter = /[\p{L}\p{N}]/u.exec(nameOf(podcast))?.[0]?.toUpperCase() ?? "•";
+  return (
+    <span class={`hue${hue}`} aria-hidden="true">
+      {letter}
+    </span>
+  );
+}

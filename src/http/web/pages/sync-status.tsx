@@ -1,0 +1,55 @@
+// Which devices are in sync, and which are silent.
+/** @jsxImportSource hono/jsx */
+import { isSilent } from "../../../domain/sync-pauses.ts";
+import type { Device } from "../../../services/apps.ts";
+import { Time } from "../layout.tsx";
+import { texts } from "../texts.ts";
+
+const MOST = 5;
+/** Milliseconds: a device that is silent for longer is probably not used any more. */
+const GONE = 90 * 24 * 60 * 60_000;
+
+/** The devices that synced last, and a warning if one has not done so for longer than usual. */
+export function SyncStatus({ devices, now }: { devices: Device[]; now: number }) {
+  const text = texts.podcasts;
+  const synced = devices
+    .flatMap(({ last_sync_at, ...device }) => (last_sync_at === null ? [] : [{ ...device, last_sync_at }]))
+    .filter(({ last_sync_at }) => now - last_sync_at < GONE)
+    .sort((a, b) => b.last_sync_at - a.last_sync_at);
+  const { silent = [], active = [] } = Object.groupBy(synced, (device) =>
+    isSilent(device, now) ? "silent" : "active",
+  );
+  if (synced.length === 0) return null;
+  return (
+    <p class="small">
+      {active.length > 0 && <DeviceTimes label={text.inSync} devices={active} />}{" "}
+      {silent.length > 0 && (
+        <span class="warning">
+          <DeviceTimes label={text.silent} devices={silent} />
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** "In sync: Pixel 3 minutes ago, laptop yesterday." */
+function DeviceTimes({ label, devices }: { label: string; devices: (Device & { last_sync_at: number })[] }) {
+  const others = devices.length - MOST;
+  return (
+    <>
+      {label}{" "}
+      {devices.slice(0, MOST).map(({ caption, last_sync_at }, n) => (
+        <>
+          {n > 0 && ", "}
+          {caption} <Time ms={last_sync_at} />
+        </>
+      ))}
+      {others > 0 && (
+        <>
+          , <a href="/apps">{texts.podcasts.otherDevices(others)}</a>
+        </>
+      )}
+      .
+    </>
+  );
+}

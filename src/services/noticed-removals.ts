@@ -1,0 +1,68 @@
+// Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
+import { type ChangedBy, readChangedBy } from "../domain/history.ts";
+import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
+import { countRemovals, readKeptRemovals, saveKeptRemovals } from "../store/history.ts";
+import { listSubscriptions } from "../store/subscriptions.ts";
+import { type Actor, requireWrite } from "./actor.ts";
+import type { Context } from "./context.ts";
+import { type Act, findTimestamp, massRemovalsIn, readActs } from "./mass-removals.ts";
+
+/** An app that removed more than half of a list of ten or more within an hour: what people see of it. */
+export interface NoticedRemoval {
+  by: ChangedBy;
+  /** Timestamps of the first and the last removal. */
+  from: number;
+  to: number;
+  /** Wall times of the first and the last removal, in Unix milliseconds. */
+  started_at: number;
+  ended_at: number;
+  /** Podcasts that it removed, of how many, and how many of them were not subscribed to again since. */
+  removed: number;
+  of: number;
+  missing: number;
+}
+
+const isReturn = ({ what }: Act) => what === "subscribed" || what === "added";
+
+/** How many of the latest changes are examined for mass removals. */
+const LATEST = 10_000;
+
+/** The mass removals since a wall time that the user didn't keep, and of which something is still missing, newest first. */
+export async function listMassRemovals(
+  { database }: Context,
+  { user_id }: Actor,
+  since: number,
+): Promise<NoticedRemoval[]> {
+  const from = await database.read(async (tx) => {
+    const [kept] = await readKeptRemovals(tx, { user_id });
+    return Math.max(await findTimestamp(tx, user_id, since), Number(kept?.removals_kept ?? 0) + 1);
+  });
+  const [removals] = await database.read((tx) => countRemovals(tx, { user_id, from }));
+  if (Number(removals?.count ?? 0) < FEWEST_REMOVED) return [];
+  const read = await readActs(database, { user_id, from, limit: LATEST });
+  const found = massRemovalsIn(read);
+  if (found.length === 0) return [];
+  const { acts } = read;
+  const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
+  const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
+  const merges = acts.filter(({ merged_into }) => merged_into !== null);
+  const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
+  const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
+  return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
+    const returns = acts.filter((act) => act.changed_at > to.changed_at && isReturn(act));
+    const returned = new Set(returns.map(({ subscription }) => subscription));
+    const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
+    const last = acts.find((act) => act.changed_at === to.changed_at && act.actor === actor);
+    if (missing === 0 || !last) return [];
+    const times = { started_at: from.at, ended_at: to.at };
+    const timestamps = { from: from.changed_at, to: to.changed_at };
+    return [{ by: readChangedBy(last), ...timestamps, ...times, removed: removed.size, of, missing }];
+  });
+}
+
+/** Keeps the list as apps left it: mass removals up to a timestamp are not noticed any more. */
+export async function keepRemovals({ database }: Context, actor: Actor, to: number): Promise<void> {
+  requireWrite(actor);
+  const { user_id } = actor;
+  await database.write((tx) => saveKeptRemovals(tx, { user_id, to }), user_id);
+}
