@@ -27,8 +27,14 @@ interface Buildable<R> {
   compile(kysely: Kysely<Schema>): CompiledQuery<R>;
 }
 
+/** A compiled statement: each parameter is a value, or says which one takes its place. */
+interface Plan {
+  sql: string;
+  parameters: (Value | Marker)[];
+}
+
 /** Compiled statements by query builder, so by engine. */
-type Plans = WeakMap<Kysely<Schema>, CompiledQuery>;
+type Plans = WeakMap<Kysely<Schema>, Plan>;
 
 /** Stands for a value while a query is compiled: a field of the values, or of the row with this index. */
 class Marker {
@@ -46,28 +52,31 @@ function markers<T extends Values>(row?: number): T {
   return new Proxy({} as T, { get: (_, field) => new Marker(String(field), row) });
 }
 
-function bind(plan: CompiledQuery, values: Values, rows: readonly Values[]): Query {
+/** Binds values and the rows from `start` on. */
+function bind(plan: Plan, values: Values, rows: readonly Values[], start: number): Query {
   const parameters = plan.parameters.map((parameter) => {
-    if (!(parameter instanceof Marker)) return parameter as Value;
-    const from = parameter.row === undefined ? values : rows[parameter.row];
+    if (!(parameter instanceof Marker)) return parameter;
+    const from = parameter.row === undefined ? values : rows[start + parameter.row];
     return from?.[parameter.field] ?? null;
   });
   return { sql: plan.sql, parameters };
 }
 
-function run<R>(tx: Tx, plans: Plans, build: () => Buildable<R>, values: Values, rows: readonly Values[]) {
-  let plan = plans.get(tx.kysely);
+function planOf<R>({ kysely }: Tx, plans: Plans, build: (db: Kysely<Schema>) => Buildable<R>): Plan {
+  let plan = plans.get(kysely);
   if (!plan) {
-    plan = build().compile(tx.kysely);
-    plans.set(tx.kysely, plan);
+    const { sql, parameters } = build(kysely).compile(kysely);
+    plan = { sql, parameters: parameters as (Value | Marker)[] };
+    plans.set(kysely, plan);
   }
-  return tx.execute(bind(plan, values, rows)) as Promise<R[]>;
+  return plan;
 }
 
 /** Makes a function that runs one query. `build` is called once per engine; its `p` gives a marker for each value. */
 export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P) => Buildable<R>) {
   const plans: Plans = new WeakMap();
-  return (tx: Tx, values: P): Promise<R[]> => run(tx, plans, () => build(tx.kysely, markers<P>()), values, []);
+  const compile = (db: Kysely<Schema>) => build(db, markers<P>());
+  return (tx: Tx, values: P) => tx.execute(bind(planOf(tx, plans, compile), values, [], 0)) as Promise<R[]>;
 }
 
 /**
@@ -77,16 +86,20 @@ export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P)
 export function bulkStatement<P extends Values, Row extends Values, R>(
   build: (db: Kysely<Schema>, p: P, rows: Row[]) => Buildable<R>,
 ) {
-  const plans = new Map(SIZES.map((size): [number, Plans] => [size, new WeakMap()]));
+  const sizes = SIZES.map((size) => {
+    const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
+    return { size, plans: new WeakMap() as Plans, compile: (db: Kysely<Schema>) => build(db, markers<P>(), list()) };
+  });
   return async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
-    const results: R[] = [];
+    let results: R[] = [];
     let start = 0;
-    for (const [size, ofSize] of plans) {
+    for (const { size, plans, compile } of sizes) {
       for (; rows.length - start >= size; start += size) {
-        const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
-        const piece = rows.slice(start, start + size);
-        results.push(...(await run(tx, ofSize, () => build(tx.kysely, markers<P>(), list()), values, piece)));
+        const found = (await tx.execute(bind(planOf(tx, plans, compile), values, rows, start))) as R[];
+        if (start === 0) results = found;
+        else for (const row of found) results.push(row);
       }
+      if (start === rows.length) break;
     }
     return results;
   };
