@@ -111,7 +111,8 @@ test("every server refuses a revoked token at the next request, and takes a new 
 });
 
 test("a user of the page who reaches another server each time connects an app, by a link that works once", async () => {
-  const { cluster } = await start(3);
+  // A link is only for an address that a phone can reach.
+  const { cluster } = await start(3, { public_url: "https://podkeep.example" });
   await cluster.client("ann");
   await setPassword(cluster.app, await actAsAdmin(cluster.app, "ann", "test"), "correct horse");
   let cookie = "";
