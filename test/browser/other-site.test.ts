@@ -1,56 +1,14 @@
-// Web pages of other sites in a real browser, which has the user's cookies and Basic credentials, use no route of apps.
+// Web pages of other sites in real browsers, which have the user's cookies and Basic credentials, use no route of apps.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { EXAMPLES, encodeBody, fill, openWorld } from "../faults/two-users.ts";
 import { openProgram } from "../support/program.ts";
 import { HAS_CHROMIUM, launch } from "./chromium.ts";
+import { type FirefoxWindow, HAS_FIREFOX, openFirefox } from "./firefox.ts";
+import { ATTACKS, listRequests, PASSWORD, printStored, serveSite } from "./other-site.ts";
 
 setDefaultTimeout(120_000);
 
-const PASSWORD = "correct horse battery";
-const EVIL = "https://evil.example/feed";
-/** Sends a form from a page, or a frame in it. */
-const SCRIPT = `<script>
-  function send([action, enctype, name, value]) {
-    const form = Object.assign(document.createElement("form"), { action, enctype, method: "post", target: "_top" });
-    form.append(Object.assign(document.createElement("textarea"), { name, value }));
-    document.body.append(form);
-    form.submit();
-  }
-  // Without CORS, a page may send GET and POST with a text, and the browser adds what it has of the user.
-  async function sendAll([podkeep, requests]) {
-    for (const { method, path, body } of requests) {
-      const text = method === "GET" ? undefined : new Blob([body], { type: "text/plain" });
-      const mode = ["GET", "POST"].includes(method) ? "no-cors" : "cors";
-      await fetch(podkeep + path, { method, body: text, mode, credentials: "include" }).catch(() => {});
-    }
-  }
-</script>`;
-/** A request to every route of apps and of the page that takes credentials; other tests see that none is missing. */
-async function requests(): Promise<{ method: string; path: string; body: string }[]> {
-  const { server, ann, bob } = await openWorld();
-  const { gpodder, nextcloud, app_passwords, page } = EXAMPLES;
-  const examples = [gpodder, nextcloud, app_passwords, page].flatMap((table) => Object.entries(table));
-  const all = examples.map(async ([name, example]) => {
-    const { path, ...sent } = fill(example, ann, bob);
-    const { body } = await encodeBody(sent);
-    return { method: name.split(" ")[0] ?? "", path, body: body === undefined ? "" : Buffer.from(body).toString() };
-  });
-  const found = await Promise.all(all);
-  await server.close();
-  return found;
-}
-
-/** Forms that would change something: the name and the value of their field are JSON together. */
-const FIELD = [`{"add":["${EVIL}"],"remove":[],"x":"`, '"}'] as const;
-const ATTACKS = [
-  ["/api/2/subscriptions/ann/evil.json", "text/plain", ...FIELD],
-  ["/api/2/devices/ann/evil.json", "text/plain", ...FIELD],
-  ["/apps/gpoddersync/subscription_change/create", "text/plain", ...FIELD],
-  ["/podcasts/add", "application/x-www-form-urlencoded", "feed_url", EVIL],
-] as const;
-
-describe.skipIf(!HAS_CHROMIUM)("a page of another site", () => {
+describe.skipIf(!HAS_CHROMIUM)("a page of another site in Chromium", () => {
   const program = openProgram();
   let browser: Browser;
   let podkeep: string;
@@ -60,10 +18,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page of another site", () => {
     browser = await launch();
     podkeep = (await program.serve()).address;
     await program.run(["user", "create", "ann", "--password-stdin"], `${PASSWORD}\n`);
-    const framed =
-      '<iframe name="framed" sandbox="allow-scripts allow-forms allow-top-navigation" src="/inner"></iframe>';
-    const page = (body: string) => new Response(body, { headers: { "Content-Type": "text/html" } });
-    site = Bun.serve({ port: 0, fetch: ({ url }) => page(`<body>${SCRIPT}${url.endsWith("/inner") ? "" : framed}`) });
+    site = serveSite();
   });
   afterAll(async () => {
     await site.stop(true);
@@ -86,7 +41,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page of another site", () => {
       const named = podkeep.replace("://", `://ann:${encodeURIComponent(PASSWORD)}@`);
       expect((await page.goto(`${named}/api/2/devices/ann.json`))?.status()).toBe(200);
       expect((await page.goto(`${podkeep}/api/2/devices/ann.json`))?.status()).toBe(200);
-      const before = await stored();
+      const before = await printStored(program.run);
       for (const name of ["", "framed"]) {
         for (const [path, type, field, value] of ATTACKS) {
           await page.goto(`http://${host}:${site.port}/`);
@@ -109,7 +64,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page of another site", () => {
         const count = () => sent++;
         page.on("request", count);
         page.on("response", note);
-        await frame?.evaluate(`sendAll(${JSON.stringify([podkeep, await requests()])})`);
+        await frame?.evaluate(`sendAll(${JSON.stringify([podkeep, await listRequests()])})`);
         page.off("response", note);
         page.off("request", count);
         // The browser blocks some responses before anybody sees them, and sends what CORS forbids only as a question.
@@ -117,20 +72,67 @@ describe.skipIf(!HAS_CHROMIUM)("a page of another site", () => {
         expect(statuses.size).toBeGreaterThan(15);
         expect([...statuses].filter(([, status]) => status !== 403)).toEqual([]);
       }
-      expect(await stored()).toEqual(before);
+      expect(await printStored(program.run)).toEqual(before);
       await context.close();
     },
   );
+});
 
-  /** What an attack would change. */
-  async function stored() {
-    const commands = [
-      ["opml", "export", "ann"],
-      ["token", "list"],
-      ["device", "list", "ann"],
-    ];
-    const printed = [];
-    for (const command of commands) printed.push((await program.run(command)).out);
-    return printed.map((text) => text.replace(/<dateCreated>.*?</, "<"));
+describe.skipIf(!HAS_FIREFOX)("a page of another site in Firefox", () => {
+  const program = openProgram();
+  let firefox: FirefoxWindow;
+  let podkeep: string;
+  let site: ReturnType<typeof Bun.serve>;
+
+  beforeAll(async () => {
+    firefox = await openFirefox();
+    podkeep = (await program.serve()).address;
+    await program.run(["user", "create", "ann", "--password-stdin"], `${PASSWORD}\n`);
+    site = serveSite();
+    await firefox.goto(podkeep);
+    await firefox.evaluate(`(() => {
+      document.querySelector("[name=name]").value = "ann";
+      document.querySelector("[name=password]").value = ${JSON.stringify(PASSWORD)};
+      setTimeout(() => document.querySelector("form button").click());
+    })()`);
+    await seeResponse("GET", "/podcasts", 200);
+    await firefox.goto(`${podkeep.replace("://", `://ann:${encodeURIComponent(PASSWORD)}@`)}/api/2/devices/ann.json`);
+    firefox.takeSeen();
+    await firefox.goto(`${podkeep}/api/2/devices/ann.json`);
+    await seeResponse("GET", "/api/2/devices/ann.json", 200);
+  });
+  afterAll(async () => {
+    await site.stop(true);
+    await firefox.close();
+    await program.close();
+  });
+
+  /** Waits for podkeep's response to a request. */
+  async function seeResponse(method: string, path: string, status: number): Promise<void> {
+    for (;;) {
+      const found = firefox.takeSeen().find((one) => one.method === method && new URL(one.url).pathname === path);
+      if (found) return expect([path, found.status]).toEqual([path, status]);
+      await Bun.sleep(20);
+    }
   }
+
+  describe.each(["localhost", "tauri.localhost"])("at http://%s", (host) => {
+    test.each(["page", "frame"] as const)("changes nothing from a %s", async (where) => {
+      const before = await printStored(program.run);
+      for (const [path, ...form] of ATTACKS) {
+        await firefox.goto(`http://${host}:${site.port}/`);
+        // Later, because no script gets a result from a page that is gone.
+        await firefox.evaluate(`void setTimeout(() => send(${JSON.stringify([podkeep + path, ...form])}))`, where);
+        await seeResponse("POST", path, 403);
+      }
+      await firefox.goto(`http://${host}:${site.port}/`);
+      firefox.takeSeen();
+      await firefox.evaluate(`sendAll(${JSON.stringify([podkeep, await listRequests()])})`, where);
+      const seen = firefox.takeSeen().filter(({ url }) => url.startsWith(podkeep));
+      // The others ended at CORS' question.
+      expect(seen.length).toBeGreaterThan(15);
+      expect(seen.filter(({ status }) => status !== 403)).toEqual([]);
+      expect(await printStored(program.run)).toEqual(before);
+    });
+  });
 });
