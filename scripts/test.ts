@@ -1,0 +1,46 @@
+// All tests, on SQLite and on PostgreSQL. Prints only what fails or is skipped; exits with 1 if anything fails.
+import { availableParallelism } from "node:os";
+
+/** Two even on one core: much of a test is waiting. */
+const AT_ONCE = Math.max(2, availableParallelism());
+/** More parts than run at once, so that no process ends long before the others. */
+const PARTS = 2 * AT_ONCE;
+/** Milliseconds of one test: enough on a machine with a quarter of a core. */
+const TIMEOUT = 120_000;
+/** What PostgreSQL could answer in another way. The model's worlds are fewer there, because each takes longer. */
+const ON_POSTGRES = ["test/http", "test/services", "test/model", "test/apps"];
+const POSTGRES = { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: "60" };
+
+interface Part {
+  title: string;
+  paths: string[];
+  shard: number;
+  env: Record<string, string>;
+}
+
+const shards = Array.from({ length: PARTS }, (_, at) => at + 1);
+const parts: Part[] = [
+  ...shards.map((shard) => ({ title: "SQLite", paths: [], shard, env: {} })),
+  ...shards.map((shard) => ({ title: "PostgreSQL", paths: ON_POSTGRES, shard, env: POSTGRES })),
+];
+const total = parts.length;
+const failed: string[] = [];
+
+async function run({ title, paths, shard, env }: Part): Promise<void> {
+  const command = ["bun", "test", "--only-failures", `--timeout=${TIMEOUT}`, `--shard=${shard}/${PARTS}`, ...paths];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", env: { ...process.env, ...env } });
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  const name = `${title}, part ${shard} of ${PARTS}`;
+  console.log(`\n== ${name}\n${out}${err}`);
+  const tests = err.split("\n").filter((line) => line.startsWith("(fail)"));
+  failed.push(...tests.map((line) => `${line} on ${title}`));
+  if (child.exitCode !== 0 && tests.length === 0) failed.push(`(fail) ${name}: exit code ${child.exitCode}`);
+}
+
+await Promise.all(
+  Array.from({ length: AT_ONCE }, async () => {
+    for (let part = parts.shift(); part; part = parts.shift()) await run(part);
+  }),
+);
+console.log(failed.length === 0 ? `\nAll ${total} parts passed.` : `\nFailed:\n${[...new Set(failed)].join("\n")}`);
+process.exit(failed.length === 0 ? 0 : 1);
