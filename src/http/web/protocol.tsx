@@ -57,10 +57,11 @@ function limitBodies(http: Hono<HttpEnv>, app: App): void {
     form: limitBody(Math.min(max_body, MOST_FORM), "form"),
     open: limitBody(Math.min(max_body, MOST_OPEN_FORM), "form"),
   };
-  http.use("/podcasts/import", requireScope, limits.file);
-  for (const path of MOVING_PATHS) http.use(path, requireScope, limitLarge(app));
+  http.post("/podcasts/import", requireScope, limits.file);
+  for (const path of MOVING_PATHS) http.post(path, requireScope, limitLarge(app));
   http.use((c, next) => {
-    if (c.req.path === "/podcasts/import" || MOVING_PATHS.includes(c.req.path)) return next();
+    const isUpload = c.req.path === "/podcasts/import" || MOVING_PATHS.includes(c.req.path);
+    if (isUpload && c.req.method === "POST") return next();
     return (c.get("actor") ? limits.form : limits.open)(c, next);
   });
 }

@@ -132,3 +132,10 @@ test("a page opened after the session has ended comes back after signing in, wit
     expect([back.status, back.path]).toEqual([200, path]);
   }
 });
+
+test.each(["/podcasts/import", "/account/move-in", "/account/move-in/confirm"])(
+  "%s is no page for a request by another method than its form's",
+  async (path) => {
+    for (const method of ["PUT", "DELETE", "PATCH"]) expect((await server.send(method, path)).status).toBe(404);
+  },
+);
