@@ -12,8 +12,11 @@ const READS = ["GET", "HEAD", "OPTIONS"];
 /** Milliseconds. */
 const SLOW = 1000;
 const LONGEST_PATH = 200;
+/** Characters of a device's id: all of a UUID, not all of a secret that was sent in its place. */
+const LONGEST_DEVICE = 40;
 /** Parts of texts that may be secrets: tokens, random texts, feed URLs. */
 const SECRETS = /podkeep_\w+|[\w-]{26,}|https?(:|%3A).*/gi;
+const TOO_LONG = new RegExp(`^(.{${LONGEST_DEVICE}}).+`, "s");
 /** From here on a path may have a URL, or a name and a password. */
 const COLON = /[^/]*(:|%3A).*/i;
 /** A part of a path that is a word, a file's name or a version, which random texts, passwords and hosts hardly are. */
@@ -54,7 +57,7 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
       reason: status < 500 ? reasonWithoutSecrets(error) : undefined,
       user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
       token: actor?.id ?? subject?.token ?? undefined,
-      device: actor?.device ?? undefined,
+      device: actor?.device?.replace(TOO_LONG, "$1…"),
       address: forwarded.addressOf(c.req.raw, c.env.address) || undefined,
       request_id: c.get("requestId"),
     });

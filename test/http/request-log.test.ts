@@ -79,6 +79,15 @@ test("at info there is what changed something, failed or was slow; the rest is a
   ]);
 });
 
+test("a secret that was sent as a device's id is not logged whole", async () => {
+  const headers = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  for (const device of [crypto.randomUUID(), user.token]) {
+    await server.send("GET", `/api/2/subscriptions/user1/${device}.json`, { headers });
+    const [line] = logged().slice(-1);
+    expect(line?.device).toBe(device.length === 36 ? device : `${device.slice(0, 40)}…`);
+  }
+});
+
 test("requests of today's apps have the pattern of their route, the token's public id and the device", async () => {
   const basic = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
   const send = (method: string, path: string, body?: string) =>
