@@ -40,7 +40,7 @@ const Evaluated = z.union([
 ]);
 
 /** A response that the window got, also those that its pages may not read. */
-export interface Seen {
+interface Seen {
   method: string;
   url: string;
   status: number;
