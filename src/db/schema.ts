@@ -270,7 +270,16 @@ export interface EpisodeTable {
   guid_key: number | null;
   /** The same for the URL; null if the URL means another episode. */
   url_key: number | null;
+  /** What its feed says of it: the title, the length in seconds, and the date. */
+  title: string | null;
+  duration: number | null;
+  published_at: number | null;
+  /** When its feed was read for these; null before that. */
+  sought_at: number | null;
 }
+
+/** What feeds say of an episode, and nobody else. */
+export type FeedColumns = "title" | "duration" | "published_at" | "sought_at";
 
 /** The latest action of each kind on an episode (src/domain/episodes.ts). */
 export interface EpisodeActionTable {

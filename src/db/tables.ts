@@ -283,6 +283,10 @@ export const tables = {
       url: "value",
       guid_key: "value",
       url_key: "value",
+      title: "value",
+      duration: "value",
+      published_at: "value",
+      sought_at: "value",
     },
   },
   episode_actions: {

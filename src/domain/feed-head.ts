@@ -1,5 +1,7 @@
-// The head of an RSS or Atom feed: title, podcast:guid and itunes:new-feed-url, read while the feed arrives.
+// The head of an RSS or Atom feed: title, podcast:guid and itunes:new-feed-url, read while the feed arrives; and its
+// episodes if somebody wants them.
 import { Parser } from "htmlparser2";
+import type { Item, ItemField } from "./feed-items.ts";
 
 export interface FeedHead {
   title: string | null;
@@ -27,28 +29,44 @@ const DEEPEST = 100;
 
 type Field = keyof FeedHead;
 
+/** Takes episodes, one after the other. */
+interface Items {
+  /** Whether no more are wanted. */
+  done: boolean;
+  add(item: Item): void;
+}
+
+const NO_ITEMS: Items = { done: true, add: () => {} };
+
 /** Reads a feed piece by piece; `done` as soon as nothing more is needed. */
 export class FeedHeadReader {
   readonly head: FeedHead = { title: null, guid: null, new_feed_url: null };
-  done = false;
+  /** Whether the head is known. */
+  hasHead = false;
   readonly #parser: Parser;
   readonly #path: string[] = [];
   readonly #prefixes = new Map<string, "podcast" | "itunes">();
   #field: Field | null = null;
+  #item: Item | null = null;
+  #itemField: ItemField | null = null;
   #text = "";
   #isFeed = false;
 
-  constructor() {
+  constructor(private readonly items: Items = NO_ITEMS) {
     this.#parser = new Parser(
       {
         onopentag: (name, attributes) => this.#open(name, attributes),
         ontext: (text) => {
-          if (this.#field && this.#text.length < LONGEST_TEXT) this.#text += text;
+          if ((this.#field ?? this.#itemField) && this.#text.length < LONGEST_TEXT) this.#text += text;
         },
         onclosetag: () => this.#close(),
       },
       { xmlMode: true, decodeEntities: true },
     );
+  }
+
+  get done(): boolean {
+    return this.hasHead && this.items.done;
   }
 
   /** @throws FeedHeadError if this is not a feed */
@@ -72,12 +90,34 @@ export class FeedHeadReader {
     this.#isFeed = true;
     this.#path.push(local);
     if (this.#path.length > DEEPEST) throw new FeedHeadError("its elements are nested too deeply");
-    if (/^(item|entry)$/.test(local) && this.#path.length <= 3 && this.head.title !== null) this.done = true;
-    const field = this.#isChannel() ? fieldOf(local) : null;
+    if (/^(item|entry)$/.test(local) && this.#path.length <= 3) {
+      if (this.head.title !== null) this.hasHead = true;
+      this.#item = {};
+    } else if (this.#item) this.#openInItem(local, attributes);
+    const field = this.#isChannel() && !this.hasHead ? fieldOf(local) : null;
     if (field && this.head[field] === null) {
       this.#field = field;
       this.#text = "";
     }
+  }
+
+  #openInItem(name: string, attributes: Record<string, string>): void {
+    const field = itemFieldOf(name);
+    if (field && this.#item?.[field] === undefined) {
+      this.#itemField = field;
+      this.#text = "";
+    }
+    const isFile = name === "enclosure" || (name === "link" && attributes["rel"] === "enclosure");
+    const url = isFile ? (attributes["url"] ?? attributes["href"]) : undefined;
+    if (this.#item && url !== undefined) this.#item.url ??= url;
+  }
+
+  #closeInItem(item: Item, name: string): void {
+    if (this.#itemField) item[this.#itemField] = this.#text;
+    this.#itemField = null;
+    if (!/^(item|entry)$/.test(name)) return;
+    this.#item = null;
+    this.items.add(item);
   }
 
   #declare(attribute: string, uri: string): void {
@@ -100,15 +140,17 @@ export class FeedHeadReader {
   }
 
   #close(): void {
-    this.#path.pop();
+    const name = this.#path.pop() ?? "";
+    if (this.done) return;
+    if (this.#item) this.#closeInItem(this.#item, name);
     const field = this.#field;
-    if (!field || this.done) return;
+    if (!field) return;
     this.#field = null;
     const text = this.#text.trim().replace(/\s+/g, " ");
     if (field === "guid") this.head.guid = UUID.test(text.toLowerCase()) ? text.toLowerCase() : null;
     else this.head[field] = text || null;
     const { title, guid, new_feed_url } = this.head;
-    this.done = title !== null && guid !== null && new_feed_url !== null;
+    this.hasHead = title !== null && guid !== null && new_feed_url !== null;
   }
 }
 
@@ -121,4 +163,12 @@ function fieldOf(name: string): Field | null {
   if (name === "title") return "title";
   if (name === "podcast:guid") return "guid";
   return name === "itunes:new-feed-url" ? "new_feed_url" : null;
+}
+
+/** In an item of RSS, and in an entry of Atom. */
+function itemFieldOf(name: string): ItemField | null {
+  if (name === "title") return "title";
+  if (name === "guid" || name === "id") return "guid";
+  if (name === "pubdate" || name === "published") return "published";
+  return name === "itunes:duration" ? "duration" : null;
 }

@@ -21,8 +21,15 @@ const LOOKUPS_OF_MOVE = 3;
 /** A number from 0 to 1 that is the feed's own, so that feeds added together spread over the day. @param feed its hash */
 const fractionOf = (feed: string) => Number.parseInt(feed.slice(0, 8), 16) / 0xffffffff;
 
-/** After a lookup that worked: a week, and up to a day. @param now Unix milliseconds */
-export const timeAfterSuccess = (now: number, feed: string) => now + WEEK + Math.round(fractionOf(feed) * DAY);
+/**
+ * After a lookup that worked: a week, and up to a day.
+ * @param now Unix milliseconds
+ * @param isHeard whether somebody listened to new episodes since the one before: then a day, and up to 3.4 hours
+ */
+export function timeAfterSuccess(now: number, feed: string, isHeard = false): number {
+  const pause = isHeard ? DAY : WEEK;
+  return now + pause + Math.round(fractionOf(feed) * (pause / 7));
+}
 
 /**
  * After the n-th failure in a row: 1, 4, 16, 64 hours, then a week, or as long as the server asked to wait.

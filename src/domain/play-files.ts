@@ -11,6 +11,8 @@ export interface WrittenPlay {
   episode_title: string;
   episode_url: string;
   guid: string | null;
+  duration: number | null;
+  published_at: number | null;
   started: number | null;
   position: number | null;
   total: number | null;
@@ -32,11 +34,13 @@ const publishPlay = (play: WrittenPlay) => ({
   total: play.total,
   app: play.by.kind === "page" ? "podkeep" : play.by.label || null,
   device: play.by.device,
+  published: play.published_at === null ? null : new Date(play.published_at).toISOString(),
+  duration: play.duration,
 });
 
 const COLUMNS = [
   ...(["begun", "ended", "podcast", "feed_url", "episode", "episode_id", "episode_url", "guid"] as const),
-  ...(["from", "to", "total", "app", "device"] as const),
+  ...(["from", "to", "total", "app", "device", "published", "duration"] as const),
 ];
 
 /** What spreadsheets would run as a formula. A quote before it makes it text, as OWASP recommends. */

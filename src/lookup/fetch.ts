@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { type FeedHead, FeedHeadError, FeedHeadReader } from "../domain/feed-head.ts";
+import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
 import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
 import { encodingOf } from "../domain/text-encoding.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
@@ -24,8 +25,10 @@ export interface FetchOptions {
   resolve(host: string): Promise<string[]>;
   /** Milliseconds for everything, redirects included. */
   timeout: number;
-  /** Bytes after decompression. */
+  /** Bytes of the head, after decompression. */
   max_bytes: number;
+  /** Episodes to look for behind the head. */
+  items?: ItemFinder<WantedEpisode>;
   /** Ends it early. */
   signal?: AbortSignal | undefined;
 }
@@ -40,6 +43,8 @@ interface FetchRead {
   last_modified: string | null;
   /** Where permanent redirects lead; null if there are none. */
   moved_to: string | null;
+  /** Whether the response broke off behind the head. */
+  cut_off: boolean;
 }
 
 interface FetchUnchanged {
@@ -56,6 +61,8 @@ export interface FetchFailed {
   origin: string | null;
 }
 
+/** Bytes that are read for episodes, after decompression. */
+const MOST_BYTES_OF_ITEMS = 8_000_000;
 const MOST_REDIRECTS = 5;
 const MOST_ADDRESSES = 3;
 const PERMANENT = [301, 308];
@@ -122,9 +129,9 @@ async function follow(route: Route, options: FetchOptions, signal: AbortSignal):
     const status = response.statusCode ?? 0;
     const target = response.headers.location;
     if (status === 200) {
-      const head = await readHead(response, options.max_bytes, signal);
+      const read = await readHead(response, options, signal);
       const { etag, "last-modified": last_modified } = response.headers;
-      return { kind: "read", head, etag: validator(etag), last_modified: validator(last_modified), moved_to };
+      return { kind: "read", ...read, etag: validator(etag), last_modified: validator(last_modified), moved_to };
     }
     response.destroy();
     if (status === 304) return { kind: "unchanged", moved_to };
@@ -268,8 +275,13 @@ async function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T>
   }
 }
 
-async function readHead(response: IncomingMessage, max_bytes: number, signal: AbortSignal): Promise<FeedHead> {
-  const reader = new FeedHeadReader();
+/** Reads a feed until its head and the episodes that are looked for are known. What stops it behind the head is no error. */
+async function readHead(
+  response: IncomingMessage,
+  { max_bytes, items }: FetchOptions,
+  signal: AbortSignal,
+): Promise<Pick<FetchRead, "head" | "cut_off">> {
+  const reader = new FeedHeadReader(items);
   const body = decompress(response);
   const abort = () => body.destroy(new Error(LATE));
   signal.addEventListener("abort", abort);
@@ -281,15 +293,18 @@ async function readHead(response: IncomingMessage, max_bytes: number, signal: Ab
       decoder ??= decoderFor(piece, response.headers["content-type"]);
       bytes += piece.length;
       reader.write(decoder.decode(piece, { stream: true }));
-      if (reader.done) break;
-      if (bytes > max_bytes) throw new FetchError("the feed is too large");
+      if (reader.done || bytes > MOST_BYTES_OF_ITEMS) break;
+      if (bytes > max_bytes && !reader.hasHead) throw new FetchError("the feed is too large");
     }
+  } catch (error) {
+    if (!reader.hasHead) throw error;
+    return { head: reader.head, cut_off: true };
   } finally {
     signal.removeEventListener("abort", abort);
     body.destroy();
     response.destroy();
   }
-  return reader.end();
+  return { head: reader.end(), cut_off: false };
 }
 
 function decompress(response: IncomingMessage): Readable {

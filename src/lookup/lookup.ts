@@ -1,6 +1,7 @@
 // One lookup of a feed: fetch it, change the subscriptions to it, and plan the next one.
 import type { FeedLookupTable } from "../db/schema.ts";
 import type { FeedHead } from "../domain/feed-head.ts";
+import { ItemFinder, type WantedEpisode } from "../domain/feed-items.ts";
 import { readFeedUrl } from "../domain/feed-url.ts";
 import { type Finding, lookupKey } from "../domain/lookup-rules.ts";
 import {
@@ -15,13 +16,15 @@ import { readTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
 import type { Context } from "../services/context.ts";
 import { deleteWalks, forgetFeed, saveLookup } from "../store/feed-lookups.ts";
+import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
 import type { FetchFailed, FetchResult } from "./fetch.ts";
 import { giveFinding, hasSubscribers, walkFollowers, walkSubscribers } from "./subscribers.ts";
 
-/** Fetches a feed's head. */
+/** Fetches a feed's head, and the episodes that are looked for. */
 type Fetch = (
   feed_url: string,
   validators: { etag: string | null; last_modified: string | null },
+  items?: ItemFinder<WantedEpisode>,
 ) => Promise<FetchResult>;
 
 export interface LookupContext extends Pick<Context, "database" | "clock" | "config" | "removals"> {
@@ -48,11 +51,19 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
     await forgetUnlessFollowed(context, row);
     return null;
   }
-  // A move can be confirmed by a whole response only.
-  const result = await context.fetch(row.feed_url, row.moved_to === null ? row : NO_VALIDATORS);
+  const unsought = await findUnsought(context, row.feed_url);
+  const items = unsought.length > 0 ? new ItemFinder(unsought) : undefined;
+  // A move can be confirmed by a whole response only, and episodes are in no other.
+  const result = await context.fetch(row.feed_url, row.moved_to === null && !items ? row : NO_VALIDATORS, items);
   if (signal.aborted) return null;
-  const next = result.kind === "failed" ? failed(context, row, result) : await found(context, row, result);
+  const next =
+    result.kind === "failed" ? failed(context, row, result) : await found(context, row, result, items !== undefined);
   if (signal.aborted) return null;
+  if (items && result.kind === "read") {
+    // What a broken response did not have is looked for again.
+    const sought = result.cut_off ? unsought.filter((one) => items.found.has(one)) : unsought;
+    await saveFoundEpisodes(context, sought, items);
+  }
   await database.write((tx) => saveLookup(tx, next));
   return result;
 }
@@ -92,7 +103,13 @@ function failed(
 
 type Fetched = Exclude<FetchResult, FetchFailed>;
 
-async function found(context: LookupContext, row: FeedLookupTable, fetched: Fetched): Promise<FeedLookupTable> {
+/** @param isHeard whether somebody listened to episodes that were new */
+async function found(
+  context: LookupContext,
+  row: FeedLookupTable,
+  fetched: Fetched,
+  isHeard: boolean,
+): Promise<FeedLookupTable> {
   const { feed, feed_url } = row;
   const now = context.clock.now();
   const words = readWords(row, fetched);
@@ -103,7 +120,7 @@ async function found(context: LookupContext, row: FeedLookupTable, fetched: Fetc
   return {
     ...row,
     ...move,
-    next_at: timeAfterSuccess(now, feed),
+    next_at: timeAfterSuccess(now, feed, isHeard),
     checked_at: now,
     ...(fetched.kind === "read" && { etag: fetched.etag, last_modified: fetched.last_modified }),
     title,

@@ -65,9 +65,9 @@ export function createLookupContext(
     config,
     log,
     signal,
-    async fetch(feed_url, { etag, last_modified }) {
+    async fetch(feed_url, { etag, last_modified }, items) {
       const begin = performance.now();
-      const result = await fetchFeedHead(feed_url, { ...limits, etag, last_modified });
+      const result = await fetchFeedHead(feed_url, { ...limits, etag, last_modified, ...(items && { items }) });
       metrics?.lookedUp(result.kind, (performance.now() - begin) / 1000);
       return result;
     },

@@ -31,10 +31,17 @@ export interface NamedEpisode {
   title: string | null;
   episode_url: string;
   guid: string | null;
+  /** What its feed says, if that was read. */
+  episode_title: string | null;
+  /** In seconds. */
+  duration: number | null;
+  /** Unix milliseconds. */
+  published_at: number | null;
 }
 
-/** What an episode is called. */
-export const episodeName = ({ episode_url }: Pick<NamedEpisode, "episode_url">): string => readableEpisode(episode_url);
+/** What an episode is called: its title, or else the name of its file. */
+export const episodeName = ({ episode_title, episode_url }: Pick<NamedEpisode, "episode_title" | "episode_url">) =>
+  episode_title ?? readableEpisode(episode_url);
 
 /** Where an episode is, in seconds. */
 export interface EpisodePlace extends NamedEpisode {
@@ -135,10 +142,10 @@ function hasWords(entry: PlayEntry, words: string[]): boolean {
 
 function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {
   const { id, episode, podcast, begun_at, ended_at, started, position, total } = row;
-  const { feed_url, title, episode_url, guid } = row;
+  const { feed_url, title, episode_url, guid, episode_title, duration, published_at } = row;
   return {
     ...{ id, episode, podcast, begun_at, ended_at, started, position, total },
-    ...{ feed_url, title, episode_url, guid, by: readChangedBy(row) },
+    ...{ feed_url, title, episode_url, guid, by: readChangedBy(row), episode_title, duration, published_at },
   };
 }
 
@@ -158,14 +165,16 @@ export function listEpisodePlays(
 /** Reads one episode. @throws DomainError "not_found" */
 export function readEpisode({ database }: Context, { user_id }: Actor, id: number): Promise<EpisodePlace> {
   return database.read(async (tx) => {
-    const [found] = readEpisodes(await findEpisode(tx, { user_id, id }));
+    const rows = await findEpisode(tx, { user_id, id });
+    const [found] = readEpisodes(rows);
     if (!found) throw new DomainError("not_found", `There is no episode ${id}`);
     const [podcast] = await findSubscriptions(tx, { user_id }, [{ id: found.podcast }]);
     const play = found.actions.find(({ kind }) => kind === "play");
+    const { title: episode_title = null, duration = null, published_at = null } = rows[0] ?? {};
     return {
       ...{ episode: id, podcast: found.podcast, episode_url: found.url, guid: found.guid },
       ...{ feed_url: podcast?.feed_url ?? found.feed_url ?? "", title: podcast?.title ?? null },
-      ...{ position: play?.position ?? null, total: play?.total ?? null },
+      ...{ episode_title, duration, published_at, position: play?.position ?? null, total: play?.total ?? null },
     };
   });
 }

@@ -1,10 +1,10 @@
 // Statements on episodes and the actions on them.
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { EpisodeActionTable, EpisodeTable, Owner, Schema } from "../db/schema.ts";
+import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 
 /** An episode with one action on it; with none if `kind` is null. */
-type EpisodeRow = Omit<EpisodeTable, "user_id" | "guid_key"> &
+type EpisodeRow = Omit<EpisodeTable, "user_id" | "guid_key" | FeedColumns> &
   (
     | Omit<EpisodeActionTable, "user_id" | "episode">
     | Record<keyof Omit<EpisodeActionTable, "user_id" | "episode">, null>
@@ -21,6 +21,8 @@ function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilde
     left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
     where episodes.user_id in (${p.user_id}) and ${condition}`;
 }
+
+const OF_FEED = sql`episodes.title, episodes.duration, episodes.published_at, episodes.sought_at`;
 
 const number = (value: number) => sql`cast(${value} as bigint)`;
 
@@ -43,7 +45,7 @@ export const findByUrl = bulkStatement((_, p: Owner, rows: { podcast: number; ur
 /** One episode by its id. */
 export const findEpisode = statement(
   (_, p: Owner & { id: number }) =>
-    sql<EpisodeRow>`select ${WITH_ACTIONS} from episodes
+    sql<EpisodeRow & Pick<EpisodeTable, FeedColumns>>`select ${WITH_ACTIONS}, ${OF_FEED} from episodes
       left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
       where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
 );
@@ -152,7 +154,7 @@ export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =
 );
 
 /** Inserts episodes, or replaces what is known of them. */
-export const saveEpisodes = bulkStatement((db, p: Owner, rows: Omit<EpisodeTable, "user_id">[]) =>
+export const saveEpisodes = bulkStatement((db, p: Owner, rows: Omit<EpisodeTable, "user_id" | FeedColumns>[]) =>
   db
     .insertInto("episodes")
     .values(
@@ -298,9 +300,12 @@ export const listBegun = statement(
       episode_url: string;
       feed_url: string;
       title: string | null;
+      episode_title: string | null;
+      duration: number | null;
+      published_at: number | null;
     }>`select action.episode, episodes.podcast, action.acted_at, action.position, action.total, action.device,
         episodes.guid, episodes.url as episode_url, coalesce(subscriptions.feed_url, episodes.feed_url) as feed_url,
-        subscriptions.title
+        subscriptions.title, episodes.title as episode_title, episodes.duration, episodes.published_at
       from (
         select user_id, episode, kind, acted_at, arrived_at, position, total, device from episode_actions
         where user_id in (${p.user_id}) order by arrived_at desc limit ${limitTo(p.examined)}
@@ -324,4 +329,41 @@ export const findNamed = statement((db, p: Owner & { name: string }) =>
     .select("id")
     .where("user_id", "in", [p.user_id])
     .where((row) => row.or([row("url", "=", p.name), row("guid", "=", p.name)])),
+);
+
+/** Episodes of a podcast that somebody listened to and whose feed was not read for them. */
+export const listUnsought = statement((db, p: Owner & { podcast: number; limit: number }) =>
+  db
+    .selectFrom("episodes")
+    .select(["id", "guid", "url"])
+    .where("user_id", "in", [p.user_id])
+    .where("podcast", "=", p.podcast)
+    .where("sought_at", "is", null)
+    .where((row) =>
+      row.exists(
+        row
+          .selectFrom("episode_actions as action")
+          .select("action.kind")
+          .where("action.user_id", "in", [p.user_id])
+          .whereRef("action.episode", "=", "episodes.id")
+          .where("action.kind", "in", [sql.lit("play" as const), sql.lit("played" as const)]),
+      ),
+    )
+    .limit(limitTo(p.limit)),
+);
+
+type Found = Pick<EpisodeTable, "id" | "title" | "duration" | "published_at">;
+
+/** Sets what a feed says of episodes. */
+export const saveFound = bulkStatement(
+  (_, p: Owner & { sought_at: number }, rows: Found[]) =>
+    sql<never>`update episodes set title = found.column2, duration = found.column3, published_at = found.column4,
+        sought_at = ${number(p.sought_at)}
+      from (values ${sql.join(
+        rows.map(
+          ({ id, title, duration, published_at }) =>
+            sql`(${number(id)}, cast(${title} as text), cast(${duration} as bigint), cast(${published_at} as bigint))`,
+        ),
+      )}) as found
+      where episodes.user_id = ${p.user_id} and episodes.id = found.column1`,
 );

@@ -127,6 +127,9 @@ const withEpisodes = (db: Kysely<Schema>, p: Page) =>
       "episodes.guid",
       "episodes.url as episode_url",
       "episodes.podcast",
+      "episodes.title as episode_title",
+      "episodes.duration",
+      "episodes.published_at",
       "subscriptions.title",
     ])
     .select((row) => row.fn.coalesce("subscriptions.feed_url", "episodes.feed_url").$notNull().as("feed_url"))

@@ -5,6 +5,7 @@ import { type WrittenPlay, writeCsv, writeJson } from "../../src/domain/play-fil
 const play: WrittenPlay = {
   ...{ episode: 7, begun_at: 0, ended_at: 60_000, feed_url: "https://a.example/rss", title: "A", guid: null },
   ...{ episode_title: "One", episode_url: "https://a.example/1.mp3", started: 0, position: 60, total: null },
+  ...{ published_at: Date.parse("2026-01-31T08:00:00Z"), duration: 3240 },
   by: { kind: "token", id: "x", label: "AntennaPod", device: "phone" },
 };
 
@@ -18,12 +19,12 @@ const jsonOf = async (...plays: WrittenPlay[]) =>
 
 test("a CSV file has a head and a row for each stretch, as RFC 4180 says", async () => {
   expect(await csvOf(play)).toBe(
-    "begun,ended,podcast,feed_url,episode,episode_id,episode_url,guid,from,to,total,app,device\r\n" +
+    "begun,ended,podcast,feed_url,episode,episode_id,episode_url,guid,from,to,total,app,device,published,duration\r\n" +
       "1970-01-01T00:00:00.000Z,1970-01-01T00:01:00.000Z,A,https://a.example/rss,One,7,https://a.example/1.mp3,,0,60,," +
-      "AntennaPod,phone\r\n",
+      "AntennaPod,phone,2026-01-31T08:00:00.000Z,3240\r\n",
   );
   expect(await csvOf({ ...play, title: 'a "b", c\nd' })).toContain(',"a ""b"", c\nd",');
-  expect(await csvOf()).toEndWith("device\r\n");
+  expect(await csvOf()).toEndWith("duration\r\n");
 });
 
 test.each(["=1+1", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1"])(

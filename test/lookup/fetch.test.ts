@@ -47,6 +47,7 @@ describe("a feed is read", () => {
       etag: '"a"',
       last_modified: "Sat, 21 Nov 2026 08:00:00 GMT",
       moved_to: null,
+      cut_off: false,
     });
     expect(requests[0]?.headers.get("host")).toBe(`feeds.test:${server.port}`);
     expect(requests[0]?.headers.get("user-agent")).toStartWith("podkeep/");

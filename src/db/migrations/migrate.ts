@@ -20,6 +20,7 @@ import { addPageEnds } from "./0015_page_ends.ts";
 import { addRefusals } from "./0016_refusals.ts";
 import { addDraft } from "./0017_draft.ts";
 import { addSyncPauses } from "./0018_sync_pauses.ts";
+import { addEpisodeTitles } from "./0019_episode_titles.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -42,11 +43,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0016_refusals": addRefusals(dialect),
     "0017_draft": addDraft(dialect),
     "0018_sync_pauses": addSyncPauses,
+    "0019_episode_titles": addEpisodeTitles(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0018_sync_pauses";
+export const SCHEMA_VERSION = "0019_episode_titles";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

@@ -10,7 +10,8 @@ export const listening = {
   none: "Nothing is begun. What you play in an app that syncs play positions comes here.",
   noPlays: "No plays yet. What you play in an app that syncs play positions comes here.",
   noneFound: "No play matches.",
-  titles: "Apps send no titles of episodes: an episode is called by the name of its file.",
+  titles:
+    "Apps send no titles of episodes. They come from the feeds, if this server reads feeds; until then an episode is called by the name of its file.",
   of: (position: string, total: string | null) => (total === null ? position : `${position} of ${total}`),
   fromTo: (from: string, to: string) => `${from} to ${to}`,
   setTo: (position: string) => `set to ${position}`,

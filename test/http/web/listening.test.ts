@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-const actor = (device: string) => ({ ...actorOf(user.id), label: "AntennaPod", device });
+const actor = (device: string) => ({ ...actorOf(user.id), kind: "session" as const, label: "AntennaPod", device });
 const clientOf = (device: string) => identifyClient(actor(device), appNamed("AntennaPod", "gpodder"));
 const upload = (device: string, ...actions: Parameters<typeof play>[]) =>
   uploadActions(

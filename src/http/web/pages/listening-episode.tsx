@@ -27,6 +27,12 @@ export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeP
       <h1>{episodeName(episode)}</h1>
       <p>
         <a href={historyPath({ podcast })}>{nameOf(episode)}</a>
+        {episode.published_at !== null && (
+          <span class="muted">
+            {" "}
+            · <Time ms={episode.published_at} format="day" />
+          </span>
+        )}
       </p>
       {notice && <Notice>{notice}</Notice>}
       <p>

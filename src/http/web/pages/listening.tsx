@@ -44,6 +44,15 @@ export function Bar({ part }: { part: number }) {
   );
 }
 
+/** The length that an app sent, or else the feed. */
+const lengthOf = ({ total, duration }: BegunEpisode) => total ?? duration;
+
+const clockIfAny = (seconds: number | null) => (seconds === null ? null : clockOf(seconds));
+
+function Progress({ position, total }: { position: number; total: number | null }) {
+  return total === null ? null : <Bar part={position / total} />;
+}
+
 export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
   return (
     <ListeningLayout tab="">
@@ -56,10 +65,8 @@ export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
                 {episodeName(episode)}
               </a>
               <div class="muted small">{nameOf(episode)}</div>
-              <div class="small">
-                {text.of(clockOf(episode.position), episode.total === null ? null : clockOf(episode.total))}
-              </div>
-              {episode.total !== null && <Bar part={episode.position / episode.total} />}
+              <div class="small">{text.of(clockOf(episode.position), clockIfAny(lengthOf(episode)))}</div>
+              <Progress position={episode.position} total={lengthOf(episode)} />
               <div class="muted small">
                 <ActorName by={episode.by} /> · <Time ms={episode.at} />
               </div>
@@ -67,7 +74,7 @@ export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
           </li>
         ))}
       </ul>
-      {episodes.length > 0 && <p class="muted small">{text.titles}</p>}
+      {episodes.some((one) => one.episode_title === null) && <p class="muted small">{text.titles}</p>}
     </ListeningLayout>
   );
 }
