@@ -46,7 +46,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     prepareFile(file);
     if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
     const checkpoints = [`wal_autocheckpoint = ${LONGEST_LOG}`, `journal_size_limit = ${KEPT_LOG}`];
-    const writer = await open("synchronous = full", ...checkpoints);
+    // Pages as they were before a statement, for the case that it fails, would be written to a temporary file.
+    const writer = await open("synchronous = full", "temp_store = memory", ...checkpoints);
     const { sqlite } = writer;
     const pending = await retry(() => isPending(sqlite, options));
     // Not at every command: it takes time in proportion to the file.
@@ -120,9 +121,10 @@ class SqliteDatabase implements Database {
   // Readers get a turn between the statements of a long transaction.
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const { kysely } = this.#reads;
-    return this.#group.run(() => {
+    return this.#group.run((count) => {
       const giveTurn = takeTurns();
       const execute: Tx["execute"] = async (query) => {
+        count();
         await giveTurn();
         return this.writer.execute(query);
       };

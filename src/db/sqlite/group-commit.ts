@@ -15,8 +15,11 @@ export interface GroupOptions {
   ended(): void;
 }
 
+/** Call it before each statement. @throws Error in a job that is too long for a savepoint */
+type Count = () => void;
+
 interface Job {
-  run(): Promise<unknown>;
+  run(count: Count): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -26,8 +29,13 @@ type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown };
 const LARGEST_GROUP = 256;
 /** Milliseconds after which a group takes no more jobs, so that long jobs don't delay the others. */
 const LONGEST_GROUP = 50;
+/**
+ * Statements of a job that comes after others. A longer one waits for their commit: to undo it alone, SQLite would keep
+ * each page that a statement changes, as it was before, until the job ends.
+ */
+const MOST_STATEMENTS = 64;
 
-/** Runs jobs in groups, each job in its own savepoint. */
+/** Runs jobs in groups, each but the first in its own savepoint. */
 export class GroupWriter {
   #queue: Job[] = [];
   #loop: Promise<void> | null = null;
@@ -38,7 +46,7 @@ export class GroupWriter {
   ) {}
 
   /** Resolves with the job's result after the commit that holds it. */
-  run<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: (count: Count) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run: work, resolve: (value) => resolve(value as T), reject });
       this.#loop ??= this.#work();
@@ -82,7 +90,12 @@ export class GroupWriter {
       const job = this.#queue.shift();
       // No new job arrived in this event-loop turn: commit now.
       if (!job) break;
-      outcomes.push(await this.#runJob(job));
+      const outcome = await (outcomes.length === 0 ? this.#runFirst(job) : this.#runNext(job));
+      if (!outcome) {
+        this.#queue.unshift(job);
+        break;
+      }
+      outcomes.push(outcome);
       if (!this.connection.inTransaction) {
         this.#groupLost(outcomes);
         return;
@@ -91,15 +104,33 @@ export class GroupWriter {
     this.#commit(outcomes);
   }
 
-  async #runJob(job: Job): Promise<Outcome> {
+  // Without a savepoint: if it fails, the transaction has nothing else.
+  async #runFirst(job: Job): Promise<Outcome> {
+    try {
+      return { job, value: await job.run(() => {}) };
+    } catch (error) {
+      this.#rollback();
+      return { job, error };
+    }
+  }
+
+  /** @returns null if the job is too long, and was undone */
+  async #runNext(job: Job): Promise<Outcome | null> {
+    let statements = 0;
+    const tooLong = new Error("This needs a transaction of its own");
+    const count = () => {
+      if (++statements > MOST_STATEMENTS) throw tooLong;
+    };
     try {
       this.connection.run("savepoint job");
-      const value = await job.run();
+      const value = await job.run(count);
+      // The job may have gone on without the statement.
+      if (statements > MOST_STATEMENTS) throw tooLong;
       this.connection.run("release job");
       return { job, value };
     } catch (error) {
       this.#undoJob();
-      return { job, error };
+      return statements > MOST_STATEMENTS && this.connection.inTransaction ? null : { job, error };
     }
   }
 
@@ -143,7 +174,7 @@ export class GroupWriter {
     }
   }
 
-  // A full disk inside a job rolls back the whole transaction: that job fails, the others run again.
+  // The first job failed, or a full disk inside a job rolled back the whole transaction: that one fails, others run again.
   #groupLost(outcomes: Outcome[]): void {
     const last = outcomes.pop();
     if (last && "error" in last) last.job.reject(this.connection.translate(last.error));

@@ -91,6 +91,40 @@ describe("writes that share a commit", () => {
     expect((await user.changes()).map((item) => new URL(item.feed_url).host)).toEqual(Array(20).fill("good.example"));
   });
 
+  test("of which one is long wait neither for it nor lose by it, also if it fails", async () => {
+    const { database } = server.app;
+    const add = (user_id: string) => (tx: Tx) =>
+      insertUser(tx, { user_id, name: user_id, name_key: user_id, created_at: 0 });
+    const runs = { long: 0, failing: 0 };
+    const long = (of: keyof typeof runs, end: () => void) => async (tx: Tx) => {
+      runs[of]++;
+      await add(of)(tx);
+      // It may take no error for an answer.
+      for (let n = 0; n < 200; n++) await countUsers(tx, {}).catch(() => {});
+      end();
+    };
+    const fail = () => {
+      throw new Error("failed");
+    };
+    const written = await Promise.allSettled([
+      database.write(add("first")),
+      database.write(long("long", () => {})),
+      database.write(add("second")),
+      database.write(long("failing", fail)),
+      database.write(add("third")),
+    ]);
+    expect(written.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "fulfilled",
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+    ]);
+    expect(await database.read((tx) => countUsers(tx, {}))).toEqual([{ count: 5 }]);
+    // After the others it is undone, and begins the next transaction.
+    expect(runs).toEqual({ long: 2, failing: 2 });
+  });
+
   test("are repeated if one of them rolls back the whole transaction, as on a full disk", async () => {
     await server.sql(`create trigger refuse before insert on subscriptions when new.feed_url like '%bad%'
       begin select raise(rollback, 'all is lost'); end`);

@@ -1,6 +1,6 @@
 // What is written to the disk, which may be an SD card.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 
@@ -9,6 +9,21 @@ beforeEach(async () => {
   server = await openTestApp();
 });
 afterEach(() => server.close());
+
+test("a large upload writes its pages once, to the log, and nothing to temporary files", async () => {
+  const ann = await server.user("ann");
+  const add = (from: number) => {
+    const subscriptions = Array.from({ length: 1000 }, (_, n) => ({ feed_url: `https://${from + n}.example/` }));
+    return ann.request("POST", "/subscriptions", { subscriptions });
+  };
+  await add(0);
+  const log = () => statSync(`${databaseFile(server.app.config)}-wal`).size;
+  // The whole process, as Linux counts it.
+  const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+  const before = [log(), written()] as const;
+  expect((await add(1000)).status).toBe(200);
+  expect(written() - before[1]).toBeLessThan(1.5 * (log() - before[0]));
+});
 
 test("uploads that change nothing write nothing", async () => {
   const ann = await server.user("ann");
