@@ -5,7 +5,8 @@ import { type App, openApp } from "../app.ts";
 import { newestBackupTime } from "../backups/backups.ts";
 import { scheduleBackups } from "../backups/schedule.ts";
 import { systemClock } from "../clock.ts";
-import { appUrl } from "../config/app-url.ts";
+import { appUrl, isLocal } from "../config/app-url.ts";
+import { containerEngine } from "../config/container.ts";
 import { describeLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import { parseListen } from "../config/values.ts";
@@ -139,14 +140,19 @@ async function welcome(
   if (metrics) app.log.info(`metrics at ${metrics.url.origin}/metrics`);
 }
 
+const ELSEWHERE = " (if your browser is on another computer, put this computer's address in place of 127.0.0.1)";
+
 /** How to create the first user: by a link, and by a command. */
 async function firstSteps(app: App, port: number, firstStep: RunOptions["firstStep"]) {
   const command = { about: "Or create one in a terminal, with a token for the first app:", step: firstStep(port) };
   try {
     const code = await prepareSetup(app);
     if (code === null) return [];
-    const step = `${appUrl({ ...app.config, port })}/setup/${code}`;
-    return [{ about: "There is no user yet. Open this link to create the first one:", step }, command];
+    const url = appUrl({ ...app.config, port });
+    // The addresses of a container are of no use outside of it.
+    const elsewhere = containerEngine() && isLocal(url) ? ELSEWHERE : "";
+    const about = `There is no user yet. Open this link to create the first one${elsewhere}:`;
+    return [{ about, step: `${url}/setup/${code}` }, command];
   } catch (error) {
     app.log.error(
       { reason: messageOf(error) },

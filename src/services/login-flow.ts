@@ -81,6 +81,13 @@ export async function findLoginFlow(
   return { label: flow.label, address: flow.address, approved: flow.user_id !== null };
 }
 
+/** What the app calls itself that started a flow, before anybody has signed in; null if the flow is unknown or over. */
+export async function findWaitingApp({ database, clock }: Context, page: string): Promise<string | null> {
+  const waiting = { page_hash: hashOf(page), user_id: "", now: clock.now() };
+  const [flow] = await database.read((tx) => findOpenFlow(tx, waiting));
+  return flow?.label ?? null;
+}
+
 /**
  * Lets the app that started a flow have a token of the actor's user. Can be repeated until the app has fetched it.
  * @throws DomainError "not_found" as findLoginFlow() does, "forbidden" if the actor signed in with a token

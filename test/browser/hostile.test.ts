@@ -84,7 +84,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
       expect([path, reorders(await page.content())]).toEqual([path, false]);
     };
     await page.goto("/podcasts");
-    const links = await page.locator(".podcasts a").all();
+    const links = await page.locator(".links a").all();
     const podcasts = await Promise.all(links.map(async (link) => (await link.getAttribute("href")) ?? ""));
     for (const path of [
       "/podcasts",

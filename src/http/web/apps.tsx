@@ -13,8 +13,10 @@ import { endPageSession } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
+import { hasLogin } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
-import { AppsPage, ConnectedPage, ConnectPage, OpenLinkPage } from "./pages/apps.tsx";
+import { AppsPage } from "./pages/apps.tsx";
+import { AskDevicePage, ChooseAppPage, ConnectedPage, GuidePage, LoginPage, OpenLinkPage } from "./pages/connect.tsx";
 import { show } from "./render.tsx";
 import { canWrite, isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
@@ -24,9 +26,11 @@ const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).
 
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c.req.raw, c.env), app.config);
+  const noPhoneAt = (server: string) => (isLocal(server) ? texts.connect.noPhone(app.config.host) : null);
 
   http.get("/apps", async (c) => {
-    const props = { canChange: isByPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
+    const open = { rename: c.req.query("rename"), revoke: c.req.query("revoke"), device: c.req.query("device") };
+    const props = { open, canChange: isByPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
     return show(c, <AppsPage {...(await listApps(app, c.get("actor")))} {...props} />);
   });
 
@@ -62,8 +66,14 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
   http.get("/connect", async (c) => {
     if (!isByPassword(c)) return c.redirect("/apps", 303);
     const server = serverOf(c);
-    const noPhone = isLocal(server) ? texts.connect.noPhone(app.config.host) : null;
-    return show(c, <ConnectPage nonce={app.ids.random(20)} server={server} noPhone={noPhone} />);
+    const noPhone = noPhoneAt(server);
+    const kind = Kind.safeParse(c.req.query("app")).data;
+    if (!kind) return show(c, <ChooseAppPage noPhone={noPhone} />);
+    if (!hasLogin(kind) || c.req.query("by") === "token") {
+      return show(c, <AskDevicePage kind={kind} nonce={app.ids.random(20)} />);
+    }
+    const link = noPhone || isOnPhone(c) ? null : `${server}/connect/${kind}`;
+    return show(c, <LoginPage kind={kind} server={server} link={link} noPhone={noPhone} />);
   });
 
   // A browser that sends the form again gets the same token, not another one.
@@ -71,22 +81,31 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
     if (!isByPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
     const { app: kind, device, nonce } = await readForm(c, Form);
     const server = serverOf(c);
+    const noPhone = noPhoneAt(server);
     const label = [texts.connect.apps[kind], printable(device).trim()].filter(Boolean).join(", ");
     const made = await connectApp(app, c.get("actor"), nonce, { label, kind, server, user: c.get("userName") });
-    const link = isLocal(server) ? null : `${server}/connect/${made.secret}`;
-    return show(c, <ConnectedPage kind={kind} values={made.values} link={link} host={app.config.host} />);
+    const link = noPhone || isOnPhone(c) ? null : `${server}/connect/${made.secret}`;
+    return show(c, <ConnectedPage kind={kind} values={made.values} link={link} noPhone={noPhone} isOwn />);
   });
 }
 
+/** Whether the browser runs on a phone, which can't scan its own screen. */
+const isOnPhone = (c: Context) => /\b(Android|iPhone|iPad|Mobile)\b/.test(c.req.header("User-Agent") ?? "");
+
 /** The values on the phone that scanned the code: a link that works once, without signing in. GET takes nothing. */
-export function serveConnectLinks(http: Hono<HttpEnv>, app: App): void {
+export function serveConnectLinks(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   http.use("/connect/*", noStore);
-  http.get("/connect/:secret", async (c) =>
-    show(c, <OpenLinkPage known={await isOpenLink(app, c.req.param("secret"))} />),
-  );
+  http.get("/connect/:secret", async (c) => {
+    const kind = Kind.safeParse(c.req.param("secret")).data;
+    if (!kind) return show(c, <OpenLinkPage known={await isOpenLink(app, c.req.param("secret"))} />);
+    return show(c, <GuidePage kind={kind} server={appUrlFrom(forwarded.baseUrlOf(c.req.raw, c.env), app.config)} />);
+  });
   http.post("/connect/:secret", async (c) => {
     const values = await openConnectLink(app, c.req.param("secret"));
     if (!values) return show(c, <OpenLinkPage known={false} />);
-    return show(c, <ConnectedPage kind={Kind.parse(values.kind)} values={values} link={null} />);
+    return show(
+      c,
+      <ConnectedPage kind={Kind.parse(values.kind)} values={values} link={null} noPhone={null} isOwn={false} />,
+    );
   });
 }

@@ -1,19 +1,23 @@
 // Files of the web page, embedded in the executable. Their names change with their content, so browsers keep them for good.
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import listening from "./listening.css" with { type: "text" };
 import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
+import { texts } from "./texts.ts";
+import touchIcon from "./touch-icon.png" with { type: "file" };
 import tryIt from "./try-it.js" with { type: "text" };
 import zone from "./zone.js" with { type: "text" };
 
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4a3fc0"/><path d="M11 25V9h6a5 5 0 0 1 0 10h-6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#4a3fc0"/><path d="M11 25V9h6a5 5 0 0 1 0 10h-6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
 export interface Asset {
   path: string;
   type: string;
-  text: string;
+  text: string | Uint8Array<ArrayBuffer>;
 }
 
-function asset(name: string, extension: string, type: string, text: string): Asset {
+function asset(name: string, extension: string, type: string, text: Asset["text"]): Asset {
   return { path: `/assets/${name}-${Bun.hash(text).toString(36)}.${extension}`, type, text };
 }
 
@@ -21,11 +25,32 @@ function asset(name: string, extension: string, type: string, text: string): Ass
 const stylesheet = (name: string, text: string) =>
   asset(name, "css", "text/css; charset=utf-8", text.replace(/\n */g, "").replaceAll(";}", "}").replaceAll(" {", "{"));
 
+const icons = {
+  icon: asset("icon", "svg", "image/svg+xml", ICON),
+  touchIcon: asset("touch-icon", "png", "image/png", new Uint8Array(readFileSync(touchIcon))),
+};
+
+// Its URLs are relative to itself, because the public URL may have a path.
+const MANIFEST = {
+  name: texts.name,
+  description: texts.tagline,
+  start_url: "../podcasts",
+  scope: "../",
+  display: "standalone",
+  background_color: "#fbfaf8",
+  theme_color: "#4a3fc0",
+  icons: [
+    { src: basename(icons.icon.path), type: icons.icon.type, sizes: "any" },
+    { src: basename(icons.touchIcon.path), type: icons.touchIcon.type, sizes: "180x180" },
+  ],
+};
+
 export const assets = {
   style: stylesheet("style", style),
   listening: stylesheet("listening", listening),
   script: asset("script", "js", "text/javascript; charset=utf-8", script),
   zone: asset("zone", "js", "text/javascript; charset=utf-8", zone),
   tryIt: asset("try-it", "js", "text/javascript; charset=utf-8", tryIt),
-  icon: asset("icon", "svg", "image/svg+xml", ICON),
+  manifest: asset("manifest", "webmanifest", "application/manifest+json", JSON.stringify(MANIFEST)),
+  ...icons,
 };

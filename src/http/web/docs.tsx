@@ -99,6 +99,12 @@ function DocsPage({ document }: { document: Document }) {
         <a href="/">{texts.name}</a> · {docs.version} {info.version} · <a href="/openapi.json">openapi.json</a> ·{" "}
         {docs.base} <code>/</code> <code>/v1</code>
       </p>
+      <p>{docs.others}</p>
+      <ul>
+        {docs.protocols.map((protocol) => (
+          <li>{protocol}</li>
+        ))}
+      </ul>
       <p>{docs.auth}</p>
       <pre tabindex={0}>
         <code>Authorization: Bearer TOKEN</code>

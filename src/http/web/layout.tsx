@@ -25,6 +25,8 @@ export function Layout({ title, section = null, scripts = [], children }: Layout
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{title ? `${title} · ${texts.name}` : texts.name}</title>
         <link rel="icon" href={assets.icon.path} type="image/svg+xml" />
+        <link rel="apple-touch-icon" href={assets.touchIcon.path} />
+        <link rel="manifest" href={assets.manifest.path} />
         <link rel="stylesheet" href={assets.style.path} />
         {[assets.script, ...scripts].map(({ path }) => (
           <script src={path} defer />
@@ -74,7 +76,8 @@ function Banner() {
 /** What somebody is called: the app's label and its device, or the command. */
 export function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
   const { actors } = texts.history;
-  const name = kind === "page" ? actors.page : kind === "admin" ? actors.command(label) : label || actors[kind];
+  const named = label && (actors.commands.get(label) ?? label);
+  const name = kind === "page" ? actors.page : named || actors[kind];
   const on = device && (captions.get(device) ?? device);
   return on && !name.includes(on) ? actors.on(name, on) : name;
 }

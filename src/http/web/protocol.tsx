@@ -24,7 +24,7 @@ import { serveMoveIn } from "./move-in.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
-import { openToStrangers, requireSession } from "./session.ts";
+import { openToStrangers, requireSession, showMenu } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
 
@@ -101,8 +101,9 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   http.use(requireSession(app, shared));
   limitBodies(http, app);
   serveSignIn(http, app, shared);
+  http.use("/docs", showMenu(app, shared));
   serveDocs(http, document);
-  serveConnectLinks(http, app);
+  serveConnectLinks(http, app, shared);
   serveFirstSteps(http, app, shared);
   servePodcasts(http, app);
   serveListening(http, app);

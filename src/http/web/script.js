@@ -75,7 +75,7 @@ for (const label of document.querySelectorAll("label[data-local]")) {
 
 // Filters a whole list while somebody types; without JavaScript the server does.
 for (const field of document.querySelectorAll("input[data-filter]")) {
-  const rows = [...document.querySelectorAll(".podcasts > li")];
+  const rows = [...document.querySelectorAll(".links > li")];
   const names = rows.map((row) => row.textContent.toLowerCase());
   const count = field.form.querySelector("output");
   field.addEventListener("input", () => {

@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { App } from "../../app.ts";
 import type { Actor } from "../../services/actor.ts";
-import { endPageSession } from "../../services/sessions.ts";
+import { endPageSession, type Session } from "../../services/sessions.ts";
 import { deleteSessionCookie, readSessionCookies } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
@@ -31,14 +31,26 @@ export function requireSession(app: App, shared: Shared): MiddlewareHandler<Http
       if (readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
-    if (session) {
-      c.set("actor", session.actor);
-      c.set("userName", session.name);
-      c.set("sessionId", session.id);
-      c.set("frame", () => readFrame(app, session.actor));
-    }
+    if (session) keepSession(c, app, session);
     return noStore(c, next);
   };
+}
+
+/** Shows the menu on an open page to those who are signed in. */
+export function showMenu(app: App, shared: Shared): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const session = await findSession(c, app, shared, "page");
+    if (!session) return next();
+    keepSession(c, app, session);
+    return noStore(c, next);
+  };
+}
+
+function keepSession(c: Context<HttpEnv>, app: App, session: Session): void {
+  c.set("actor", session.actor);
+  c.set("userName", session.name);
+  c.set("sessionId", session.id);
+  c.set("frame", () => readFrame(app, session.actor));
 }
 
 /** Whether a route responds to the request, and not only middleware. */

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { appUrlFrom, isLocal } from "../../config/app-url.ts";
 import { DomainError } from "../../errors.ts";
+import { findWaitingApp } from "../../services/login-flow.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import { hasUsers } from "../../services/users.ts";
@@ -21,29 +22,32 @@ const Form = { name: z.string(), password: z.string(), next: z.string().optional
 
 export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
-  /** Where apps connect, and why no phone can. */
-  const appsOf = (c: Context<HttpEnv>) => {
+  /** Where apps connect, why no phone can, and which app waits for its user. */
+  const propsOf = async (c: Context<HttpEnv>, path: string | undefined) => {
     const url = appUrlFrom(urlOf(c), app.config);
-    return { url, noPhone: isLocal(url) ? texts.connect.noPhone(app.config.host) : null };
+    const next = safePath(path);
+    const [, flow] = /^\/allow\/([^/?]+)$/.exec(next) ?? [];
+    const waiting = flow ? await findWaitingApp(app, flow) : null;
+    return { url, noPhone: isLocal(url) ? texts.connect.noPhone(app.config.host) : null, next, waiting };
   };
 
   http.get("/", async (c) => {
     if (await findSession(c, app, shared, "page")) return c.redirect("/podcasts", 303);
     if (!(await hasUsers(app))) return show(c, <NoUserPage />);
-    return show(c, <SignInPage {...appsOf(c)} next="/podcasts" />);
+    return show(c, <SignInPage {...(await propsOf(c, undefined))} />);
   });
 
   http.get("/sign-in", async (c) => {
     if (!(await hasUsers(app))) return show(c, <NoUserPage />);
     const problem = c.req.query("ended") ? texts.signIn.ended : null;
-    return show(c, <SignInPage {...appsOf(c)} next={safePath(c.req.query("next"))} problem={problem} />);
+    return show(c, <SignInPage {...(await propsOf(c, c.req.query("next")))} problem={problem} />);
   });
 
   http.post("/sign-in", async (c) => {
     const { name, password, next } = await readForm(c, Form);
     if (losesCookie(c.req.header("Origin"), urlOf(c))) {
       const problem = texts.signIn.needsHttps(urlOf(c));
-      return show(c, <SignInPage {...appsOf(c)} next={safePath(next)} name={name} problem={problem} />, 400);
+      return show(c, <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />, 400);
     }
     const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
     try {
@@ -60,7 +64,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       const { retry_after } = error.extras;
       if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
       const problem = retry_after === undefined ? texts.signIn.wrong : texts.signIn.wait(retry_after);
-      const page = <SignInPage {...appsOf(c)} next={safePath(next)} name={name} problem={problem} />;
+      const page = <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />;
       return show(c, page, error.code === "too_many" ? 429 : 401);
     }
   });

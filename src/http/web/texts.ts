@@ -15,7 +15,8 @@ export const texts = {
 
   signIn: {
     title: "Sign in",
-    name: "Name",
+    name: "User name",
+    waiting: (app: string) => `“${app}” waits for you. Sign in, and then allow it.`,
     password: "Password or token",
     submit: "Sign in",
     wrong: "The name or the password is wrong.",
@@ -94,7 +95,7 @@ export const texts = {
     imported: (added: number, present: number, failed: number) =>
       `${plural(added, "podcast", "podcasts")} added, ${present} there already, ${failed} failed.`,
     badUrl: (reason: string) => `This feed URL can't be added: ${reason}.`,
-    badFile: (reason: string) => `The file was not imported: ${reason}.`,
+    badFile: (reason: string) => `Nothing was imported. ${reason}.`,
     noFile: "Choose an OPML file.",
     readOnly: "You are signed in with a token that can only read.",
   },
@@ -104,6 +105,10 @@ export const texts = {
     connect: "Connect an app",
     none: "No app is connected yet.",
     lastSync: "Last sync",
+    lastUsed: "Last used",
+    neverUsed: "Not used yet",
+    renameNamed: (name: string) => `Rename ${name}`,
+    revokeNamed: (name: string) => `Revoke ${name}`,
     never: "Not synced yet",
     created: "connected",
     expires: "expires",
@@ -114,7 +119,6 @@ export const texts = {
     revoke: "Revoke",
     revokeAsk: (label: string) => `Revoke ${label}? It can't sync any more.`,
     noLabel: "App without a name",
-    kind: "App",
     readOnly: "can only read",
     devices: { desktop: "Desktop", laptop: "Laptop", mobile: "Phone", server: "Server", other: "Device" },
     needsPassword: "To connect, rename and revoke apps, sign in with your password.",
@@ -131,11 +135,6 @@ export const texts = {
 
   connect: {
     title: "Connect an app",
-    antennapod: "AntennaPod",
-    choosesNextcloud: "In AntennaPod, open Settings, Synchronization, and choose Nextcloud Gpoddersync.",
-    entersServer: "Enter the server address, and tap Proceed to login.",
-    allows: "A page of this server opens. Sign in with your password, and tap Allow.",
-    others: "Another app, or by a token",
     choose: "Which app?",
     apps: {
       antennapod: "AntennaPod",
@@ -145,18 +144,28 @@ export const texts = {
       openpodcast: "Open Podcast API app",
       other: "Another app",
     },
+    done: (app: string) => `Connect ${app}`,
+    noTyping: "You type no password into the app: a page of this server asks you to allow it.",
+    byToken: "By gpodder.net and a token instead",
+    token: "The app gets a password of its own, a token, which you can revoke later.",
     device: "Which device? For example: phone",
     submit: "Continue",
-    done: (app: string) => `Connect ${app}`,
     once: "The password below is a token for this app. It is shown only now.",
     noPhone: (host: string) =>
       `No phone can reach this server at this address. Start it with ${host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or "}PODKEEP_PUBLIC_URL set.`,
-    scan: "Open this on the phone",
-    scanOnce: "The link works once, for ten minutes.",
+    scan: "Scan this with the phone",
+    scanSteps: "It opens these steps on the phone.",
+    scanOnce: "It opens these values on the phone, to copy them. The link works once, for ten minutes.",
     scanValues: "Or scan the values themselves",
+    steps: "In the app",
+    onPhone: "On a phone",
+    yourName: "your user name",
+    yourToken: "a token: Connect an app makes it",
     open: "Show the values",
     openOnce: "The values are shown once.",
     expired: "This link was used already, or its ten minutes are over. Connect the app again.",
+    again: "Connect an app",
+    anotherApp: "Another app",
     back: "Done",
   },
 
@@ -231,9 +240,9 @@ export const texts = {
       token: "App",
       session: "App",
       page: "Web page",
-      /** By which command an admin did it. */
-      command: (label: string | null) =>
-        label === "opml import" ? "podkeep (OPML file)" : `podkeep ${label ?? ""}`.trim(),
+      admin: "Admin",
+      /** What is called otherwise than its command. */
+      commands: new Map([["opml import", "podkeep (OPML file)"]]),
       worker: "Server",
       on: (app: string, device: string) => `${app} on ${device}`,
     },
@@ -262,6 +271,7 @@ export const texts = {
 
   account: {
     title: "Account",
+    guides: "How to connect",
     signedInAs: "Signed in as",
     password: "Password",
     present: "Current password",
@@ -281,6 +291,11 @@ export const texts = {
     title: "API reference",
     version: "Version",
     base: "base URLs",
+    others: "Today's apps sync the same list by two other protocols, at the same base URL:",
+    protocols: [
+      "gPodder API v2: subscriptions, episode actions and devices below /api/2. See gpoddernet.readthedocs.io.",
+      "Nextcloud gPodder Sync: below /index.php/apps/gpoddersync. See github.com/thrillfall/nextcloud-gpodder.",
+    ],
     auth: "Every request needs a token:",
     parameter: "Parameter",
     field: "Field",
@@ -299,92 +314,10 @@ export const texts = {
   },
 
   errors: {
-    notFound: "This page does not exist.",
-    forbidden: "This is not allowed.",
+    notFound: "This page does not exist",
+    forbidden: "This is not allowed",
     failed: "podkeep can't show this page right now. Nothing was changed.",
     unavailable: "podkeep can't write right now. Nothing was changed.",
     home: "Go to the start",
   },
 } as const;
-
-export type AppKind = keyof typeof texts.connect.apps;
-
-interface Step {
-  text: string;
-  /** Fields of the app's screen, and the value to type into each. */
-  fields?: [string, "server" | "user" | "token"][];
-}
-
-/** How to connect each app, with the names on its screens. */
-export const steps: Record<AppKind, Step[]> = {
-  antennapod: [
-    { text: "Open Settings, Synchronization, and choose gpodder.net." },
-    { text: "Enter the server, and tap Proceed to login.", fields: [["Server address", "server"]] },
-    {
-      text: "Log in, name the device, and tap Create device.",
-      fields: [
-        ["Username", "user"],
-        ["Password", "token"],
-      ],
-    },
-  ],
-  kasts: [
-    { text: "Open Settings, Synchronization, Login, and choose gpodder.net." },
-    {
-      text: "Check Use custom server, and enter these values.",
-      fields: [
-        ["Username", "user"],
-        ["Password", "token"],
-        ["Hostname", "server"],
-      ],
-    },
-    { text: "Name the device, choose Create Device, and sync." },
-  ],
-  gpodder: [
-    { text: "Open Preferences, gpodder.net." },
-    {
-      text: "Check Synchronize subscriptions and episode actions, and enter these values.",
-      fields: [
-        ["Server", "server"],
-        ["Username", "user"],
-        ["Password", "token"],
-      ],
-    },
-    { text: "Name the device, and close the window." },
-  ],
-  pinepods: [
-    { text: "Open Settings, Podcast Sync Settings." },
-    {
-      text: "Enter these values under GPodder-compatible Server.",
-      fields: [
-        ["Server URL", "server"],
-        ["Username", "user"],
-        ["Password", "token"],
-      ],
-    },
-    { text: "Choose Test Connection, then Authenticate." },
-  ],
-  openpodcast: [
-    { text: "Open the app's settings for synchronization." },
-    {
-      text: "Enter the server and the token.",
-      fields: [
-        ["Server", "server"],
-        ["Token", "token"],
-      ],
-    },
-    { text: "Sync." },
-  ],
-  other: [
-    { text: "Open the app's settings for gPodder, Nextcloud gPodder Sync or the Open Podcast API." },
-    {
-      text: "Enter these values.",
-      fields: [
-        ["Server", "server"],
-        ["User name", "user"],
-        ["Password or token", "token"],
-      ],
-    },
-    { text: "Sync." },
-  ],
-};

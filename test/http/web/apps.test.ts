@@ -37,14 +37,57 @@ test("an app is connected with the values that its screens ask for, and its toke
   expect((await browser.open("/apps")).body).toContain("AntennaPod, phone");
 });
 
-test("AntennaPod is connected without typing a token: that way comes first, with the server's address", async () => {
-  const { body } = await browser.open("/connect");
-  const [nextcloud, server, form] = ["Nextcloud Gpoddersync", `<code>${ORIGIN}</code>`, "Which app?"].map((text) =>
-    body.indexOf(text),
-  );
-  expect(nextcloud).toBeGreaterThan(0);
-  expect(server).toBeGreaterThan(nextcloud ?? 0);
-  expect(form).toBeGreaterThan(server ?? 0);
+test("AntennaPod is connected without a token: the code comes first, then the steps with the server's address", async () => {
+  expect((await browser.open("/connect")).body).toContain('href="/connect?app=antennapod"');
+  const { body } = await browser.open("/connect?app=antennapod");
+  const [code, link, nextcloud, address] = [
+    "<svg",
+    `<code>${ORIGIN}/connect/antennapod</code>`,
+    "Nextcloud Gpoddersync",
+    `<code>${ORIGIN}</code>`,
+  ].map((text) => body.indexOf(text));
+  expect(code).toBeGreaterThan(0);
+  expect(link).toBeGreaterThan(code ?? 0);
+  expect(nextcloud).toBeGreaterThan(link ?? 0);
+  expect(address).toBeGreaterThan(nextcloud ?? 0);
+  expect(body).toContain('href="/connect?app=antennapod&amp;by=token"');
+  expect((await server.sql("select id from tokens")).length).toBe(1);
+  const phone = openBrowser(server);
+  const guide = await phone.open("/connect/antennapod");
+  expect(guide.body).toContain("Nextcloud Gpoddersync");
+  expect(guide.body).toContain(`<code>${ORIGIN}</code>`);
+});
+
+test("on the phone itself no code is drawn: the steps come at once", async () => {
+  const phone = openBrowser(server, "Mozilla/5.0 (Linux; Android 16) Chrome/140.0 Mobile Safari/537.36");
+  await phone.submit("/sign-in", { name: "ann", password: PASSWORD });
+  const { body } = await phone.open("/connect?app=antennapod");
+  expect(body).not.toContain("<svg");
+  expect(body).toContain("Nextcloud Gpoddersync");
+  const page = await phone.submit("/connect", { app: "openpodcast", device: "", nonce: "once".repeat(5) });
+  expect(page.body).not.toContain("<svg");
+});
+
+test("each app has a guide that shows no secret", async () => {
+  const { body } = await browser.open("/account");
+  const guides = [...body.matchAll(/href="(\/connect\/[a-z]+)"/g)].map(([, path = ""]) => path);
+  expect(guides).toHaveLength(6);
+  for (const path of guides) {
+    const guide = await openBrowser(server).open(path);
+    expect([path, guide.status]).toEqual([path, 200]);
+    expect(guide.body).toContain(`<code>${ORIGIN}</code>`);
+  }
+});
+
+test("renaming and revoking open in their row, with a way out", async () => {
+  const [, id] = tokenIn((await connect()).body).split("_");
+  const rename = await browser.open(`/apps?rename=${id}`);
+  expect(rename.body).toContain(`action="/apps/${id}/rename"`);
+  expect(rename.body).toContain('href="/apps"');
+  const revoke = await browser.open(`/apps?revoke=${id}`);
+  expect(revoke.body).toContain(`action="/apps/${id}/revoke"`);
+  expect(revoke.body).toContain('class="danger"');
+  expect(revoke.body.split(">Cancel<")).toHaveLength(2);
 });
 
 test("no code is drawn for a server that no phone reaches, and the page says what to set", async () => {
@@ -56,6 +99,9 @@ test("no code is drawn for a server that no phone reaches, and the page says wha
   expect(page.body).toContain("<code>http://127.0.0.1:8042</code>");
   expect(page.body).not.toContain("<svg");
   expect(page.body).not.toContain("/connect/");
+  const steps = (await here.open("/connect?app=antennapod")).body;
+  expect(steps).toContain("No phone can reach this server at this address.");
+  expect(steps).not.toContain("<svg");
   const there = (await connect()).body;
   expect(there).not.toContain("No phone can reach");
   expect(there).toContain("<svg");
@@ -77,7 +123,7 @@ test("unknown apps and missing fields are refused", async () => {
 test("a revoked app can't sync any more; looking at the question revokes nothing", async () => {
   const token = tokenIn((await connect()).body);
   const [, id] = token.split("_");
-  expect((await browser.open("/apps")).body).toContain("Revoke AntennaPod, phone?");
+  expect((await browser.open(`/apps?revoke=${id}`)).body).toContain("Revoke AntennaPod, phone?");
   expect((await browser.open(`/apps/${id}/revoke`)).status).toBe(404);
   const app = server.as(user, token);
   expect((await app.request("GET", "/subscriptions")).status).toBe(200);
@@ -169,8 +215,8 @@ test("an app's row says what it is, when it synced, when it was connected and wh
   const { body } = await browser.open("/apps");
   const row = body.slice(body.indexOf("Kitchen radio")).split("</li>")[0] ?? "";
   const text = row.replace(/<[^>]*>/g, "");
-  expect(text).toContain("Kasts, can only read");
-  expect(text).toContain("Last sync 2026-01-01 00:00 UTC");
+  expect(text).toContain("Kasts · can only read");
+  expect(text).toContain("Last used 2026-01-01 00:00 UTC");
   expect(text).toContain("connected 2026-01-01");
   expect(text).toContain("expires 2026-01-02");
 });

@@ -127,8 +127,8 @@ test("an OPML file is imported with its titles, and exported again", async () =>
 for (const [name, file, reason] of [
   ["no file", undefined, "Choose an OPML file."],
   ["an empty file", new File([], "x"), "Choose an OPML file."],
-  ["a picture", new File([new Uint8Array(100)], "x.png"), "The file was not imported"],
-  ["a file cut off", new File(["<opml><body><outline"], "x"), "The file was not imported"],
+  ["a picture", new File([new Uint8Array(100)], "x.png"), "Nothing was imported."],
+  ["a file cut off", new File(["<opml><body><outline"], "x"), "Nothing was imported."],
 ] as const) {
   test(`an import of ${name} says what is wrong and adds nothing`, async () => {
     const page = await browser.submit("/podcasts/import", file ? { file } : {});

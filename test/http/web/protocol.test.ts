@@ -34,7 +34,7 @@ test("a path that does not exist is a page for browsers, and JSON for apps", asy
   const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
   for (const path of ["/podcast", "/index.html", "/v1", "/subscriptions/a/b"]) {
     const { status, headers, body } = await server.send("GET", path, { headers: browser });
-    expect([status, body]).toEqual([404, expect.stringContaining("This page does not exist.")]);
+    expect([status, body]).toEqual([404, expect.stringContaining("This page does not exist")]);
     expect(headers.get("content-security-policy")).toContain("default-src 'self'");
     for (const accept of ["*/*", "application/json"]) {
       const app = await server.send("GET", path, { headers: { Accept: accept } });

@@ -56,6 +56,14 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
           {texts.moveIn.title}
         </a>
       </p>
+      <h2>{account.guides}</h2>
+      <ul class="plain">
+        {Object.entries(texts.connect.apps).map(([kind, name]) => (
+          <li>
+            <a href={`/connect/${kind}`}>{name}</a>
+          </li>
+        ))}
+      </ul>
       <p class="small muted">
         {texts.name} {VERSION} · <a href="/docs">{texts.docs.title}</a>
       </p>

@@ -23,9 +23,8 @@ export function AllowPage({ app: { label, address }, user, path, byPassword }: A
       <p class="muted">{text.mayNot}</p>
       <p>
         {text.from}: <code>{address}</code>
-        <br />
-        {text.check}
       </p>
+      <p>{text.check}</p>
       {byPassword ? (
         <div class="bar">
           <ActionButton action={path} kind="primary">

@@ -1,12 +1,9 @@
-// Apps: the list, revoking one, connecting one.
+// The list of apps; renaming and revoking one.
 /** @jsxImportSource hono/jsx */
-import { raw } from "hono/html";
-import { renderSVG } from "uqr";
 import type { ConnectedApp, Device } from "../../../services/apps.ts";
-import type { ConnectValues } from "../../../services/connect-links.ts";
 import type { PageSession } from "../../../services/sessions.ts";
-import { ActionButton, Copyable, Layout, NeedsPassword, Time } from "../layout.tsx";
-import { type AppKind, steps, texts } from "../texts.ts";
+import { ActionButton, Layout, NeedsPassword, Time } from "../layout.tsx";
+import { texts } from "../texts.ts";
 
 interface AppsProps {
   apps: ConnectedApp[];
@@ -18,9 +15,17 @@ interface AppsProps {
   /** True if this session may connect, rename and revoke apps, and end sessions. */
   canChange: boolean;
   canWrite: boolean;
+  open: OpenRow;
 }
 
-export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, canWrite }: AppsProps) {
+/** The row that is open for renaming or revoking, by the id of its token or device. */
+interface OpenRow {
+  rename?: string | undefined;
+  revoke?: string | undefined;
+  device?: string | undefined;
+}
+
+export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, canWrite, open }: AppsProps) {
   const text = texts.apps;
   return (
     <Layout title={text.title} section="apps">
@@ -36,11 +41,11 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, can
       {apps.length + byPassword.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows">
         {apps.map((app) => (
-          <AppRow app={app} canChange={canChange} canWrite={canWrite} />
+          <AppRow app={app} canChange={canChange} canWrite={canWrite} open={open} />
         ))}
         {byPassword.map((device) => (
           <li>
-            <DeviceInfo device={device} canWrite={canWrite} />
+            <DeviceInfo device={device} canWrite={canWrite} open={open} />
           </li>
         ))}
       </ul>
@@ -59,55 +64,60 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, can
   );
 }
 
-function LastSync({ at }: { at: number | null }) {
-  const text = texts.apps;
-  if (at === null) return <>{text.never}</>;
-  return (
-    <>
-      {text.lastSync} <Time ms={at} />
-    </>
-  );
+interface AppProps {
+  app: ConnectedApp;
 }
 
-function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: boolean; canWrite: boolean }) {
+function AppRow({ app, canChange, canWrite, open }: Pick<AppsProps, "canChange" | "canWrite" | "open"> & AppProps) {
   const text = texts.apps;
   const { id, label, scope, products, created_at, expires_at, last_used_at, devices } = app;
   const name = label || text.noLabel;
-  const kind = products.join(", ") || text.kind;
+  const kinds = products.filter((product) => !name.toLowerCase().startsWith(product.toLowerCase()));
   return (
     <li>
       <div class="grow wide">
         <div class="title">{name}</div>
         <div class="muted small">
-          {scope === "read" ? `${kind}, ${text.readOnly}` : kind} · <LastSync at={last_used_at} /> · {text.created}{" "}
-          <Time ms={created_at} format="day" />
+          {[...kinds, ...(scope === "read" ? [text.readOnly] : [])].map((part) => `${part} · `)}
+          {devices.length === 0 && (
+            <>{last_used_at === null ? text.neverUsed : <TimeOf label={text.lastUsed} ms={last_used_at} />} · </>
+          )}
+          <TimeOf label={text.created} ms={created_at} format="day" />
           {expires_at !== null && (
             <>
               {" "}
-              · {text.expires} <Time ms={expires_at} format="day" />
+              · <TimeOf label={text.expires} ms={expires_at} format="day" />
             </>
           )}
         </div>
       </div>
-      {canChange && (
-        <>
-          <Rename action={`/apps/${id}/rename`} field="label" value={label} label={text.deviceName(name)} />
-          <details class="ask">
-            <summary>{text.revoke}</summary>
-            <div class="bar">
-              <span>{text.revokeAsk(name)}</span>
-              <ActionButton action={`/apps/${id}/revoke`} kind="danger">
-                {text.revoke}
-              </ActionButton>
-            </div>
-          </details>
-        </>
+      {canChange && open.rename === id && (
+        <Rename action={`/apps/${id}/rename`} field="label" value={label} label={text.deviceName(name)} />
+      )}
+      {canChange && open.revoke === id && (
+        <div class="bar">
+          <span>{text.revokeAsk(name)}</span>
+          <ActionButton action={`/apps/${id}/revoke`} kind="danger">
+            {text.revoke}
+          </ActionButton>
+          <Cancel autofocus />
+        </div>
+      )}
+      {canChange && open.rename !== id && open.revoke !== id && (
+        <div class="bar">
+          <a class="button" href={`/apps?rename=${id}`} aria-label={text.renameNamed(name)}>
+            {text.rename}
+          </a>
+          <a class="button" href={`/apps?revoke=${id}`} aria-label={text.revokeNamed(name)}>
+            {text.revoke}
+          </a>
+        </div>
       )}
       {devices.length > 0 && (
         <ul class="rows inner">
           {devices.map((device) => (
             <li>
-              <DeviceInfo device={device} canWrite={canWrite} />
+              <DeviceInfo device={device} canWrite={canWrite} open={open} />
             </li>
           ))}
         </ul>
@@ -116,40 +126,56 @@ function AppRow({ app, canChange, canWrite }: { app: ConnectedApp; canChange: bo
   );
 }
 
-function Rename({ action, field, value, label }: { action: string; field: string; value: string; label: string }) {
-  const text = texts.apps;
+function TimeOf({ label, ms, format }: { label: string; ms: number; format?: "day" }) {
   return (
-    <details class="ask">
-      <summary>{text.rename}</summary>
-      <form method="post" action={action} class="bar">
-        <input name={field} value={value} maxlength={100} required aria-label={label} />
-        <button type="submit">{text.save}</button>
-      </form>
-    </details>
+    <>
+      {label} <Time ms={ms} {...(format && { format })} />
+    </>
   );
 }
 
-function DeviceInfo({ device, canWrite }: { device: Device; canWrite: boolean }) {
+const Cancel = ({ autofocus = false }: { autofocus?: boolean }) => (
+  <a class="button" href="/apps" autofocus={autofocus}>
+    {texts.cancel}
+  </a>
+);
+
+function Rename({ action, field, value, label }: { action: string; field: string; value: string; label: string }) {
+  return (
+    <form method="post" action={action} class="bar">
+      <input name={field} value={value} maxlength={100} required autofocus aria-label={label} />
+      <button type="submit" class="primary">
+        {texts.apps.save}
+      </button>
+      <Cancel />
+    </form>
+  );
+}
+
+function DeviceInfo({ device, canWrite, open }: { device: Device; canWrite: boolean; open: OpenRow }) {
   const text = texts.apps;
   const { id, caption, type, created_at, last_sync_at } = device;
+  const action = `/apps/devices/${id}/rename`;
   return (
     <>
       <div class="grow wide">
         <div class="title">{caption}</div>
         <div class="muted small">
-          {text.devices[type]} · <LastSync at={last_sync_at} /> · {text.created} <Time ms={created_at} format="day" />
+          {text.devices[type]} ·{" "}
+          {last_sync_at === null ? text.never : <TimeOf label={text.lastSync} ms={last_sync_at} />} ·{" "}
+          <TimeOf label={text.created} ms={created_at} format="day" />
         </div>
       </div>
-      {canWrite && (
-        <>
-          <Rename
-            action={`/apps/devices/${id}/rename`}
-            field="caption"
-            value={caption}
-            label={text.deviceName(caption)}
-          />
+      {canWrite && open.device === id && (
+        <Rename action={action} field="caption" value={caption} label={text.deviceName(caption)} />
+      )}
+      {canWrite && open.device !== id && (
+        <div class="bar">
+          <a class="button" href={`/apps?device=${id}`} aria-label={text.renameNamed(caption)}>
+            {text.rename}
+          </a>
           <ActionButton action={`/apps/devices/${id}/forget`}>{text.forget}</ActionButton>
-        </>
+        </div>
       )}
     </>
   );
@@ -175,135 +201,5 @@ function SessionRow({ session, apps, here }: { session: PageSession; apps: Conne
         </button>
       </form>
     </li>
-  );
-}
-
-interface ConnectProps {
-  /** Makes the form's effect happen once. */
-  nonce: string;
-  /** The URL that apps connect to. */
-  server: string;
-  /** Why no phone reaches it; null if phones do. */
-  noPhone: string | null;
-}
-
-/** First the way without typing a token. */
-export function ConnectPage({ nonce, server, noPhone }: ConnectProps) {
-  const text = texts.connect;
-  return (
-    <Layout title={text.title} section="apps">
-      <h1>{text.title}</h1>
-      {noPhone && <p class="notice">{noPhone}</p>}
-      <h2>{text.antennapod}</h2>
-      <ol class="steps">
-        <li>{text.choosesNextcloud}</li>
-        <li>
-          {text.entersServer}
-          <div class="value">
-            <Copyable text={server} />
-          </div>
-        </li>
-        <li>{text.allows}</li>
-      </ol>
-      <h2>{text.others}</h2>
-      <form method="post" action="/connect">
-        <input type="hidden" name="nonce" value={nonce} />
-        <div class="field">
-          <label for="app">{text.choose}</label>
-          <select id="app" name="app">
-            {Object.entries(text.apps).map(([kind, name]) => (
-              <option value={kind}>{name}</option>
-            ))}
-          </select>
-        </div>
-        <div class="field">
-          <label for="device">{text.device}</label>
-          <input id="device" name="device" maxlength={60} />
-        </div>
-        <button type="submit" class="primary">
-          {text.submit}
-        </button>{" "}
-        <a class="button" href="/apps">
-          {texts.cancel}
-        </a>
-      </form>
-    </Layout>
-  );
-}
-
-interface ConnectedProps {
-  kind: AppKind;
-  values: ConnectValues;
-  /** Opens these values on a phone; null on the phone itself, and if no phone reaches the server. */
-  link: string | null;
-  /** The address that the server listens on; null on the phone. */
-  host?: string | null;
-}
-
-export function ConnectedPage({ kind, values, link, host = null }: ConnectedProps) {
-  const text = texts.connect;
-  return (
-    <Layout title={text.done(text.apps[kind])} section={host === null ? null : "apps"}>
-      <h1>{text.done(text.apps[kind])}</h1>
-      <p class="muted">{text.once}</p>
-      <ol class="steps">
-        {steps[kind].map(({ text: step, fields = [] }) => (
-          <li>
-            {step}
-            {fields.map(([name, value]) => (
-              <div class="value">
-                <span class="muted">{name}</span> <Copyable text={values[value]} />
-              </div>
-            ))}
-          </li>
-        ))}
-      </ol>
-      {host !== null && link === null && <p class="notice">{text.noPhone(host)}</p>}
-      {link && (
-        <>
-          <h2>{text.scan}</h2>
-          <p class="muted">{text.scanOnce}</p>
-          <div class="qr" role="img" aria-label={text.scan}>
-            {raw(renderSVG(link))}
-          </div>
-          <p>
-            <Copyable text={link} />
-          </p>
-          <details class="more">
-            <summary>{text.scanValues}</summary>
-            <div class="qr" role="img" aria-label={text.scanValues}>
-              {raw(renderSVG(`${values.server}\n${values.user}\n${values.token}`))}
-            </div>
-          </details>
-        </>
-      )}
-      {host !== null && (
-        <p>
-          <a href="/apps">{text.back}</a>
-        </p>
-      )}
-    </Layout>
-  );
-}
-
-/** The page behind the code on the phone; a button takes the values. */
-export function OpenLinkPage({ known }: { known: boolean }) {
-  const text = texts.connect;
-  return (
-    <Layout title={text.title}>
-      <h1>{text.title}</h1>
-      {known ? (
-        <>
-          <p>{text.openOnce}</p>
-          <form method="post">
-            <button type="submit" class="primary">
-              {text.open}
-            </button>
-          </form>
-        </>
-      ) : (
-        <p>{text.expired}</p>
-      )}
-    </Layout>
   );
 }

@@ -71,7 +71,7 @@ export function PodcastsPage(props: PodcastsProps) {
           </a>
         </div>
       )}
-      <ul class="rows podcasts">
+      <ul class="rows links">
         {huesOf(rows).map(({ podcast, hue }) =>
           podcast === undo ? (
             <UndoRow podcast={podcast} hue={hue} />

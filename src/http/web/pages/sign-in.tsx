@@ -1,15 +1,23 @@
 // Signing in; also what a visitor without an account sees.
 /** @jsxImportSource hono/jsx */
-import { assets } from "../assets.ts";
+import { raw } from "hono/html";
+import { assets, ICON } from "../assets.ts";
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
+
+const Name = () => (
+  <div class="bar">
+    <span class="logo">{raw(ICON)}</span>
+    <h1>{texts.name}</h1>
+  </div>
+);
 
 /** While there is no user, in place of signing in. */
 export function NoUserPage() {
   const { signIn, setup } = texts;
   return (
     <Layout title={signIn.title}>
-      <h1>{texts.name}</h1>
+      <Name />
       <p>{texts.tagline}</p>
       <Notice>{setup.none}</Notice>
       <p>
@@ -26,16 +34,18 @@ interface SignInProps {
   noPhone: string | null;
   /** Where to go afterwards. */
   next: string;
+  /** The app that waits for its user to sign in; null if none does. */
+  waiting: string | null;
   name?: string;
   problem?: string | null;
 }
 
-export function SignInPage({ url, noPhone, next, name = "", problem = null }: SignInProps) {
+export function SignInPage({ url, noPhone, next, waiting, name = "", problem = null }: SignInProps) {
   const { signIn } = texts;
   return (
     <Layout title={signIn.title} scripts={[assets.zone]}>
-      <h1>{texts.name}</h1>
-      <p>{texts.tagline}</p>
+      <Name />
+      {waiting ? <p class="notice">{signIn.waiting(waiting)}</p> : <p>{texts.tagline}</p>}
       {problem && <Notice kind="danger">{problem}</Notice>}
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value={next} />
