@@ -11,10 +11,12 @@ const AHEAD = 2_300;
 
 /** Starts another process on the same database. @param clock in Unix milliseconds */
 async function startSecond({ app, http }: TestApp, clock: () => number): Promise<{ http: Http; end(): void }> {
-  const { location } = app.config;
+  const { location, open_podcast_draft } = app.config;
   if (!("url" in location)) throw new Error("Two processes need PostgreSQL");
   const script = join(import.meta.dir, "second-process.ts");
-  const child = track(Bun.spawn([process.execPath, script, location.url], { stdout: "pipe", stderr: "inherit" }));
+  const child = track(
+    Bun.spawn([process.execPath, script, location.url, open_podcast_draft], { stdout: "pipe", stderr: "inherit" }),
+  );
   const printed = await child.stdout.getReader().read();
   const origin = new TextDecoder().decode(printed.value).trim();
   const forward = (request: Request) => {
@@ -37,8 +39,8 @@ export class Processes {
     private readonly end: () => void,
   ) {}
 
-  static async open(): Promise<Processes> {
-    const test = await openTestApp();
+  static async open(settings: Parameters<typeof openTestApp>[0] = {}): Promise<Processes> {
+    const test = await openTestApp(settings);
     if (process.env["PODKEEP_TEST_ENGINE"] !== "postgres") return new Processes(test, [test.http], () => {});
     const second = await startSecond(test, () => test.clock.now() + AHEAD);
     return new Processes(test, [test.http, second.http], second.end);

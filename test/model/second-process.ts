@@ -8,10 +8,10 @@ import { ORIGIN } from "../support/app.ts";
 export const NOW = "x-model-now";
 
 if (import.meta.main) {
-  const [database_url = ""] = process.argv.slice(2);
+  const [database_url = "", open_podcast_draft = "off"] = process.argv.slice(2);
   let now = 0;
   const clock = { now: () => now, sleep: async () => {} };
-  const app = await openApp(readConfig({ database_url }, {}).config, { clock });
+  const app = await openApp(readConfig({ database_url, open_podcast_draft }, {}).config, { clock });
   const http = createHttp(app);
   const server = Bun.serve({
     hostname: "127.0.0.1",
