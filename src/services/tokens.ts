@@ -15,6 +15,7 @@ import { lockUser } from "../store/users.ts";
 import { type Actor, actAsAdmin, requirePassword, requireWrite, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { createDeviceOfToken } from "./devices.ts";
+import { transact } from "./transact.ts";
 import { listUsers, requireUser } from "./users.ts";
 
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
@@ -41,7 +42,8 @@ export function checkLabel(label: string): void {
 /**
  * Issues a token for the actor's user; the only time that it is seen whole.
  * @param expires_at wall time in Unix milliseconds; null for never
- * @throws DomainError "invalid" for a bad label or expiry, "forbidden" if the actor signed in with a token
+ * @throws DomainError "invalid" for a bad label or expiry, "forbidden" if the actor signed in with a token, "not_found" if
+ * the user was deleted meanwhile
  */
 export async function issueToken(
   context: Context,
@@ -51,7 +53,7 @@ export async function issueToken(
   requireWrite(actor);
   requirePassword(actor);
   const { token, row } = createToken(context, actor.user_id, { label, scope, expires_at });
-  await context.database.write((tx) => insertToken(tx, row));
+  await transact(context, actor, ({ tx }) => insertToken(tx, row));
   return { id: row.id, token };
 }
 
@@ -68,7 +70,7 @@ export async function issueAppToken(
   requirePassword(actor);
   const { user_id } = actor;
   const { token, row } = createToken(context, user_id, { label: readAppName(name), scope: "write", expires_at: null });
-  await context.database.write((tx) => insertAppToken(tx, row), user_id);
+  await transact(context, actor, ({ tx }) => insertAppToken(tx, row));
   return { id: row.id, token };
 }
 

@@ -6,7 +6,7 @@ import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { listHistory } from "../../../src/services/history.ts";
-import { revokeToken } from "../../../src/services/tokens.ts";
+import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -220,6 +220,21 @@ test("a user who is deleted while an app syncs leaves nothing, no history either
     await deleted;
     expect(await sql("select * from history")).toHaveLength(0);
     expect(await sql("select * from users")).toHaveLength(0);
+  });
+});
+
+test("a token that is issued while another server deletes its user is refused: there is no such user", async () => {
+  await open();
+  const ann = await app.user("ann");
+  await beside(async (sql) => {
+    await sql("begin");
+    await sql(`delete from tokens where user_id = '${ann.id}'`);
+    await sql(`delete from users where id = '${ann.id}'`);
+    const issued = issueToken(app.app, actorOf(ann.id), { label: "phone", scope: "write", expires_at: null });
+    const refused = issued.catch((error) => error);
+    while ((await beside((look) => backends(look, "pid", "wait_event_type = 'Lock'"))).length < 1) await Bun.sleep(5);
+    await sql("commit");
+    expect(await refused).toMatchObject({ code: "not_found" });
   });
 });
 
