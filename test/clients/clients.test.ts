@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { openProgram } from "../support/program.ts";
+import { continueFrom } from "../support/set-place.ts";
 
 setDefaultTimeout(120_000);
 
@@ -69,19 +70,7 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
     await Bun.sleep(1100);
     await gpodder("phone", [["play", A, episode, 600, 3240]]);
     expect((await gpodder("laptop")).plays).toEqual([[A, episode, 600, 3240]]);
-    const same = { "Sec-Fetch-Site": "same-origin" };
-    const submit = (path: string, fields: Record<string, string>, cookie = "") =>
-      fetch(server + path, {
-        ...{ method: "POST", redirect: "manual" },
-        ...{ body: new URLSearchParams(fields), headers: { ...same, Cookie: cookie } },
-      });
-    const cookie = (await submit("/sign-in", { name: "ann", password: PASSWORD })).headers
-      .getSetCookie()
-      .map((one) => one.split(";")[0])
-      .join("; ");
-    const page = await (await fetch(`${server}/listening`, { headers: { Cookie: cookie } })).text();
-    const [, path = ""] = /href="(\/listening\/episodes\/\d+)"/.exec(page) ?? [];
-    expect((await submit(`${path}/position`, { position: "3000" }, cookie)).status).toBe(303);
+    await continueFrom(server, "ann", PASSWORD, 3000);
     for (const device of ["laptop", "phone"]) {
       // What it received before stays in its store.
       expect((await gpodder(device)).plays.at(-1)).toEqual([A, episode, 3000, 3240]);

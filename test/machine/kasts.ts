@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaul
 import { z } from "zod";
 import { freePort } from "../support/postgres.ts";
 import { openProgram } from "../support/program.ts";
+import { continueFrom } from "../support/set-place.ts";
 
 import { reasonToSkip } from "./debian.ts";
 import { type KastsAccount, kastsRoot, openKasts } from "./kasts-device.ts";
@@ -133,6 +134,25 @@ function runTests(provider: KastsAccount["provider"]): void {
     await laptop.sync();
     await desk.sync();
     expect(desk.position("/a#1")).toBe(300);
+  });
+
+  test("a stale laptop set an episode back: two clicks on the page, and Kasts shows the right position", async () => {
+    await subscription("add", "ann", feed("a"));
+    const [desk, laptop] = [await kasts("desk"), await kasts("laptop")];
+    desk.play(feed("a"), "/a#1", 400);
+    await desk.sync();
+    // Off for days, it does not know; its user touches the episode, which makes the old position the latest.
+    await Bun.sleep(1100);
+    laptop.play(feed("a"), "/a#1", 60);
+    await laptop.sync();
+    await desk.sync();
+    expect([desk.position("/a#1"), laptop.position("/a#1")]).toEqual([60, 60]);
+    await continueFrom(server, "ann", desk.account.secret, 400);
+    for (const one of [desk, laptop]) await one.sync();
+    expect([desk.position("/a#1"), laptop.position("/a#1")]).toEqual([400, 400]);
+    // What it sends back changes nothing.
+    for (const one of [laptop, desk]) await one.sync();
+    expect([desk.position("/a#1"), laptop.position("/a#1")]).toEqual([400, 400]);
   });
 
   test("a podcast that moves keeps its position", async () => {

@@ -1,0 +1,22 @@
+// A user who sets an episode's position on the page of a running server.
+
+const SAME = { "Sec-Fetch-Site": "same-origin" };
+
+/** Signs in, opens the episode that was played last, and chooses "Continue from here" at the play that ends there. */
+export async function continueFrom(server: string, name: string, secret: string, position: number): Promise<void> {
+  const signedIn = await submit(`${server}/sign-in`, { name, password: secret });
+  const Cookie = signedIn.headers
+    .getSetCookie()
+    .map((one) => one.split(";")[0])
+    .join("; ");
+  const open = async (path: string) => (await fetch(server + path, { headers: { Cookie } })).text();
+  const [, path = ""] = /href="[^"]*(\/listening\/episodes\/\d+)"/.exec(await open("/listening")) ?? [];
+  const page = await open(path);
+  const offered = [...page.matchAll(/name="position" value="(\d+)"/g)].map(([, value]) => Number(value));
+  if (!offered.includes(position)) throw new Error(`The page offers ${offered.join(", ") || "nothing"}: ${page}`);
+  const { status } = await submit(`${server}${path}/position`, { position: String(position) }, Cookie);
+  if (status !== 303) throw new Error(`Status ${status}`);
+}
+
+const submit = (url: string, fields: Record<string, string>, Cookie = "") =>
+  fetch(url, { method: "POST", redirect: "manual", body: new URLSearchParams(fields), headers: { ...SAME, Cookie } });
