@@ -11,6 +11,8 @@ export interface FeedHead {
   new_feed_url: string | null;
 }
 
+export const HTML_PAGE = "it is an HTML page";
+
 /** What is wrong with a feed that can't be read. */
 export class FeedHeadError extends Error {
   override name = "FeedHeadError";
@@ -156,7 +158,7 @@ export class FeedHeadReader {
 
 function requireFeed(root: string): void {
   if (["rss", "feed", "rdf:rdf"].includes(root)) return;
-  throw new FeedHeadError(root === "html" ? "it is an HTML page" : "it is not a feed");
+  throw new FeedHeadError(root === "html" ? HTML_PAGE : "it is not a feed");
 }
 
 function fieldOf(name: string): Field | null {

@@ -10,11 +10,13 @@ import { mountProtocols } from "./protocols.ts";
 import { noteRefusals } from "./refusals.ts";
 import { logRequests } from "./request-log.ts";
 import { addHeaders } from "./response-headers.ts";
+import type { FindFeed } from "./shared.ts";
 import { createThrottle } from "./throttle.ts";
 
 export type Http = Hono<HttpEnv>;
 
-export function createHttp(app: App): Http {
+/** @param findFeed missing if the server looks up no feeds */
+export function createHttp(app: App, findFeed?: FindFeed): Http {
   const forwarded = createForwarded(app.config, app.log);
   const throttle = createThrottle(app);
   const pathOf = createPathReader(forwarded.basePath, (path) => {
@@ -22,7 +24,7 @@ export function createHttp(app: App): Http {
     return http.routes.some((route) => route.path === first || route.path.startsWith(`${first}/`));
   });
   const http: Http = new Hono<HttpEnv>({ getPath: pathOf });
-  const shared = { forwarded, throttle };
+  const shared = { forwarded, throttle, findFeed };
   http.use(addHeaders);
   // Not logged, to keep health checks out of the log.
   serveHealth(http, app);

@@ -2,7 +2,12 @@
 import type { Forwarded } from "./forwarded.ts";
 import type { Throttle } from "./throttle.ts";
 
+/** The feed of a podcast's web page or feed URL; null if a page names none. */
+export type FindFeed = (address: string) => Promise<string | null>;
+
 export interface Shared {
+  /** Missing if the server looks up no feeds. */
+  findFeed?: FindFeed | undefined;
   forwarded: Forwarded;
   throttle: Throttle;
 }

@@ -6,8 +6,9 @@ import { type BlockList, isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { type FeedHead, FeedHeadError, FeedHeadReader } from "../domain/feed-head.ts";
+import { type FeedHead, FeedHeadError, FeedHeadReader, HTML_PAGE } from "../domain/feed-head.ts";
 import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
+import { PageLinksReader } from "../domain/page-links.ts";
 import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
 import { encodingOf } from "../domain/text-encoding.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
@@ -59,6 +60,8 @@ export interface FetchFailed {
   retry_after: number | null;
   /** The feed's own origin, if that is down or busy, which all its feeds share; null if only this feed failed. */
   origin: string | null;
+  /** Whether it is a web page in place of a feed. */
+  isPage?: boolean;
 }
 
 /** Bytes that are read for episodes, after decompression. */
@@ -121,6 +124,22 @@ interface Route {
 }
 
 async function follow(route: Route, options: FetchOptions, signal: AbortSignal): Promise<FetchResult> {
+  const { response, moved_to } = await openRoute(route, options, signal);
+  if (response.statusCode === 304) {
+    response.destroy();
+    return { kind: "unchanged", moved_to };
+  }
+  const read = await readHead(response, options, signal);
+  const { etag, "last-modified": last_modified } = response.headers;
+  return { kind: "read", ...read, etag: validator(etag), last_modified: validator(last_modified), moved_to };
+}
+
+/** A response of status 200 or 304, after redirects, and where permanent ones lead. */
+async function openRoute(
+  route: Route,
+  options: FetchOptions,
+  signal: AbortSignal,
+): Promise<{ response: IncomingMessage; moved_to: string | null }> {
   const { origin } = route.url;
   let moved_to: string | null = null;
   let permanent = true;
@@ -128,13 +147,8 @@ async function follow(route: Route, options: FetchOptions, signal: AbortSignal):
     const response = await request(route.url, options, signal);
     const status = response.statusCode ?? 0;
     const target = response.headers.location;
-    if (status === 200) {
-      const read = await readHead(response, options, signal);
-      const { etag, "last-modified": last_modified } = response.headers;
-      return { kind: "read", ...read, etag: validator(etag), last_modified: validator(last_modified), moved_to };
-    }
+    if (status === 200 || status === 304) return { response, moved_to };
     response.destroy();
-    if (status === 304) return { kind: "unchanged", moved_to };
     if (!target || !(PERMANENT.includes(status) || TEMPORARY.includes(status))) {
       throw new FetchError(`HTTP status ${status}`, status, retryAfter(response));
     }
@@ -163,7 +177,7 @@ function describeFailure(error: unknown, { origin }: URL, signal: AbortSignal): 
     return failed(message, { retry_after, ...(status !== null && BUSY.includes(status) && { origin }) });
   }
   if (signal.aborted) return failed(LATE, { origin });
-  if (error instanceof FeedHeadError) return failed(error.message);
+  if (error instanceof FeedHeadError) return failed(error.message, error.message === HTML_PAGE ? { isPage: true } : {});
   const code = codeOf(error);
   if (code.startsWith("Z_")) return failed("the compressed response is damaged");
   return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { origin });
@@ -282,6 +296,24 @@ async function readHead(
   signal: AbortSignal,
 ): Promise<Pick<FetchRead, "head" | "cut_off">> {
   const reader = new FeedHeadReader(items);
+  try {
+    for await (const { text, bytes } of readText(response, signal)) {
+      reader.write(text);
+      if (reader.done || bytes > MOST_BYTES_OF_ITEMS) break;
+      if (bytes > max_bytes && !reader.hasHead) throw new FetchError("the feed is too large");
+    }
+  } catch (error) {
+    if (!reader.hasHead) throw error;
+    return { head: reader.head, cut_off: true };
+  }
+  return { head: reader.end(), cut_off: false };
+}
+
+/** A response's text in pieces, with the bytes so far. The response ends with the last piece that is asked for. */
+async function* readText(
+  response: IncomingMessage,
+  signal: AbortSignal,
+): AsyncGenerator<{ text: string; bytes: number }> {
   const body = decompress(response);
   const abort = () => body.destroy(new Error(LATE));
   signal.addEventListener("abort", abort);
@@ -292,19 +324,31 @@ async function readHead(
       const piece: Uint8Array = chunk;
       decoder ??= decoderFor(piece, response.headers["content-type"]);
       bytes += piece.length;
-      reader.write(decoder.decode(piece, { stream: true }));
-      if (reader.done || bytes > MOST_BYTES_OF_ITEMS) break;
-      if (bytes > max_bytes && !reader.hasHead) throw new FetchError("the feed is too large");
+      yield { text: decoder.decode(piece, { stream: true }), bytes };
     }
-  } catch (error) {
-    if (!reader.hasHead) throw error;
-    return { head: reader.head, cut_off: true };
   } finally {
     signal.removeEventListener("abort", abort);
     body.destroy();
     response.destroy();
   }
-  return { head: reader.end(), cut_off: false };
+}
+
+/** The feeds that a web page names, the first one first; none if it can't be read. Never throws. */
+export async function fetchPageLinks(page_url: string, options: FetchOptions): Promise<string[]> {
+  const timeout = AbortSignal.timeout(options.timeout);
+  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const route: Route = { url: new URL(page_url), left: null };
+  try {
+    const { response } = await openRoute(route, options, signal);
+    const reader = new PageLinksReader(route.url.href);
+    for await (const { text, bytes } of readText(response, signal)) {
+      reader.write(text);
+      if (reader.done || bytes > options.max_bytes) break;
+    }
+    return reader.feeds;
+  } catch {
+    return [];
+  }
 }
 
 function decompress(response: IncomingMessage): Readable {

@@ -2,6 +2,7 @@
 import { lookup as lookUpAddress } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
 import type { App } from "../app.ts";
+import type { Config } from "../config/settings.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
 import { HORIZON, hostPause, timeAfterHost } from "../domain/lookup-schedule.ts";
 import { networkList } from "../domain/networks.ts";
@@ -44,20 +45,21 @@ const systemNetwork: Network = {
 
 type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" | "metrics">;
 
+/** What bounds each fetch, by the settings. */
+export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: Network = systemNetwork) => ({
+  ...network,
+  allowed: networkList(config.feed_lookup_allow),
+  timeout: TIMEOUT,
+  max_bytes: MAX_BYTES,
+});
+
 /** What lookups need, with the settings. @param signal ends fetches */
 export function createLookupContext(
   { database, clock, removals, config, log, metrics }: WorkerApp,
   signal: AbortSignal,
   { resolve, interfaces }: Network = systemNetwork,
 ): LookupContext {
-  const limits = {
-    allowed: networkList(config.feed_lookup_allow),
-    resolve,
-    interfaces,
-    timeout: TIMEOUT,
-    max_bytes: MAX_BYTES,
-    signal,
-  };
+  const limits = { ...fetchLimits(config, { resolve, interfaces }), signal };
   return {
     database,
     clock,

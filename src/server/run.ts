@@ -13,6 +13,7 @@ import { parseListen } from "../config/values.ts";
 import { messageOf } from "../errors.ts";
 import type { MetricsEndpoint } from "../http/metrics.ts";
 import { createHttp, type Http } from "../http/server.ts";
+import type { FindFeed } from "../http/shared.ts";
 import type { Logger } from "../log.ts";
 import type { LookupWorker } from "../lookup/worker.ts";
 import { prepareSetup } from "../services/setup.ts";
@@ -64,7 +65,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const app = await openApp(config, { log, use: "server", metrics: metrics?.metrics });
     const systemd = connectSystemd();
     const signal = receiveSignal(log);
-    opened.resolve({ app, http: createHttp(app) });
+    opened.resolve({ app, http: createHttp(app, feedFinder(app)) });
     app.worker.start();
     const backupFailed = () => metrics?.metrics.backupFailed();
     const endBackups = scheduleBackups(config, options.program, log, () => app.database.findLoss(), backupFailed);
@@ -192,6 +193,11 @@ const FLUSH = 250;
 async function responded(servers: Server<undefined>[]): Promise<void> {
   do await Bun.sleep(FLUSH);
   while (servers.some(({ pendingRequests }) => pendingRequests > 0));
+}
+
+function feedFinder({ config }: App): FindFeed | undefined {
+  if (config.feed_lookup === "off") return;
+  return async (address) => (await import("../lookup/find-feed.ts")).findFeed(config, address);
 }
 
 // Loaded only if it is on, which keeps idle memory small.

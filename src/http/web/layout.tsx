@@ -180,22 +180,24 @@ export function NewPassword({ label, name }: { label: string; name: string }) {
   return (
     <div class="field">
       <label for={name}>{label}</label>
-      <input
-        id={name}
-        name={name}
-        type="password"
-        autocomplete="new-password"
-        minlength={8}
-        maxlength={1000}
-        aria-describedby={`${name}-rule`}
-        required
-      />
+      <div class="beside">
+        <input
+          id={name}
+          name={name}
+          type="password"
+          autocomplete="new-password"
+          minlength={8}
+          maxlength={1000}
+          aria-describedby={`${name}-rule`}
+          required
+        />
+        <button type="button" hidden data-reveal={name} data-done={text.hide}>
+          {text.show}
+        </button>
+      </div>
       <p class="small muted" id={`${name}-rule`}>
         {text.rule}
       </p>
-      <button type="button" hidden data-reveal={name} data-done={text.hide}>
-        {text.show}
-      </button>
     </div>
   );
 }

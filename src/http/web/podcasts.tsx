@@ -20,6 +20,7 @@ import {
 } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireFew } from "../limits.ts";
+import type { Shared } from "../shared.ts";
 import { readFields, readForm } from "./form.ts";
 import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
@@ -35,22 +36,25 @@ const LONGEST_SEARCH = 200;
 /** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
 const PODCAST_LINK = /^(feed|itpc|pcast|podcast):(\/\/)?(?=.)/i;
 
-export function servePodcasts(http: Hono<HttpEnv>, app: App): void {
+export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<Shared, "findFeed">): void {
   // Compressed lengths tell about secrets (BREACH): these pages have none.
   for (const path of ["/podcasts", "/podcasts/unsubscribed"]) http.get(path, compress());
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
   http.get("/podcasts/unsubscribed", (c) => showPodcasts(c, app, false));
-  http.get("/podcasts/add", (c) => show(c, <AddPage />));
+  http.get("/podcasts/add", (c) => show(c, <AddPage findsFeeds={findFeed !== undefined} />));
   http.get("/podcasts/more", (c) => show(c, <MorePage canWrite={canWrite(c)} />));
 
   http.post("/podcasts/add", async (c) => {
     const { feed_url } = await readForm(c, { feed_url: z.string() });
     const typed = feed_url.trim();
     const url = typed.replace(PODCAST_LINK, "");
-    const feed = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);
-    if ("message" in feed) {
-      return show(c, <AddPage feed_url={typed} problem={texts.podcasts.badUrl(feed.message)} />, 400);
-    }
+    const refuse = (problem: string) =>
+      show(c, <AddPage feed_url={typed} problem={problem} findsFeeds={findFeed !== undefined} />, 400);
+    const address = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);
+    if ("message" in address) return refuse(texts.podcasts.badUrl(address.message));
+    const found = canWrite(c) && findFeed ? await findFeed(address.feed_url) : address.feed_url;
+    const feed = found === null ? null : readFeedUrl(found);
+    if (!feed || "message" in feed) return refuse(texts.podcasts.noFeed);
     const [added] = await addSubscriptions(app, c.get("actor"), [{ feed, guid: null, title: null }]);
     return c.redirect(`/podcasts?added=${added?.guid}`, 303);
   });

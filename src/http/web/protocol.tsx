@@ -105,7 +105,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveDocs(http, document);
   serveConnectLinks(http, app, shared);
   serveFirstSteps(http, app, shared);
-  servePodcasts(http, app);
+  servePodcasts(http, app, shared);
   serveListening(http, app);
   serveHistory(http, app);
   serveApps(http, app, shared);

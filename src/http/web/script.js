@@ -89,3 +89,9 @@ for (const field of document.querySelectorAll("input[data-filter]")) {
     count.textContent = field.dataset.filter.replace("#", shown);
   });
 }
+
+// A choice takes effect at once; without JavaScript, by the button.
+for (const { form } of document.querySelectorAll("select[data-submits]")) {
+  form.querySelector("[type=submit]").hidden = true;
+  form.addEventListener("change", () => form.requestSubmit());
+}

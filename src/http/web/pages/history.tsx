@@ -76,7 +76,7 @@ function Filter({ by, podcast, changers }: { by: string | null; podcast: string 
   return (
     <form method="get" action="/history" class="bar">
       {podcast && <input type="hidden" name="podcast" value={podcast} />}
-      <select name="by" aria-label={text.filter}>
+      <select name="by" aria-label={text.filter} data-submits>
         <option value="">{text.everybody}</option>
         {[...options].map(([key, name]) => (
           <option value={key} selected={key === by}>

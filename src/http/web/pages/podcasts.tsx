@@ -140,7 +140,14 @@ function Pages({ page: { matches }, query }: { page: PodcastPage; query: Podcast
   );
 }
 
-export function AddPage({ feed_url = "", problem = null }: { feed_url?: string; problem?: string | null }) {
+interface AddProps {
+  feed_url?: string;
+  problem?: string | null;
+  /** Whether the server finds the feed of a podcast's web page. */
+  findsFeeds: boolean;
+}
+
+export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps) {
   const { podcasts } = texts;
   return (
     <Layout title={podcasts.addTitle} section="podcasts">
@@ -160,7 +167,7 @@ export function AddPage({ feed_url = "", problem = null }: { feed_url?: string; 
             autofocus
           />
           <p class="small muted" id="feed_url-hint">
-            {podcasts.takesFeeds}
+            {findsFeeds ? podcasts.takesPages : podcasts.takesFeeds}
           </p>
         </div>
         <button type="submit" class="primary">

@@ -1,0 +1,32 @@
+// The feeds that a web page names: <link rel="alternate">, read while the page arrives.
+import { Parser } from "htmlparser2";
+
+const FEED_TYPES = ["application/rss+xml", "application/atom+xml"];
+
+/** Reads a page piece by piece; `done` at the end of its head. */
+export class PageLinksReader {
+  /** URLs, the first one first. */
+  readonly feeds: string[] = [];
+  done = false;
+  readonly #parser: Parser;
+
+  /** @param url of the page, to which its links are relative */
+  constructor(url: string) {
+    this.#parser = new Parser({
+      onopentag: (name, { rel = "", type = "", href }) => {
+        if (name === "body") this.done = true;
+        const isFeed =
+          !this.done &&
+          name === "link" &&
+          rel.toLowerCase().split(/\s+/).includes("alternate") &&
+          FEED_TYPES.includes(type.trim().toLowerCase());
+        const feed = isFeed && href ? URL.parse(href, url) : null;
+        if (feed && /^https?:$/.test(feed.protocol)) this.feeds.push(feed.href);
+      },
+    });
+  }
+
+  write(text: string): void {
+    if (!this.done) this.#parser.write(text);
+  }
+}
