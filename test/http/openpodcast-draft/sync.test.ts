@@ -157,7 +157,13 @@ describe("clocks", () => {
     expect(data.subscribed_at).toBe(iso(now()));
     server.clock.advance(1000);
     expect(await tablet.unsubscribe(data.sync_id)).toMatchObject({ status: "applied" });
-    expect(await phone.subscribe(FEED, now() + 24 * 60 * MINUTE)).toMatchObject({ status: "applied" });
+    const again = await phone.subscribe(FEED, now() + 24 * 60 * MINUTE);
+    expect(again).toMatchObject({ status: "applied", data: { subscribed_at: iso(now()) } });
+    server.clock.advance(1000);
+    // As far ahead as a burst of changes takes the user's clock.
+    await phone.unsubscribe(data.sync_id, now() + 5000);
+    server.clock.advance(1);
+    expect(await tablet.subscribe(FEED)).toMatchObject({ status: "applied" });
   });
 
   test("what an offline client sends late is in everybody's next page", async () => {
