@@ -11,6 +11,7 @@ import { measureGrowth } from "./measures/growth.ts";
 import { measureLogins } from "./measures/logins.ts";
 import { measureLookups } from "./measures/lookups.ts";
 import { measurePage } from "./measures/page.ts";
+import { measurePhone } from "./measures/phone.ts";
 import { measureReads } from "./measures/reads.ts";
 import { measureWorst } from "./measures/worst.ts";
 import { measureWrites } from "./measures/writes.ts";
@@ -22,6 +23,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   reads: measureReads,
   writes: measureWrites,
   gpodder: measureGpodder,
+  phone: measurePhone,
   logins: measureLogins,
   growth: measureGrowth,
   deletions: measureDeletions,

@@ -46,6 +46,8 @@ export interface Server {
   memory(): number;
   /** Processor time so far in seconds, user and system, of all threads. */
   processorTime(): number;
+  /** Bytes written to files so far. */
+  written(): number;
   stop(): Promise<void>;
 }
 
@@ -86,6 +88,7 @@ export async function start(
     started: performance.now() - begin,
     memory: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
     processorTime: () => processorTimeOf([child.pid]),
+    written: () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${child.pid}/io`, "utf8"))?.[1]),
     async stop() {
       child.kill();
       await child.exited;

@@ -7,7 +7,7 @@ export interface Line {
   /** The baseline's median; null if the goal is absolute. */
   baseline: number | null;
   /** Unit of both medians. */
-  unit: "requests/s" | "ms" | "s" | "MB";
+  unit: "requests/s" | "µs" | "ms" | "s" | "KB" | "MB";
   goal: { least: number } | { most: number };
   /** Processor time of a request in microseconds, of podkeep and of the baseline. */
   processor?: { podkeep: number; baseline: number };
@@ -43,5 +43,6 @@ export function formatTable(lines: Line[]): string {
 }
 
 function round(value: number): string {
+  if (value === 0) return "0";
   return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(value < 1 ? 2 : 3);
 }

@@ -17,16 +17,16 @@ const ACTIONS = 30;
 /** What requests.lua sends, too. */
 const APP = { "User-Agent": "bench/1.0" };
 
-const CHANGES = "/api/2/subscriptions/user{user}/phone.json";
-const LIST = "/subscriptions/user{user}/phone.json";
-const ACTION_PATH = "/api/2/episodes/user{user}.json";
+export const CHANGES = "/api/2/subscriptions/user{user}/phone.json";
+export const LIST = "/subscriptions/user{user}/phone.json";
+export const ACTION_PATH = "/api/2/episodes/user{user}.json";
 
 export async function measureGpodder(bench: Bench): Promise<Line[]> {
   return [...(await measureReads(bench)), ...(await measureWrites(bench))];
 }
 
 /** Signs a phone of each user in with the user's token, as AntennaPod does. @returns path of a file with its cookies */
-async function signIn({ url }: Server, { folder, tokens }: Data): Promise<string> {
+export async function signIn({ url }: Server, { folder, tokens }: Data): Promise<string> {
   const cookies = await Promise.all(
     tokens.map(async (token, index) => {
       const user = `user${index}`;
