@@ -22,6 +22,27 @@ const PODCAST_NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
 /** Reads a feed URL, or says why it is refused. */
 export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
+  const key = plainKey(feed_url) ?? readKey(feed_url);
+  if (typeof key !== "string") return key;
+  return { feed_url, hash: hashOf(key), computed_guid: Bun.randomUUIDv5(key, PODCAST_NAMESPACE) };
+}
+
+/** The hash of a feed URL; null if it is refused. */
+export function readFeedHash(feed_url: string): string | null {
+  const key = plainKey(feed_url) ?? readKey(feed_url);
+  return typeof key === "string" ? hashOf(key) : null;
+}
+
+/** A URL of which nothing has to be parsed: a short host, path and query. */
+const PLAIN_URL = /^https?:\/\/(?![a-z\d.-]{64})(?![a-z\d.-]*xn--)((?:[a-z\d-]+\.)+[a-z]+(?:[/?][!-"$-~]*)?)$/;
+
+/** The key of a plain URL, as most are; null for another, which may be valid too. */
+function plainKey(feed_url: string): string | null {
+  const key = feed_url.length > LONGEST_FEED_URL ? undefined : PLAIN_URL.exec(feed_url)?.[1];
+  return key === undefined ? null : withoutSlashesAtEnd(key);
+}
+
+function readKey(feed_url: string): string | FeedUrlRefusal {
   if (Buffer.byteLength(feed_url) > LONGEST_FEED_URL) return { message: "Too long" };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: URL parsers drop them, so they are refused here
   if (!feed_url.isWellFormed() || /[\u0000-\u001f\u007f]/.test(feed_url)) return { message: "Not a valid URL" };
@@ -29,24 +50,16 @@ export function readFeedUrl(feed_url: string): FeedUrl | FeedUrlRefusal {
   if (!scheme) return { message: "No protocol present" };
   if (scheme !== "http" && scheme !== "https") return { message: "Only http and https are supported" };
   const key = feedKey(feed_url);
-  if (key === null || !isSafeAddress(feed_url)) return { message: "Not a valid URL" };
-  return {
-    feed_url,
-    hash: hashOf(key),
-    computed_guid: Bun.randomUUIDv5(key, PODCAST_NAMESPACE),
-  };
+  return key === null || !isSafeAddress(feed_url) ? { message: "Not a valid URL" } : key;
 }
 
 const hashOf = (key: string) => Bun.SHA256.hash(key, "hex");
 
 /** The hash of a valid feed URL. */
-export const hashFeedUrl = (feed_url: string): string => hashOf(feedKey(feed_url) ?? "");
+export const hashFeedUrl = (feed_url: string): string => hashOf(plainKey(feed_url) ?? feedKey(feed_url) ?? "");
 
 /** A host that URL parsers take as it is; they rewrite numbers, capitals and what is not ASCII. */
 const PLAIN_HOST = /^(?!.*xn--)([a-z\d-]+\.)+[a-z]+$/;
-
-/** A URL whose host is plain and short. */
-const PLAIN_URL = /^https?:\/\/(?![a-z\d.-]*xn--)(?![a-z\d.-]{64})(?:[a-z\d-]+\.)+[a-z]+(?:[/?#]|$)/;
 
 // Cut from the text itself, because URL would rewrite the path and the query.
 function feedKey(feed_url: string): string | null {

@@ -2,7 +2,7 @@
 import type { Tx } from "../db/statement.ts";
 import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { Arrival, EpisodeAction, ToldAction } from "../domain/episodes.ts";
-import { readFeedUrl } from "../domain/feed-url.ts";
+import { readFeedHash } from "../domain/feed-url.ts";
 import { endOf, type SyncWindow, secondOf } from "../domain/sync-window.ts";
 import { anyArrived, findSubscriptionsOf, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -122,10 +122,10 @@ async function findSpellings(
 
 /** The podcast of a feed URL; one that has no episodes if the URL is not valid. */
 async function findPodcast(tx: Tx, user_id: string, feed_url: string): Promise<number> {
-  const feed = readFeedUrl(feed_url);
-  if ("message" in feed) return 0;
-  const [row] = await findFeeds(tx, { user_id }, [{ feed: feed.hash }]);
-  return row?.subscription ?? waitingPodcast(feed.hash);
+  const feed = readFeedHash(feed_url);
+  if (feed === null) return 0;
+  const [row] = await findFeeds(tx, { user_id }, [{ feed }]);
+  return row?.subscription ?? waitingPodcast(feed);
 }
 
 /**
@@ -237,8 +237,7 @@ function onlyOne(others: { podcast: number; url: string }[], episode_url: string
 function hashFeed(feed_url: string, hashes: Map<string, string | null>): string | null {
   let hash = hashes.get(feed_url);
   if (hash === undefined) {
-    const feed = readFeedUrl(feed_url);
-    hash = "message" in feed ? null : feed.hash;
+    hash = readFeedHash(feed_url);
     hashes.set(feed_url, hash);
   }
   return hash;

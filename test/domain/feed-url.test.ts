@@ -1,7 +1,7 @@
 // Feed URLs: which are the same feed, and the guid computed from one.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
+import { isSafeAddress, maskFeedUrl, readFeedHash, readFeedUrl } from "../../src/domain/feed-url.ts";
 
 function read(feed_url: string) {
   const feed = readFeedUrl(feed_url);
@@ -131,3 +131,18 @@ test("a thousand of the longest URLs with slashes in the middle are read in time
   for (let n = 0; n < 1000; n++) expect(read(feed_url).feed_url).toBe(feed_url);
   // Each took 94 ms while slashes at the end were looked for from every slash.
 }, 20_000);
+
+test("a URL of which nothing has to be parsed is the same feed as with a fragment, for which it is", () => {
+  const label = fc.stringMatching(/^[a-z\d-]{1,40}$/);
+  const host = fc.tuple(fc.array(label, { minLength: 1, maxLength: 3 }), fc.stringMatching(/^[a-z]{2,8}$/));
+  const rest = fc.stringMatching(/^([/?][!-"$-~]{0,30})?$/);
+  fc.assert(
+    fc.property(fc.constantFrom("http", "https"), host, rest, (scheme, [labels, last], rest) => {
+      const url = `${scheme}://${[...labels, last].join(".")}${rest}`;
+      const [plain, parsed] = [readFeedUrl(url), readFeedUrl(`${url}#x`)];
+      expect({ ...plain, feed_url: "" }).toEqual({ ...parsed, feed_url: "" });
+      expect(isSafeAddress(url)).toBe(isSafeAddress(`${url}#x`));
+      expect(readFeedHash(url)).toBe("hash" in parsed ? parsed.hash : null);
+    }),
+  );
+});
