@@ -10,8 +10,19 @@ import type { Schema } from "./schema.ts";
  * - clock: the last timestamp given out; moves past all renewed ones
  * - counter: the last id given out that apps may know; moves on, so that no id is used twice
  * - dropped: becomes null
+ * - internal, dropped internal: as value and dropped; lets somebody sign in, or means nothing outside of the database, so
+ *   that exports leave it out
  */
-export type Column = "value" | "place" | "timestamp" | "timestamp unless deleted" | "clock" | "counter" | "dropped";
+export type Column =
+  | "value"
+  | "place"
+  | "timestamp"
+  | "timestamp unless deleted"
+  | "clock"
+  | "counter"
+  | "dropped"
+  | "internal"
+  | "dropped internal";
 
 export interface Table<Row> {
   /** The column with the user's id; null if the rows belong to no user. */
@@ -40,12 +51,12 @@ export const tables = {
       last_episode: "value",
       last_play: "value",
       created_at: "value",
-      name_key: "value",
-      password_hash: "value",
+      name_key: "internal",
+      password_hash: "internal",
       password_changed_at: "value",
       history_since: "value",
       removals_kept: "value",
-      session_key: "dropped",
+      session_key: "dropped internal",
     },
   },
   tokens: {
@@ -56,7 +67,7 @@ export const tables = {
       user_id: "value",
       label: "value",
       scope: "value",
-      hash: "value",
+      hash: "internal",
       created_at: "value",
       expires_at: "value",
       last_used_at: "value",
@@ -148,8 +159,8 @@ export const tables = {
     owner: "user_id",
     key: ["page_hash"],
     columns: {
-      page_hash: "value",
-      poll_hash: "value",
+      page_hash: "internal",
+      poll_hash: "internal",
       user_id: "value",
       label: "value",
       address: "value",
@@ -166,7 +177,7 @@ export const tables = {
   ended_sessions: {
     owner: "user_id",
     key: ["user_id", "session_hash"],
-    columns: { user_id: "value", session_hash: "value", expires_at: "value" },
+    columns: { user_id: "value", session_hash: "internal", expires_at: "value" },
     dropped: true,
   },
   page_ends: {
@@ -194,8 +205,8 @@ export const tables = {
     key: ["link_hash"],
     columns: {
       user_id: "value",
-      link_hash: "value",
-      sealed_secret: "value",
+      link_hash: "internal",
+      sealed_secret: "internal",
       opened: "value",
       expires_at: "value",
     },
@@ -211,7 +222,7 @@ export const tables = {
   password_links: {
     owner: "user_id",
     key: ["user_id"],
-    columns: { user_id: "value", link_hash: "value", expires_at: "value" },
+    columns: { user_id: "value", link_hash: "internal", expires_at: "value" },
     dropped: true,
   },
   refusals: {
@@ -281,8 +292,8 @@ export const tables = {
       feed_url: "value",
       guid: "value",
       url: "value",
-      guid_key: "value",
-      url_key: "value",
+      guid_key: "internal",
+      url_key: "internal",
       title: "value",
       duration: "value",
       published_at: "value",
@@ -347,14 +358,14 @@ export const tables = {
   sync_actions: {
     owner: "user_id",
     key: ["user_id", "action_id"],
-    columns: { user_id: "value", action_id: "value", request_hash: "value", result: "value", done_at: "value" },
+    columns: { user_id: "value", action_id: "value", request_hash: "internal", result: "value", done_at: "value" },
   },
   login_tokens: {
     owner: "user_id",
     key: ["token_hash"],
     columns: {
       user_id: "value",
-      token_hash: "value",
+      token_hash: "internal",
       token_id: "value",
       family: "value",
       kind: "value",

@@ -111,7 +111,7 @@ function checkClient(url: string, response: Response): Finding[] {
 
 /** Whether podkeep responds, but not with its API, because the path is unknown. */
 const isUnknownPath = ({ status, headers }: Response) => status === 404 && headers.has("x-request-id");
-/** Whether podkeep has a page of its own at this URL. */
+/** Whether podkeep has a page at this URL. */
 const isPage = ({ headers }: Response) => headers.get("location")?.startsWith("/sign-in?") ?? false;
 
 async function describeStranger(address: string, response: Response): Promise<Finding> {

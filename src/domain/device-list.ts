@@ -28,7 +28,7 @@ export interface Holding {
   reported_at: Millis | null;
   /** The timestamp of the change that it made by its report; null when it changed nothing. */
   decided: Millis | null;
-  /** When its report left it with something else than the server, so that the server resends the feed. */
+  /** Set when client and server disagree after an upload: the next GET repeats the server's state. */
   resend_at: Millis | null;
 }
 

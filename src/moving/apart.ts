@@ -1,4 +1,4 @@
-// Reading a file in a process of its own: a hostile one costs that process its time and memory, and nothing else.
+// Reading a file in a separate process: a hostile one costs that process its time and memory, and nothing else.
 import { z } from "zod";
 import { programArguments } from "../config/program.ts";
 import type { Moving } from "../domain/moving.ts";

@@ -6,7 +6,7 @@ import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 
-/** Where an item stands in the change feed. */
+/** The place of an item in the change feed. */
 export interface Position {
   changed_at: number;
   guid: string;

@@ -145,7 +145,7 @@ interface Reading<Found> {
   since: Seconds;
   /** True to leave the client where it is. */
   peek: boolean;
-  /** What a client that nothing identifies is told again of the time before `since`. */
+  /** Overlap in seconds for a client that can't be identified: it gets that much before `since` again. */
   margin: Seconds;
   /** Whether the response must reach the present if it has something to tell. */
   closesPresent: boolean;
@@ -169,7 +169,7 @@ interface Read<Found> {
 }
 
 /**
- * Reads what is news to a client in one stream, and closes the second of the response: no later change falls into it.
+ * Reads what is new to a client in one stream. The next change gets a later second than the response.
  * @param client null if nothing identifies it
  */
 export async function readStream<Found>(

@@ -43,7 +43,7 @@ interface Found {
 }
 
 /**
- * Reads what changed for a client, and closes the second of the response: no later change falls into it.
+ * Reads what changed for a client. The next change gets a later second than the response.
  * @param client null if nothing identifies it: it gets all changes since `since`
  * @param since 0 for everything
  * @param peek true to leave the client's position as it is

@@ -54,7 +54,7 @@ export async function noteSync(tx: Tx, actor: Actor, id: string, now: number): P
   await keep(tx, { ...newDevice(actor, id, now), last_sync_at: now });
 }
 
-/** The device of an app that names none: its token stands for it. */
+/** The device of an app that names none, by its token. */
 export const deviceOfToken = (token_id: string) => `nextcloud-${token_id}`;
 
 /** Creates the device of the actor's token. */

@@ -90,8 +90,8 @@ export async function saveEpisodeSet({ tx, user_id }: UserTx, set: EpisodeSet): 
 }
 
 /**
- * Has the episodes follow their podcasts: those of a merged subscription and of a feed that enters the list go to the
- * subscription, and what a device may not have heard of, or dropped with the feed, is told again.
+ * Moves the episodes with their podcasts: those of a merged subscription, and of a feed that enters the list, go to the
+ * subscription. Actions that a device may not have received, or dropped with the feed, are sent again.
  */
 export async function followPodcasts(
   user: UserTx,
@@ -127,7 +127,7 @@ async function takeEpisodes(user: UserTx, moves: ReadonlyMap<number, number>): P
 /** Podcasts in one statement. */
 const RENEWED = 16;
 
-/** Has every device be told all actions on the podcasts' episodes again. */
+/** Makes every device receive all actions on the podcasts' episodes again. */
 async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts: number[]): Promise<void> {
   for (let start = 0; start < podcasts.length; start += RENEWED) {
     const piece = podcasts.slice(start, start + RENEWED).map((podcast) => ({ podcast }));
@@ -141,7 +141,7 @@ async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts
 }
 
 /**
- * Has a client be told the actions on podcasts that it lacked until now, as far as it may have been told them already.
+ * Makes a client receive the actions on podcasts that it lacked until now again, if it may have received them already.
  * @param feeds with the time since when they are on the list
  */
 export async function renewForClient(

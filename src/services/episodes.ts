@@ -21,7 +21,7 @@ const UNKNOWN_MARGIN = { since: 2 * 60, upload: 60 * 60 };
 const PAGE = 500;
 /** Actions in one transaction. PinePods sends all of its actions at once. */
 const UPLOAD_BATCH = 128;
-/** Stands for no client where a number is compared. */
+/** The number of no client. */
 const NONE = -1;
 
 export interface ActionQuery {
@@ -43,7 +43,7 @@ export interface ActionChanges {
 }
 
 /**
- * Reads what others did with episodes, and closes the second that the client is told: no later action arrives in it.
+ * Reads what others did with episodes. The next action gets a later second than the response.
  * @param client null if nothing identifies it: it gets what arrived since two minutes before `since`
  */
 export async function readActions(

@@ -98,7 +98,7 @@ function inBatches({ actions, untimed }: Moving, now: number): Batch[] {
 
 type Feeds = Moving["feeds"];
 
-/** Which feeds an earlier run added, whatever became of them since. */
+/** Which feeds an earlier run added, also those that are gone since. */
 async function findAdded({ database }: Context, { user_id, label }: Actor, feeds: Feeds) {
   const hashes = feeds.map(({ feed_url }) => ({ feed: hashFeedUrl(feed_url) }));
   return database.read(async (tx) => {

@@ -82,7 +82,7 @@ async function saveReports(user: UserTx, reports: Asking[]): Promise<void> {
 }
 
 /**
- * Sets the position of an episode for every app: a play of now, by the actor. All devices are told at their next sync.
+ * Sets the position of an episode for every app: a play of now, by the actor. All devices get it at their next sync.
  * @param position in seconds; null to mark it as finished
  * @throws DomainError "not_found" if there is no such episode, "invalid" for a position that the episode does not have
  */

@@ -43,7 +43,7 @@ export function checkLabel(label: string): void {
  * Issues a token for the actor's user; the only time that it is seen whole.
  * @param expires_at wall time in Unix milliseconds; null for never
  * @throws DomainError "invalid" for a bad label or expiry, "forbidden" if the actor signed in with a token, "not_found" if
- * the user was deleted meanwhile
+ * the user was deleted in between
  */
 export async function issueToken(
   context: Context,
@@ -74,7 +74,7 @@ export async function issueAppToken(
   return { id: row.id, token };
 }
 
-/** Inserts the token of an app, and the device that it stands for. */
+/** Inserts the token of an app, and its device. */
 export async function insertAppToken(tx: Tx, row: ReturnType<typeof createToken>["row"]): Promise<void> {
   await insertToken(tx, row);
   const { id, user_id, label, scope, created_at } = row;

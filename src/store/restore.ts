@@ -81,12 +81,14 @@ function newValue(name: string, column: string, kind: Column, p: Renewal): RawBu
   const old = sql.ref(`${name}.${column}`);
   const values: Record<Column, RawBuilder<unknown> | null> = {
     value: null,
+    internal: null,
     place: NEW,
     timestamp: sql`case when ${old} is null then null else ${NEW} end`,
     "timestamp unless deleted": sql`case when ${sql.ref(`${name}.deleted`)} is null then ${NEW} else ${old} end`,
     clock: sql`${p.clock}`,
     counter: sql`${old} + ${p.ids}`,
     dropped: sql`null`,
+    "dropped internal": sql`null`,
   };
   return values[kind];
 }
@@ -120,7 +122,10 @@ function renewalOf([name, table]: [string, AnyTable]) {
 const deletionOf = (name: string) => statement(() => sql<never>`delete from ${sql.table(name)}`);
 
 const renewals = Object.entries<AnyTable>(tables)
-  .filter(([, { columns, dropped }]) => dropped || Object.values(columns).some((kind) => kind !== "value"))
+  .filter(
+    ([, { columns, dropped }]) =>
+      dropped || Object.values(columns).some((kind) => !["value", "internal"].includes(kind)),
+  )
   .map((entry) => (entry[1].dropped ? deletionOf(entry[0]) : renewalOf(entry)));
 
 /** Renews every table, or deletes its rows, in the order in which they refer to one another. */

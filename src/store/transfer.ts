@@ -27,6 +27,10 @@ const listRows = ({ name, owner, key, columns }: OwnedTable) =>
         where ${sql.ref(owner)} = ${p.user_id} order by ${refs(key)}`,
   );
 
+/** The columns that mean something to the user; the user's id doesn't. */
+const exportedColumns = ({ columns }: OwnedTable) =>
+  Object.entries(columns).flatMap(([name, kind]) => (kind.endsWith("internal") || name === "user_id" ? [] : [name]));
+
 const insertRows = ({ name, columns }: OwnedTable) =>
   bulkStatement((_, __: Record<never, never>, rows: Row[]) => {
     const names = Object.keys(columns);
@@ -37,7 +41,12 @@ const insertRows = ({ name, columns }: OwnedTable) =>
 /** How to read and write the rows of each table, in the order in which they can be inserted. */
 export const transfers = owned
   .filter(({ cache }) => !cache)
-  .map((table) => ({ name: table.name, list: listRows(table), insert: insertRows(table) }));
+  .map((table) => ({
+    name: table.name,
+    exported: exportedColumns(table),
+    list: listRows(table),
+    insert: insertRows(table),
+  }));
 
 /** Statements that delete a user's rows, first those that refer to others. */
 const deletes = owned

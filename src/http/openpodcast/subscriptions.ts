@@ -47,7 +47,8 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);
   const token = requireToken(app, shared, false);
   const read = [token, conditional(app, forwarded)];
-  // After a 304 the app has the page, from any time ago. Read without zod: wrong values make a key that nothing finds.
+  // After a 304 the app still has its cached page, so remember where that page ended. No validation here: a bad value only
+  // produces a key that is never looked up.
   const readPage = conditional(app, forwarded, async (c, mark) => {
     const end = readCursor(mark);
     const [since, per_page, page] = ["since", "per_page", "page"].map((name) => c.req.query(name) || undefined);

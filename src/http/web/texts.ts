@@ -149,7 +149,7 @@ export const texts = {
     done: (app: string) => `Connect ${app}`,
     noTyping: "You type no password into the app: a page of this server asks you to allow it.",
     byToken: "By gpodder.net and a token instead",
-    token: "The app gets a password of its own, a token, which you can revoke later.",
+    token: "The app gets its own password, a token. You can revoke it later.",
     device: "Which device? For example: phone",
     submit: "Continue",
     once: "The password below is a token for this app. It is shown only now.",

@@ -155,6 +155,9 @@ test("the data of a user is one file without secrets", async () => {
   expect(data.user).toBe("ann");
   expect(data.tables.subscriptions).toMatchObject([{ feed_url: "https://a.example/" }]);
   expect(body).not.toMatch(/argon2|"hash"|session_key/);
+  const columns = Object.values(data.tables).flatMap((rows) => (rows as object[]).flatMap((row) => Object.keys(row)));
+  expect(columns).toContain("created_at");
+  expect(columns.filter((column) => /hash|key|secret|^user_id$/.test(column))).toEqual([]);
   expect(headers.get("content-disposition")).toBe('attachment; filename="podkeep.json"');
 });
 
