@@ -73,7 +73,7 @@ function feedKey(feed_url: string): string | null {
 }
 
 // A regular expression would take quadratic time for a run of slashes that is not at the end.
-function withoutSlashesAtEnd(text: string): string {
+export function withoutSlashesAtEnd(text: string): string {
   let end = text.length;
   while (text.endsWith("/", end)) end--;
   return text.slice(0, end);

@@ -1,4 +1,5 @@
 // Spellings: how an app writes a feed URL that it received.
+import { withoutSlashesAtEnd } from "./feed-url.ts";
 
 /**
  * - `as sent`: exactly as it received it
@@ -45,9 +46,9 @@ const SCHEME = /^https?(?=:)/i;
 
 export const withoutScheme = (feed_url: string): string => feed_url.replace(SCHEME, "");
 
-/** The URL with the scheme of another one. */
-export const withSchemeOf = (feed_url: string, other: string): string =>
-  `${SCHEME.exec(other)?.[0] ?? ""}${withoutScheme(feed_url)}`;
+/** The URL with the scheme and the slashes at the end of another one. */
+export const spelledLike = (feed_url: string, other: string): string =>
+  `${SCHEME.exec(other)?.[0] ?? ""}${withoutSlashesAtEnd(withoutScheme(feed_url))}${other.slice(withoutSlashesAtEnd(other).length)}`;
 
 /** The URL with http for https, and the other way round. */
 export const inOtherScheme = (feed_url: string): string =>

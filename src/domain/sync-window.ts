@@ -93,8 +93,9 @@ export function knownUntil(
 export function openWindow(last: SyncPosition | null, since: Seconds, clock: Millis, habits: ClockHabits): SyncWindow {
   const { start, own } = startOf(last, since, habits);
   const second = secondOf(clock);
-  // Without another second, the client would ask with the same `since` and receive the same forever.
-  const given = second === since && start < since * 1000 ? second + 1 : second;
+  // Without another second, the client would ask with the same `since` and receive the same forever; Kasts adds one to it.
+  const isSame = second === since || second + 1 === since;
+  const given = isSame && start < second * 1000 ? since + 1 : second;
   const ahead = last && aheadOf(last, since, habits);
   return { since, start, own, given, uploaded_at: null, ahead, clock: endOf(given) };
 }

@@ -4,15 +4,13 @@ import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
 import { addedIn, type Heard, hear, isReversed, type Report, reportsOf } from "../domain/reports.ts";
-import { spell, withSchemeOf } from "../domain/spellings.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { knownUntil, type Millis, type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
-import { findFeeds } from "../store/feeds.ts";
 import { listChangesFrom } from "../store/history.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
-import { listEncoded, saveSpellings } from "../store/spellings.ts";
+import { saveSpellings } from "../store/spellings.ts";
 import { mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
@@ -20,6 +18,7 @@ import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { byFeed, currentListing, keepHoldings, readSpellings } from "./device-list.ts";
 import { renewForClient } from "./episode-rows.ts";
+import { findMeant } from "./meant-feeds.ts";
 import { transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -74,26 +73,9 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
   (await mapInTurns(urls, (url) => readFeedUrl(url.trim()))).flatMap((feed) => ("message" in feed ? [] : [feed]));
 
-/** The feeds that URLs mean which an app may have spelled its own way. */
-async function findMeant({ tx, user_id }: UserTx, client: Client | null, sent: FeedUrl[]): Promise<FeedUrl[]> {
-  const spelling = client?.habits.spelling ?? "as sent";
-  if (spelling === "as sent" || sent.length === 0) return sent;
-  const feeds = [...new Set(sent.map(({ hash }) => hash))].map((feed) => ({ feed }));
-  const known = new Set((await findFeeds(tx, { user_id }, feeds)).map(({ feed }) => feed));
-  if (sent.every(({ hash }) => known.has(hash))) return sent;
-  const encoded = await listEncoded(tx, { user_id });
-  const keyOf = (feed_url: string) => hashFeedUrl(spell(feed_url, spelling));
-  const meant = new Map(encoded.map(({ feed_url }) => [keyOf(feed_url), feed_url]));
-  return sent.map((feed) => {
-    const feed_url = known.has(feed.hash) ? undefined : meant.get(keyOf(feed.feed_url));
-    const read = feed_url === undefined ? feed : readFeedUrl(withSchemeOf(feed_url, feed.feed_url));
-    return "message" in read ? feed : read;
-  });
-}
-
 const reportAs =
   (subscribed: boolean) =>
-  ({ hash, feed_url }: FeedUrl): Report => ({ feed: hash, feed_url, subscribed });
+  ({ hash, feed_url }: Pick<FeedUrl, "hash" | "feed_url">): Report => ({ feed: hash, feed_url, subscribed });
 
 async function applyReports(
   context: Context,

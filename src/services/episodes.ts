@@ -13,6 +13,7 @@ import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { writerFor } from "./device-list.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-rows.ts";
+import { type FeedHashes, hashMeant } from "./meant-feeds.ts";
 import { type Heard, keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
 
@@ -149,7 +150,7 @@ export async function uploadActions(
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, sent, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
-      await keepPlays(user, client, await storeActions(user, batch, arrival, hashes), arrival, context);
+      await keepPlays(user, client, await storeActions(user, client, batch, arrival, hashes), arrival, context);
       clock = user.clock();
       if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.after);
       return begun;
@@ -189,29 +190,33 @@ async function storeActions(user: UserTx, ...actions: Actions): Promise<Heard[]>
   return heard;
 }
 
-/** Hashes of feed URLs, which are the same in all batches; null for one that is not valid. */
-export type FeedHashes = Map<string, string | null>;
-type Actions = [sent: EpisodeAction[], arrival: Arrival, hashes: FeedHashes];
+type Actions = [client: Client | null, sent: EpisodeAction[], arrival: Arrival, hashes: FeedHashes];
 
 /** Finds what actions change, without saving it. */
-export async function hearActions(user: UserTx, ...[sent, arrival, hashes]: Actions) {
+export async function hearActions(user: UserTx, ...[client, sent, arrival, hashes]: Actions) {
+  await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
   const named = await findPodcasts(user, sent, hashes);
   const set = await loadEpisodes(
     user,
     named.map(({ action, podcast }) => ({ podcast: podcast.podcast, guid: action.guid, url: action.episode_url })),
   );
-  const heard: Heard[] = named.map(({ action, podcast }) => set.add(podcast, action, arrival));
+  // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
+  const heard: Heard[] = named.map(({ action, podcast, isLeft }) =>
+    set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
+  );
   return { set, heard };
 }
 
 /** Finds the podcasts of actions, and leaves out those whose feed URL is not valid. */
 async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hashes: FeedHashes) {
   const read = sent.flatMap((action) => {
-    const feed = hashFeed(action.feed_url, hashes);
-    return feed === null ? [] : [{ action, feed }];
+    const feed = hashes.get(action.feed_url);
+    return feed === undefined ? [] : [{ action, feed }];
   });
   const feeds = [...new Set(read.map(({ feed }) => feed))].map((feed) => ({ feed }));
-  const subscriptions = new Map((await findFeeds(tx, { user_id }, feeds)).map((row) => [row.feed, row.subscription]));
+  const rows = await findFeeds(tx, { user_id }, feeds);
+  const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
+  const left = new Set(rows.filter(({ left_at }) => left_at !== null).map(({ feed: hash }) => hash));
   const urls = read.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
   const others = await findSubscriptionsOf(
     tx,
@@ -224,7 +229,7 @@ async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hash
       subscription === undefined
         ? { podcast: waitingPodcast(feed), feed_url: action.feed_url }
         : { podcast: subscription, feed_url: null };
-    return { action, podcast };
+    return { action, podcast, isLeft: left.has(feed) };
   });
 }
 
@@ -232,13 +237,4 @@ async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hash
 function onlyOne(others: { podcast: number; url: string }[], episode_url: string): number | undefined {
   const found = new Set(others.filter(({ url }) => isSameUrl(url, episode_url)).map(({ podcast }) => podcast));
   return found.size === 1 ? [...found][0] : undefined;
-}
-
-function hashFeed(feed_url: string, hashes: Map<string, string | null>): string | null {
-  let hash = hashes.get(feed_url);
-  if (hash === undefined) {
-    hash = readFeedHash(feed_url);
-    hashes.set(feed_url, hash);
-  }
-  return hash;
 }

@@ -10,8 +10,9 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
 import { saveEpisodeSet } from "./episode-rows.ts";
-import { type FeedHashes, hearActions } from "./episodes.ts";
+import { hearActions } from "./episodes.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
+import type { FeedHashes } from "./meant-feeds.ts";
 import { keepPlays } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
@@ -132,7 +133,7 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
   const { actor, dry_run, hashes } = copy;
   const read = async (user: UserTx) => {
     const arrival = arrivalOf(copy, user);
-    return { arrival, ...(await hearActions(user, actions, arrival, hashes)) };
+    return { arrival, ...(await hearActions(user, null, actions, arrival, hashes)) };
   };
   const { heard } = dry_run
     ? await rehearse(context, actor, read)

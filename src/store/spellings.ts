@@ -36,3 +36,12 @@ export const listEncoded = statement((db, p: Owner) =>
     .where("user_id", "=", p.user_id)
     .where(sql<boolean>`feed_url like '%!%%' escape '!'`),
 );
+
+/** The same of URLs that subscriptions left. */
+export const listEncodedLeft = statement((db, p: Owner) =>
+  db
+    .selectFrom("feeds")
+    .select(sql<string>`left_url`.as("feed_url"))
+    .where("user_id", "=", p.user_id)
+    .where(sql<boolean>`left_url like '%!%%' escape '!'`),
+);

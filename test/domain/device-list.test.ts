@@ -160,9 +160,6 @@ const broken: Record<string, Partial<Rules>> = {
     hear: (report, known) => RULES.hear(report, { ...known, knew: LATE }),
   },
   "who repeats itself is not resent the feed": { resends: () => false },
-  "who repeats itself never decides": {
-    hear: (report, known) => RULES.hear(report, { ...known, knew: 0 }),
-  },
   "what was so when the last GET began is not known": {
     hear: (report, known) => RULES.hear(report, { ...known, wasListed: () => undefined }),
   },

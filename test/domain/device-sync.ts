@@ -10,7 +10,7 @@ import {
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf } from "../../src/domain/reports.ts";
-import type { FormerSpelling } from "../../src/domain/spellings.ts";
+import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
 import { knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 
@@ -37,8 +37,12 @@ export const RULES = {
 };
 export type Rules = typeof RULES;
 
+/** A URL as it was before an app decoded it: no feed of the worlds has that text otherwise. */
+export const encoded = (feed_url: string): string => feed_url.replace(/(?<=rss):/, "%3A").replace("é", "%C3%A9");
+
+/** Identifies the feed that a URL means. */
 export const feedOf = (feed_url: string): string => {
-  const feed = readFeedUrl(feed_url);
+  const feed = readFeedUrl(encoded(feed_url));
   if ("message" in feed) throw new Error(feed.message);
   return feed.hash;
 };
@@ -93,6 +97,8 @@ export interface SyncServer {
   renewToken(client: string, revoked: boolean): Eventually<boolean>;
   /** What devices are to show: feeds, with the server's spelling. */
   subscribed(): Eventually<Map<string, string>>;
+  /** Whether a feed is or was the URL of a subscription, though of a deleted one. */
+  knows(feed: string): Eventually<boolean>;
   /** Whether a feed leads to a subscribed subscription. */
   isSubscribed(feed: string): Eventually<boolean>;
   /** Whether a feed leads to a subscription that has another URL. */
@@ -153,6 +159,10 @@ export class Server implements SyncServer {
 
   positionOf(client: string): SyncPosition | null {
     return this.positions.get(client) ?? null;
+  }
+
+  knows(feed: string): boolean {
+    return this.feeds.has(feed);
   }
 
   isSubscribed(feed: string): boolean {
@@ -277,7 +287,7 @@ export class Server implements SyncServer {
   renewToken(client: string, revoked: boolean): boolean {
     this.positions.delete(client);
     // Its token is all that names its device.
-    const signsIn = kindOf(client) === "nextcloud";
+    const signsIn = protocolOf(client) === "nextcloud";
     if (signsIn || this.rules.forgetsHoldings) this.forgetAll(client);
     // Otherwise, it is a new client with the old one's holdings.
     if (revoked || signsIn) this.lasting.delete(client);
@@ -313,11 +323,17 @@ export class Server implements SyncServer {
         holdings.set(one.feed, one);
       }
     }
-    return { ...this.rules.changesFor(opened, listings, holdings, spellings, habits), timestamp: opened.given };
+    const { add, remove } = this.rules.changesFor(opened, listings, holdings, spellings, habits);
+    const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
+    return { add: add.map(write), remove: remove.map(write), timestamp: opened.given };
   }
 
   post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: Habits): number {
-    const report = (subscribed: boolean) => (feed_url: string) => ({ feed: feedOf(feed_url), feed_url, subscribed });
+    const report = (subscribed: boolean) => (feed_url: string) => ({
+      feed: feedOf(feed_url),
+      feed_url: encoded(feed_url),
+      subscribed,
+    });
     return this.upload(client, [...[...remove].map(report(false)), ...[...add].map(report(true))], habits);
   }
 
@@ -381,8 +397,12 @@ const PRODUCTS: Record<Kind, string | null> = {
 /** The kind of a device by its name. */
 export const kindOf = (name: string): Kind => KINDS.find((kind) => name.startsWith(kind)) ?? "gpodder";
 
-export const appOf = (kind: Kind) => appNamed(PRODUCTS[kind], kind === "nextcloud" ? "nextcloud" : "gpodder");
-export const habitsOf = (kind: Kind): Habits => appOf(kind).habits;
+/** Kasts syncs by the one or the other. */
+export const protocolOf = (name: string) =>
+  /^(nextcloud|kasts.*1$)/.test(name) ? ("nextcloud" as const) : ("gpodder" as const);
+
+export const appOf = (name: string) => appNamed(PRODUCTS[kindOf(name)], protocolOf(name));
+export const habitsOf = (name: string): Habits => appOf(name).habits;
 
 /** How an app decides that two URLs are one feed when it is told to add one. */
 const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
@@ -427,14 +447,15 @@ export class Device {
     /** How wrong its clock is, in seconds. */
     readonly skew: number,
   ) {
-    this.habits = habitsOf(kind);
+    this.habits = habitsOf(name);
   }
 
   holds(feed: string): string | undefined {
     return [...this.urls].find((url) => feedOf(url) === feed);
   }
 
-  subscribe(url: string): void {
+  subscribe(typed: string): void {
+    const url = spell(typed, this.habits.spelling);
     this.urls.add(url);
     this.added.add(url);
     this.removed.delete(url);
@@ -448,6 +469,32 @@ export class Device {
     this.added.delete(url);
     this.accepted.add.delete(url);
     this.notTapped.delete(url);
+  }
+
+  /** How the app writes a URL that it received. */
+  received = (url: string): string => {
+    const { spelling } = this.habits;
+    return spell(spelling === "displayed, decoded" ? decodeURIComponent(url) : url, spelling);
+  };
+
+  /** Whether the app finds a feed by a URL that it received. */
+  has = (url: string) => this.urls.has(this.received(url));
+
+  /** The app follows a redirect to https. */
+  redirect(feed: string): void {
+    const held = this.holds(feed);
+    if (!held?.startsWith("http:") || !this.habits.followsRedirects) return;
+    this.urls.delete(held);
+    this.urls.add(inOtherScheme(held));
+  }
+
+  /** A second device with the same id and token: this one's backup was restored on it. */
+  twin(): Device {
+    const { server, name, kind, skew } = this;
+    const other = new Device(server, name, kind, skew);
+    for (const field of ["urls", "added", "removed"] as const) other[field] = new Set(this[field]);
+    other.since = this.since;
+    return other;
   }
 
   private postBack(url: string, from: Set<string>, to: Set<string>): void {
@@ -512,8 +559,11 @@ export class Device {
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
     if (full && this.habits.reportsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
-    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.habits);
+    const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
+    const { timestamp } = sent;
+    const add = sent.add.map((url) => this.received(url));
+    const remove = sent.remove.map((url) => this.received(url));
     this.overridden = [
       ...add.filter((url) => this.pending(url) === false),
       ...remove.filter((url) => this.pending(url)),

@@ -5,7 +5,9 @@ import { Device, feedOf, KINDS, type Kind, type Luck, type SyncServer } from "./
 const FEEDS = 4;
 /** Spellings of one feed. */
 const url = (feed: number, spelling: number) =>
-  `${["http", "https", "https", "http"][spelling]}://feed${feed}.example/rss${["", "", "/", "/"][spelling]}`;
+  `${["http", "https", "https", "http"][spelling]}://feed${feed}.example/${PATHS[feed]}${["", "", "/", "/"][spelling]}`;
+/** Some are such that an app writes them otherwise. */
+const PATHS = ["rss", "rss", "rss%3Aa", "caf%C3%A9%2Frss"];
 
 export type Step =
   | { do: "wait"; ms: number }
@@ -15,7 +17,8 @@ export type Step =
   | { do: "delete"; feed: number }
   | { do: "tap"; device: number; feed: number; spelling: number; quick: boolean }
   | { do: "sync"; device: number; luck: Luck; between: Step[]; beside?: Beside }
-  | { do: "list" | "backup" | "restore" | "forget"; device: number }
+  | { do: "redirect"; device: number; feed: number }
+  | { do: "list" | "backup" | "restore" | "forget" | "twin"; device: number }
   | { do: "renew"; device: number; revoked: boolean }
   | { do: "restore server" }
   | { do: "listen"; device: number; feed: number; under: number; episode: number }
@@ -37,6 +40,10 @@ export interface Others {
   read(replica: number, pages: number): Promise<void>;
   /** A user plays an episode of `home` on a device that has it; `under`: in a feed that it moved to, if it did. */
   listen(device: Device, home: string, under: string, episode: number): void;
+  /** A feed was removed on the device, with its play positions. */
+  drop(device: Device): void;
+  /** A second device is as the first. */
+  copy(from: Device, to: Device): void;
   /** The device has synced its list, and goes on with its play positions. */
   syncPlaces(device: Device, lost: Luck["lost"]): Promise<void>;
   /** The device is to ask for all play positions again, without those it had, or without what it has queued. */
@@ -83,6 +90,8 @@ const rare: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("backup", fc.record({ device })) },
   { weight: 1, arbitrary: step("restore", fc.record({ device })) },
   { weight: 1, arbitrary: step("forget", fc.record({ device })) },
+  { weight: 1, arbitrary: step("redirect", fc.record({ device, feed })) },
+  { weight: 1, arbitrary: step("twin", fc.record({ device })) },
   { weight: 1, arbitrary: step("renew", fc.record({ device, revoked: fc.boolean() })) },
   { weight: 1, arbitrary: fc.constant<Step>({ do: "restore server" }) },
 ];
@@ -112,7 +121,7 @@ export const wholeWorld = worldOf(
   fc.oneof(
     ...plain,
     { weight: 1, arbitrary: step("wait", fc.record({ ms: fc.constantFrom(60_000, 3_600_000) })) },
-    { weight: 4, arbitrary: step("listen", fc.record({ device, feed, under: feed, episode: fc.nat(1) })) },
+    { weight: 4, arbitrary: step("listen", fc.record({ device, feed, under: feed, episode: fc.nat(2) })) },
     { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between, beside })) },
     { weight: 2, arbitrary: step("read", fc.record({ replica: fc.nat(4), pages: fc.integer({ min: 1, max: 4 }) })) },
     ...rare,
@@ -129,6 +138,9 @@ class Decisions {
   private readonly unsent = new Map<Device, string[]>();
   /** Feeds that may lead to one subscription count as one. */
   private readonly joined = new Map<string, string>();
+
+  /** Two devices with one id and token: what the one reports is judged by what the other received. */
+  mixed = false;
 
   private groupOf(feed: string): string {
     const next = this.joined.get(feed);
@@ -203,6 +215,7 @@ class Decisions {
   }
 
   async lost(server: SyncServer): Promise<string | undefined> {
+    if (this.mixed) return undefined;
     for (const { feed, on } of this.last.values()) {
       if ((await server.isSubscribed(feed)) !== on) return `a feed was ${on ? "added" : "removed"}`;
     }
@@ -215,6 +228,9 @@ const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
 export async function play({ devices: kinds, steps }: World, server: SyncServer, others?: Others): Promise<void> {
   const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
   const decisions = new Decisions();
+  // What two devices with one id hold is kept as one: in one spelling.
+  const hasTwins = steps.some((one) => one.do === "twin");
+  const spelled = (feed: number, spelling: number) => url(feed, hasTwins ? 0 : spelling);
 
   const sync = async (
     one: Device,
@@ -261,8 +277,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       if ("to" in one) decisions.join(url(one.feed, 0), url(one.to, 0));
       else if (one.do === "write") decisions.settle(url(one.feed, 0), one.on);
       else decisions.disturb([url(one.feed, 0)]);
-      if (one.do === "write") await server.write(url(one.feed, one.spelling), one.on);
-      else if (one.do === "move") await server.move(url(one.feed, 1), url(one.to, one.spelling));
+      if (one.do === "write") await server.write(spelled(one.feed, one.spelling), one.on);
+      else if (one.do === "move") await server.move(url(one.feed, 1), spelled(one.to, one.spelling));
       else if (one.do === "merge") await server.mergeUrls(url(one.feed, 1), url(one.to, 1));
       else if (one.do === "alias") await server.alias(url(one.feed, 1), url(one.to, 1));
       else await server.delete(url(one.feed, 1));
@@ -273,11 +289,16 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (!on || on === busy) return;
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
+      // From an app that writes it otherwise, it would be another feed.
+      const differs = on.habits.spelling !== "as sent" && PATHS[one.feed] !== "rss";
+      if (!held && differs && !(await server.knows(feedOf(url(one.feed, 0))))) return;
       // A URL that the subscription has left means it, but decides nothing against its present one.
       if (await server.hasLeft(feedOf(url(one.feed, 0)))) decisions.begin(on, url(one.feed, 0));
       else decisions.decide(on, url(one.feed, 0), held === undefined);
-      if (held) on.unsubscribe(held);
-      else on.subscribe(url(one.feed, one.spelling));
+      if (held) {
+        on.unsubscribe(held);
+        others?.drop(on);
+      } else on.subscribe(spelled(one.feed, one.spelling));
       if (on.kind === "kasts" && one.quick) {
         decisions.disturb(ALL);
         await on.quickUpload();
@@ -300,6 +321,14 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
         on.signIn();
         others?.restart(on, "queue");
       }
+    } else if (one.do === "redirect") on.redirect(feedOf(url(one.feed, 0)));
+    else if (one.do === "twin") {
+      // A phone's backup is restored on another one. Of apps that send their own time, that is a known limit.
+      if (on.kind !== "antennapod") return;
+      const twin = on.twin();
+      devices[(one.device + 1) % devices.length] = twin;
+      others?.copy(on, twin);
+      decisions.mixed = true;
     } else if (one.do === "backup") on.keepBackup();
     else if (one.do === "restore") {
       decisions.disturb(ALL);

@@ -10,7 +10,7 @@ import {
   type ToldAction,
 } from "../../src/domain/episodes.ts";
 import { endOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
-import { habitsOf, KINDS, type Kind, kindOf } from "./device-sync.ts";
+import { habitsOf, KINDS, type Kind } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
   feed_url: "https://feed.example/rss",
@@ -72,7 +72,7 @@ export class Server implements EpisodeServer {
 
   get(client: string, since: number) {
     const last = this.positions.get(client) ?? null;
-    const habits = habitsOf(kindOf(client));
+    const habits = habitsOf(client);
     const { start, own } = this.rules.openWindow(last, since, this.clock || this.wall, habits);
     const isTold = (row: ToldAction) => own || row.client !== this.#numberOf(client);
     const told = toldOf(this.episodes)
@@ -118,9 +118,19 @@ export class Server implements EpisodeServer {
 
 const url = (episode: number) => `https://feed.example/${episode}.mp3`;
 
+/** What the app has beside play positions. */
+interface Library {
+  /** Whether it has the feed: it keeps no positions of others. */
+  holds(feed_url: string): boolean;
+  /** How it writes a feed URL that it received. */
+  received(feed_url: string): string;
+  /** Identifies an episode. */
+  keyOf(feed_url: string, episode_url: string): string;
+}
+
 /** An app's play positions. */
 export class Player {
-  readonly places = new Map<string, { position: number; at: number }>();
+  readonly places = new Map<string, { position: number; at: number; feed_url: string }>();
   private queue: EpisodeAction[] = [];
   private since = 0;
   constructor(
@@ -129,16 +139,28 @@ export class Player {
     readonly kind: Kind,
     /** How wrong its clock is, in seconds. */
     readonly skew: number,
+    private readonly library: Library = {
+      holds: () => true,
+      received: (feed_url) => feed_url,
+      keyOf: (_, episode_url) => episode_url,
+    },
   ) {}
 
   play({ episode_url, guid, ...more }: Pick<EpisodeAction, "episode_url"> & Partial<EpisodeAction>, position: number) {
+    const feed_url = more.feed_url ?? "";
     const sent_at = this.server.wall + this.skew * 1000;
     const hasGuids = this.kind !== "gpodder" && this.kind !== "pinepods";
     const at = this.kind === "pinepods" ? sent_at : Math.floor(sent_at / 1000) * 1000;
-    this.places.set(episode_url, { position, at });
+    const key = this.library.keyOf(feed_url, episode_url);
+    this.places.set(key, { position, at, feed_url });
     // An app keeps the latest play of an episode until it is sent.
-    this.queue = this.queue.filter((one) => one.episode_url !== episode_url);
+    this.queue = this.queue.filter((one) => this.library.keyOf(one.feed_url, one.episode_url) !== key);
     this.queue.push(play(position, { ...more, sent_at: at, episode_url, guid: hasGuids ? (guid ?? null) : null }));
+  }
+
+  /** The app drops the positions of feeds that it has no more. */
+  drop(): void {
+    for (const [key, { feed_url }] of this.places) if (!this.library.holds(feed_url)) this.places.delete(key);
   }
 
   /** The app is installed again under the same device id. */
@@ -152,6 +174,13 @@ export class Player {
   startAgain(empty: boolean): void {
     this.since = 0;
     if (empty) this.queue = [];
+  }
+
+  /** The app is as another one. */
+  copy({ places, queue, since }: Player): void {
+    for (const [episode, place] of places) this.places.set(episode, place);
+    this.queue = [...queue];
+    this.since = since;
   }
 
   async sync(lost: "get" | "post" | null, between: () => Promise<void> = async () => {}): Promise<void> {
@@ -174,14 +203,18 @@ export class Player {
       this.since = Math.floor(this.server.wall / 1000) + this.skew;
   }
 
-  private apply({ episode, timestamp, position = 0 }: PublishedAction): void {
+  private apply({ podcast, episode, timestamp, position = 0 }: PublishedAction): void {
+    const { holds, received, keyOf } = this.library;
+    const feed_url = received(podcast);
+    if (!holds(feed_url)) return;
     const at = Date.parse(`${timestamp}Z`);
-    const pending = this.queue.find((one) => one.episode_url === episode);
+    const key = keyOf(feed_url, episode);
+    const pending = this.queue.find((one) => keyOf(one.feed_url, one.episode_url) === key);
     if (pending && this.kind !== "pinepods" && at <= pending.sent_at) return;
     // PinePods overwrites what it was about to send.
     if (this.kind === "pinepods") this.queue = this.queue.filter((one) => one !== pending);
-    if (this.kind === "gpodder" && at <= (this.places.get(episode)?.at ?? -1)) return;
-    this.places.set(episode, { position, at });
+    if (this.kind === "gpodder" && at <= (this.places.get(key)?.at ?? -1)) return;
+    this.places.set(key, { position, at, feed_url });
   }
 }
 

@@ -34,6 +34,7 @@ function hearOne(subscribed: boolean, listing: Listing, holding: Holding | null,
 describe("what a device adds after somebody has removed it", () => {
   test("is its user's decision, if the device heard of the removal before", () => {
     expect(hearOne(true, removed(900), held())).toMatchObject({ change: true, resend: false });
+    expect(hearOne(true, removed(900), held(), { knew: 0 }).change).toBe(false);
   });
 
   test("is a repetition, if it reported the same after what it knew", () => {

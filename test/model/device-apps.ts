@@ -1,6 +1,6 @@
 // Apps of devices: how each signs in, and which routes it uses.
 import type { EpisodeAction, PublishedAction } from "../../src/domain/episodes.ts";
-import type { Kind } from "../domain/device-sync.ts";
+import { type Kind, protocolOf } from "../domain/device-sync.ts";
 import type { Answer } from "../support/app.ts";
 
 /** Sends a request to the server. */
@@ -35,7 +35,7 @@ export class DeviceApp {
     private readonly device: string,
     private readonly kind: Kind,
   ) {
-    this.isNextcloud = kind === "nextcloud" || (kind === "kasts" && device.endsWith("1"));
+    this.isNextcloud = protocolOf(device) === "nextcloud";
   }
 
   /** Begins a sync. */

@@ -5,7 +5,7 @@ import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { forgetDevice } from "../../src/services/devices.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { readClock } from "../../src/store/users.ts";
-import { type Device, feedOf, type Kind, type Luck, type SyncServer } from "../domain/device-sync.ts";
+import { type Device, encoded, feedOf, type Kind, type Luck, type SyncServer } from "../domain/device-sync.ts";
 import type { Others } from "../domain/device-world.ts";
 import { type ActionServer, Player, skewOf } from "../domain/episode-sync.ts";
 import type { TestUser } from "../support/app.ts";
@@ -18,13 +18,19 @@ import type { Processes } from "./processes.ts";
 import type { Entry } from "./state.ts";
 import { type Client, type History, World } from "./world.ts";
 
+/** An episode that is in several feeds. */
+const SHARED = "https://shared.example/1.mp3";
+
+const keyOf = (feed_url: string, episode_url: string) =>
+  episode_url === SHARED ? `${feedOf(feed_url)} ${episode_url}` : episode_url;
+
 const kindOf = (name: string) => name.replace(/-\d+$/, "") as Kind;
 
 /** The server for one user: each request goes to the next process. */
 export class DeviceServer implements SyncServer, Others {
   readonly #apps = new Map<string, { app: DeviceApp; token: string }>();
   readonly #actionServer: ActionServer;
-  readonly #players = new Map<string, Player>();
+  readonly #players = new Map<Device, Player>();
   /** The last play of each episode, by its URL. */
   readonly #latest = new Map<string, { feed: string; url: string; position: number }>();
   /** The second of each device's last play of each episode. */
@@ -118,7 +124,7 @@ export class DeviceServer implements SyncServer, Others {
     const timestamp = await app.sendFeeds(added, removed);
     // Some arrive twice.
     if (++this.#posts % 5 === 0) expect(await app.sendFeeds(added, removed)).toBe(timestamp);
-    const said = (subscribed: boolean) => (feed_url: string) => ({ feed_url, subscribed });
+    const said = (subscribed: boolean) => (feed_url: string) => ({ feed_url: encoded(feed_url), subscribed });
     await this.world.follow([...removed.map(said(false)), ...added.map(said(true))], await this.#clock());
     return timestamp;
   }
@@ -221,6 +227,10 @@ export class DeviceServer implements SyncServer, Others {
     return found === undefined ? undefined : this.world.oracle.find(found);
   }
 
+  knows(feed: string): boolean {
+    return [...this.world.oracle.state.feeds.keys()].some((key) => feedOf(`https://${key}`) === feed);
+  }
+
   isSubscribed(feed: string): boolean {
     return this.#find(feed)?.isSubscribed ?? false;
   }
@@ -243,10 +253,22 @@ export class DeviceServer implements SyncServer, Others {
 
   // Play positions.
 
-  #playerOf({ name, kind, skew }: Device): Player {
-    const player = this.#players.get(name) ?? new Player(this.#actionServer, name, kind, skewOf(kind, skew));
-    this.#players.set(name, player);
+  #playerOf(device: Device): Player {
+    const { name, kind, skew } = device;
+    const holds = (feed_url: string) => device.holds(feedOf(feed_url)) !== undefined;
+    const library = { holds, received: device.received, keyOf };
+    const player = this.#players.get(device) ?? new Player(this.#actionServer, name, kind, skewOf(kind, skew), library);
+    this.#players.set(device, player);
     return player;
+  }
+
+  drop(device: Device): void {
+    this.#playerOf(device).drop();
+  }
+
+  copy(from: Device, to: Device): void {
+    this.#playerOf(to).copy(this.#playerOf(from));
+    this.#wasEmptied = true;
   }
 
   listen(device: Device, home: string, under: string, episode: number): void {
@@ -255,18 +277,21 @@ export class DeviceServer implements SyncServer, Others {
     const moved = entry !== undefined && entry === feeds.get(feedKey(under));
     const feed_url = (moved && device.holds(feedOf(under))) || device.holds(feedOf(home));
     if (!feed_url) return;
-    const one = { feed: feedKey(home), url: `https://${feedKey(home)}/${episode}.mp3` };
+    const url = episode < 2 ? `https://${feedKey(home)}/${episode}.mp3` : SHARED;
+    const one = { feed: feedKey(home), url };
     // Though the clock may have gone back, no user stops the same episode twice within a second on one device.
     const key = `${device.name} ${one.url}`;
     do this.wall += 1000;
     while (this.#played.get(key) === Math.floor(this.wall / 1000));
     this.#played.set(key, Math.floor(this.wall / 1000));
     this.#playerOf(device).play({ feed_url, episode_url: one.url, guid: `guid of ${one.url}` }, ++this.#plays);
-    this.#latest.set(one.url, { ...one, position: this.#plays });
+    if (url !== SHARED) this.#latest.set(url, { ...one, position: this.#plays });
   }
 
   syncPlaces(device: Device, lost: Luck["lost"]): Promise<void> {
-    return this.#playerOf(device).sync(lost);
+    const player = this.#playerOf(device);
+    player.drop();
+    return player.sync(lost);
   }
 
   restart(device: Device, lost: "nothing" | "queue" | "all"): void {
@@ -277,13 +302,17 @@ export class DeviceServer implements SyncServer, Others {
 
   async finish(devices: Device[]): Promise<void> {
     await this.#checkQuiet(devices);
-    const places = new Map<string, number | undefined>();
-    for (const { episode, position } of await this.#actions()) {
-      if (places.has(episode)) throw new Error(`${episode} has two places`);
-      places.set(episode, position);
+    const places = new Map<string, { podcast: string; position: number | undefined }>();
+    for (const { podcast, episode, position } of await this.#actions()) {
+      const key = keyOf(podcast, episode);
+      if (places.has(key)) throw new Error(`${key} has two places`);
+      places.set(key, { podcast, position });
     }
     for (const device of devices) {
-      for (const [episode, position] of places) {
+      for (const [episode, { podcast, position }] of places) {
+        // AntennaPod finds an episode by its guid, in one feed of several.
+        const finds = !episode.endsWith(SHARED) || !device.habits.rereads;
+        if (!finds || !device.holds(feedOf(podcast))) continue;
         const shown = this.#playerOf(device).places.get(episode)?.position;
         // gPodder ignores what is older than its own, by its own clock.
         const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
@@ -295,7 +324,7 @@ export class DeviceServer implements SyncServer, Others {
     }
     const exact = devices.every(({ skew, kind }) => skew === 0 && kind !== "pinepods");
     for (const { url, position } of exact && !this.#wentBack && !this.#wasEmptied ? this.#latest.values() : []) {
-      if (!this.#isDeleted(url) && places.get(url) !== position) throw new Error("The latest play was lost");
+      if (!this.#isDeleted(url) && places.get(url)?.position !== position) throw new Error("The latest play was lost");
     }
     this.processes.use(0);
     await this.world.finish();
@@ -312,12 +341,13 @@ export class DeviceServer implements SyncServer, Others {
 
   #isDeleted = (episode: string) => this.#deletedFeeds.has(this.#latest.get(episode)?.feed ?? "");
 
-  /** A device finds the feed of each action by the URL that it has. */
+  /** A device finds the feed of each action by the URL that it has; AntennaPod by the episode. */
   async #checkSpellings(device: Device): Promise<void> {
+    if (device.habits.rereads) return;
     const { actions } = await this.#actionServer.get(device.name, 0);
     for (const { podcast } of actions) {
-      const known = this.world.oracle.state.feeds.get(feedKey(podcast));
-      if (known?.isSubscribed && !device.urls.has(podcast)) {
+      const known = this.world.oracle.state.feeds.get(feedKey(encoded(device.received(podcast))));
+      if (known?.isSubscribed && !device.has(podcast)) {
         throw new Error(`${device.name} has ${[...device.urls].join(" ")}, and is told of ${podcast}`);
       }
     }

@@ -60,7 +60,7 @@ class Services implements SyncServer {
   }
 
   private clientOf(name: string): Client {
-    return identifyClient(this.actorFor(name), { ...appOf(kindOf(name)), product: kindOf(name) });
+    return identifyClient(this.actorFor(name), { ...appOf(name), product: kindOf(name) });
   }
 
   async get(name: string, since: number) {
@@ -160,6 +160,11 @@ class Services implements SyncServer {
 
   async subscribed(): Promise<Map<string, string>> {
     return new Map((await this.rows()).filter((row) => row.subscribed).map(({ feed, feed_url }) => [feed, feed_url]));
+  }
+
+  async knows(feed: string): Promise<boolean> {
+    const found = await podkeep.sql(`select 1 from feeds where user_id = '${this.user.id}' and feed = '${feed}'`);
+    return found.length > 0;
   }
 
   async isSubscribed(feed: string): Promise<boolean> {

@@ -181,3 +181,60 @@ test("AntennaPod removes a podcast whose redirect to https it followed by itself
   await phone.post([], [X]);
   expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([false]);
 });
+
+const ODD = "https://a.example/caf%C3%A9.xml";
+/** As Kasts writes it. */
+const SHOWN = "https://a.example/café.xml";
+
+/** One play on a device whose app names none. */
+const playOn = (podcast: string) => ({
+  ...{ podcast, episode: `${X}/1.mp3`, action: "play", timestamp: "2026-01-01T00:00:00", started: 0 },
+  ...{ position: 100, total: 3600 },
+});
+const agent = { "User-Agent": "Kasts/25.04" };
+
+test("what Kasts plays in a podcast whose URL it decodes is a play in that podcast", async () => {
+  await ann.add(ODD);
+  await (await ann.another()).request("POST", PLAYS, [playOn(SHOWN)], agent);
+  const { body } = await ann.request("GET", `${PLAYS}?since=0`);
+  expect(body.actions).toMatchObject([{ podcast: ODD, position: 100 }]);
+});
+
+test("a podcast that Kasts has under a URL which it decodes, and which the podcast left, is no new one", async () => {
+  const { guid } = await ann.add(ODD);
+  const kasts = appOf(await ann.another(), "Kasts/25.04");
+  await kasts.get(0);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: X });
+  await kasts.post([SHOWN]);
+  const { subscriptions } = (await ann.request("GET", "/subscriptions")).body;
+  expect(subscriptions).toMatchObject([{ feed_url: X }]);
+});
+
+test("a podcast leaves Kasts under the URL that it decodes and ends with a slash", async () => {
+  const { guid } = await ann.add(ODD);
+  const kasts = appOf(await ann.another(), "Kasts/25.04");
+  await kasts.get(0);
+  const { timestamp } = await kasts.post([`${SHOWN}/`]);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  expect((await kasts.get(timestamp + 1)).remove).toContain(`${SHOWN}/`);
+});
+
+test("a play under a URL that the podcast left comes back to its device, which drops it with that URL", async () => {
+  const { guid } = await ann.add(SERVER);
+  const kasts = await ann.another();
+  const get = async (since: number) => (await kasts.request("GET", `${PLAYS}?since=${since}`, undefined, agent)).body;
+  const { timestamp } = await get(0);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: X });
+  await kasts.request("POST", PLAYS, [playOn(SERVER)], agent);
+  expect((await get(timestamp + 1)).actions).toMatchObject([{ podcast: X, position: 100 }]);
+});
+
+test("Kasts, forgotten, is sent the list once, though it adds one to each timestamp", async () => {
+  await ann.add(X);
+  const kasts = appOf(await ann.another(), "Kasts/25.04");
+  const { timestamp } = await kasts.get(0);
+  await forgetDevice(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "phone");
+  const again = await kasts.get(timestamp + 1);
+  expect(again.add).toEqual([X]);
+  expect((await kasts.get(again.timestamp + 1)).add).toEqual([]);
+});
