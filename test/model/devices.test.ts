@@ -25,7 +25,7 @@ async function playWorlds(): Promise<void> {
     const server = await DeviceServer.open(processes, user, historyOf(processes, user));
     await play(world, server, server);
   });
-  await fc.assert(property, { numRuns, seed, examples, timeout: 30_000, endOnFailure: true });
+  await fc.assert(property, { numRuns, seed, examples, timeout: 30_000 });
 }
 
 test("every app ends with the server's list and places, and no change is lost", playWorlds, 300_000 + numRuns * 1000);
