@@ -27,6 +27,7 @@ import {
   mostValues,
   requireFew,
   requireFewValues,
+  schemaFor,
 } from "./limits.ts";
 import { productOf } from "./user-agent.ts";
 
@@ -68,13 +69,17 @@ export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): 
   return c.json({ add, remove, timestamp });
 }
 
-/** @returns the timestamp of the response */
-export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
+const feedChanges = schemaFor((limits) => {
   // What is no text is left out, as a URL that can't be read is: it must not keep the others back.
-  const urls = listOf(z.unknown(), app.config)
+  const urls = listOf(z.unknown(), limits)
     .transform((list) => list.filter((one) => typeof one === "string"))
     .nullish();
-  const { add, remove } = await readJson(c, app, z.object({ add: urls, remove: urls }));
+  return z.object({ add: urls, remove: urls });
+});
+
+/** @returns the timestamp of the response */
+export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
+  const { add, remove } = await readJson(c, app, feedChanges(app.config));
   const upload = { add: add ?? [], remove: remove ?? [] };
   requireFew(upload.add.length + upload.remove.length, app.config.max_items, "podcasts");
   return uploadFeedChanges(app, c.get("actor"), client, upload);

@@ -10,13 +10,14 @@ import { uploadFeedList } from "../../services/device-uploads.ts";
 import { readJson } from "../app-sync.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
-import { listOf, requireFew } from "../limits.ts";
+import { listOf, requireFew, schemaFor } from "../limits.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 const FILE = "{[^/]+\\.(json|opml|txt)}";
 
 /** A URL in a JSON list, or an object as in the list of a user. */
 const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
+const urlList = schemaFor((limits) => listOf(Url, limits));
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
   const whole = `/subscriptions/:user${FILE}`;
@@ -72,7 +73,7 @@ async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise
 
 async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<string[]> {
   const { config } = app;
-  if (file.endsWith(".json")) return readJson(c, app, listOf(Url, config));
+  if (file.endsWith(".json")) return readJson(c, app, urlList(config));
   const bytes = await readBody(c, config.max_body);
   if (file.endsWith(".txt")) {
     // One line more than may be, to see that there are too many.
