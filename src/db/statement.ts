@@ -44,8 +44,8 @@ class Marker {
   ) {}
 }
 
-/** Rows per statement. Up to 16 rows take at most two statements, and at most 12 sizes stay prepared. */
-const SIZES = [128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
+/** Rows per statement, beside one. Up to 16 rows take at most two statements, and at most 12 sizes stay prepared. */
+const LARGER = [128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2];
 
 // A marker poses as the value it stands for: Kysely passes parameters through unread.
 function markers<T extends Values>(row?: number): T {
@@ -81,25 +81,26 @@ export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P)
 
 /**
  * Makes a function that runs one query over many rows: the rows of an insert, or the members of an IN list. It takes as
- * few statements as SIZES allow, one after the other.
+ * few statements as these sizes allow, one after the other.
  */
 export function bulkStatement<P extends Values, Row extends Values, R>(
   build: (db: Kysely<Schema>, p: P, rows: Row[]) => Buildable<R>,
 ) {
-  const sizes = SIZES.map((size) => {
+  const ofSize = (size: number) => {
     const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
     return { size, plans: new WeakMap() as Plans, compile: (db: Kysely<Schema>) => build(db, markers<P>(), list()) };
-  });
+  };
+  const one = ofSize(1);
+  const sizes = LARGER.map(ofSize);
   return async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
     let results: R[] = [];
-    let start = 0;
-    for (const { size, plans, compile } of sizes) {
-      for (; rows.length - start >= size; start += size) {
-        const found = (await tx.execute(bind(planOf(tx, plans, compile), values, rows, start))) as R[];
-        if (start === 0) results = found;
-        else for (const row of found) results.push(row);
-      }
-      if (start === rows.length) break;
+    for (let start = 0; start < rows.length; ) {
+      const left = rows.length - start;
+      const { size, plans, compile } = left === 1 ? one : (sizes.find((some) => some.size <= left) ?? one);
+      const found = (await tx.execute(bind(planOf(tx, plans, compile), values, rows, start))) as R[];
+      if (start === 0) results = found;
+      else for (const row of found) results.push(row);
+      start += size;
     }
     return results;
   };
