@@ -56,7 +56,7 @@ const ALLOWED: Record<string, string[]> = {
   server: ["http", "app", "lookup", "backups", "systemd", "services", "domain", "config"],
   systemd: ["app", "services", "config"],
   conformance: [],
-  doctor: ["app", "backups", "services", "domain", "db", "config"],
+  doctor: ["app", "backups", "services", "domain", "db", "config", "systemd"],
   backups: ["store", "domain", "db", "config"],
   app: ["services", "db", "config"],
   http: ["app", "services", "domain", "config"],

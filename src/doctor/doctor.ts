@@ -15,8 +15,9 @@ import { checkDeletions } from "./deletions.ts";
 import { checkDiskSpace } from "./disk-space.ts";
 import { checkFeeds } from "./feeds.ts";
 import { type Finding, problem } from "./finding.ts";
-import { checkPort } from "./port.ts";
+import { checkMetricsPort, checkPort } from "./port.ts";
 import { checkPublicUrl } from "./public-url.ts";
+import { checkService } from "./service.ts";
 import { checkWriteAheadLog } from "./write-ahead-log.ts";
 
 const ADVICE = "Fix the cause, and run this again";
@@ -31,7 +32,7 @@ export interface Outside {
 /**
  * Runs every check.
  * @param flags the settings given on the command line
- * @param files the service's settings files
+ * @param files the service's settings files; none if the command works on other data
  */
 export async function examine(flags: Flags, files: SettingsFile[], outside: Outside): Promise<Finding[]> {
   const { settings, problems } = findProblems(flags, files);
@@ -53,7 +54,9 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
       ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
       ...(await attempt("feeds", async () => (app ? checkFeeds(app) : []))),
       ...(await attempt("address", () => checkOutside(outside, withToken))),
+      ...(await attempt("service", () => (files.length > 0 ? checkService(config, process.getuid?.() !== 0) : []))),
       ...(await attempt("port", () => withToken((token) => checkPort(config, token)))),
+      ...(await attempt("metrics port", () => checkMetricsPort(config))),
     );
   } finally {
     await app?.close();

@@ -2,6 +2,7 @@
 import { createServer } from "node:net";
 import { localUrl } from "../config/local-url.ts";
 import type { Config } from "../config/settings.ts";
+import { parseListen } from "../config/values.ts";
 import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 import { ask, isOurs, TIMEOUT } from "./request.ts";
@@ -20,6 +21,20 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">, t
     if (reason) return problem("port", `nothing responds at ${url}, and podkeep can't listen there: ${reason}`, other);
     return warning("port", `nothing responds at ${url}`, "Start the server");
   }
+}
+
+/** A port of metrics that another program has keeps the server from starting. */
+export async function checkMetricsPort({ metrics_listen }: Pick<Config, "metrics_listen">): Promise<Finding[]> {
+  if (metrics_listen === undefined) return [];
+  const { host, port } = parseListen(metrics_listen);
+  const about = "metrics port";
+  const url = localUrl({ host, port });
+  const reason = port === 0 ? null : await whyNotListen(host, port);
+  if (reason === null) return [ok(about, port === 0 ? "a free one at each start" : `nothing listens at ${url} now`)];
+  const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(TIMEOUT) }).catch(() => null);
+  if (response && (await response.text()).includes("podkeep_")) return [ok(about, `metrics are at ${url}/metrics`)];
+  const advice = "Stop the other program, or set PODKEEP_METRICS_LISTEN";
+  return [problem(about, `podkeep can't listen at ${url}: ${reason}`, advice)];
 }
 
 /** Such as a server whose database file was moved or replaced. */

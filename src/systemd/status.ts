@@ -9,9 +9,25 @@ export interface ServiceStatus {
   pid: number;
   restarts: number;
   since: string;
+  /** Of the last process that ended. */
+  exit_code: number;
+  /** "enabled" if it starts at boot. */
+  at_boot: string;
+  /** Paths that it may write to besides its data. */
+  writable: string[];
 }
 
-const PROPERTIES = ["LoadState", "ActiveState", "SubState", "MainPID", "NRestarts", "ActiveEnterTimestamp"];
+const PROPERTIES = [
+  "LoadState",
+  "ActiveState",
+  "SubState",
+  "MainPID",
+  "NRestarts",
+  "ActiveEnterTimestamp",
+  "ExecMainStatus",
+  "UnitFileState",
+  "ReadWritePaths",
+];
 
 /** @throws DomainError "not_found" if it is not installed, "unavailable" without systemd */
 export function readServiceStatus(user: boolean): ServiceStatus {
@@ -28,5 +44,12 @@ export function readServiceStatus(user: boolean): ServiceStatus {
     pid: Number(of("MainPID")),
     restarts: Number(of("NRestarts")),
     since: of("ActiveEnterTimestamp"),
+    exit_code: Number(of("ExecMainStatus")),
+    at_boot: of("UnitFileState"),
+    // systemd.exec(5): "-" and "+" before a path are not part of it.
+    writable: of("ReadWritePaths")
+      .split(" ")
+      .filter(Boolean)
+      .map((path) => path.replace(/^[-+]+/, "")),
   };
 }

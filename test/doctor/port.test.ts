@@ -1,6 +1,6 @@
 // The doctor's check of the server's port.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { checkPort } from "../../src/doctor/port.ts";
+import { checkMetricsPort, checkPort } from "../../src/doctor/port.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 
 let podkeep: TestApp;
@@ -41,4 +41,15 @@ test("the doctor finds a podkeep that uses another database", async () => {
     detail: `the podkeep at http://127.0.0.1:${theirs.port} uses another database`,
   });
   await other.close();
+});
+
+test("the doctor finds a port of metrics that another program has", async () => {
+  const metrics = (port = 0) => checkMetricsPort({ metrics_listen: `127.0.0.1:${port}` });
+  expect(await checkMetricsPort({ metrics_listen: undefined })).toEqual([]);
+  await using ours = serve(() => new Response("podkeep_requests_total 1"));
+  expect(await metrics(ours.port)).toMatchObject([{ state: "ok" }]);
+  const other = serve(() => new Response("hello"));
+  expect(await metrics(other.port)).toMatchObject([{ state: "problem", advice: expect.stringContaining("METRICS") }]);
+  await other.stop(true);
+  expect(await metrics(other.port)).toMatchObject([{ state: "ok" }]);
 });

@@ -201,6 +201,32 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(strangers()).toBe("");
   });
 
+  test("sudo podkeep doctor finds a service that failed, is off at boot, or can't write its backups", async () => {
+    const found = () => {
+      const { out } = machine.admin("sudo", "podkeep", "doctor", "--json");
+      const findings: { about: string; state: string; detail: string }[] = JSON.parse(out);
+      return findings.filter(({ about }) => about === "service").map(({ state, detail }) => [state, detail]);
+    };
+    expect(found()).toEqual([["ok", "it is active, and starts at boot"]]);
+    systemctl("disable", "podkeep");
+    expect(found()).toEqual([["warning", "it does not start at boot (disabled)"]]);
+    systemctl("enable", "podkeep");
+    write(SETTINGS, "PODKEEP_BACKUP_DIR=/srv/backup\nPODKEEP_PORT=x\n");
+    expect(restart().code).not.toBe(0);
+    await until("the service to fail", () => property("ActiveState") === "failed");
+    write(SETTINGS, "PODKEEP_BACKUP_DIR=/srv/backup\n");
+    expect(found()).toEqual([
+      ["problem", "it failed (exit code 3)"],
+      ["problem", "systemd keeps it from writing backups to /srv/backup"],
+    ]);
+    override("ReadWritePaths=-/srv");
+    expect(found()).toEqual([["problem", "it failed (exit code 3)"]]);
+    override("");
+    write(SETTINGS, "");
+    done(restart());
+    await ready();
+  });
+
   test("without polkit, service install --user warns that the service ends at logout, and names the command", async () => {
     const id = done(machine.admin("id", "-u")).trim();
     done(machine.root("loginctl", "enable-linger", "admin"));

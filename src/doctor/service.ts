@@ -1,0 +1,36 @@
+// The installed systemd service.
+import { resolve } from "node:path";
+import type { Config } from "../config/settings.ts";
+import { readServiceStatus } from "../systemd/status.ts";
+import { DATA_DIRECTORY } from "../systemd/unit.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+const ABOUT = "service";
+
+/**
+ * @param user whether it is the account's own service, not the machine's
+ * @throws DomainError "unavailable" without systemd
+ */
+export function checkService({ backup_dir }: Pick<Config, "backup_dir">, user: boolean): Finding[] {
+  const { state, exit_code, at_boot, writable } = readServiceStatus(user);
+  const [control, journal] = user ? ["systemctl --user", "journalctl --user"] : ["sudo systemctl", "sudo journalctl"];
+  const findings: Finding[] = [];
+  if (state === "failed") {
+    const advice = `${journal} -u podkeep -n 20 shows why; then ${control} restart podkeep`;
+    findings.push(problem(ABOUT, `it failed (exit code ${exit_code})`, advice));
+  } else if (state === "inactive") {
+    findings.push(warning(ABOUT, "it is stopped", `${control} start podkeep`));
+  }
+  if (at_boot !== "enabled") {
+    findings.push(warning(ABOUT, `it does not start at boot (${at_boot})`, `${control} enable podkeep`));
+  }
+  // The account's own service may write wherever the account may.
+  const directory = resolve(backup_dir);
+  if (!user && ![DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one))) {
+    const advice = `sudo systemctl edit podkeep: under [Service], ReadWritePaths=-${directory} (podkeep help install)`;
+    findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${directory}`, advice));
+  }
+  return findings.length > 0 ? findings : [ok(ABOUT, `it is ${state}, and starts at boot`)];
+}
+
+const isIn = (path: string, directory: string) => `${path}/`.startsWith(`${directory.replace(/\/+$/, "")}/`);
