@@ -13,7 +13,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { colorsOf, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 
-const CHOICES = ["all", "openpodcast", "gpodder", "nextcloud"] as const;
+const CHOICES = ["all", "openpodcast", "openpodcast-draft", "gpodder", "nextcloud"] as const;
 /** Requests a second to servers elsewhere. */
 const RATE = 10;
 /** Seconds until a response must be complete. */
@@ -143,7 +143,7 @@ async function confirmIn(subscriptions: number, yes: boolean | undefined): Promi
 function protocolsFor({ protocol }: Options, { token, password }: Target): Protocol[] {
   if (protocol !== "all") return [protocol];
   return [
-    ...(token === null ? [] : ["openpodcast" as const]),
+    ...(token === null ? [] : ["openpodcast" as const, "openpodcast-draft" as const]),
     ...(password === null ? [] : ["gpodder" as const, "nextcloud" as const]),
   ];
 }

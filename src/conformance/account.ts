@@ -4,6 +4,7 @@ import { scriptFor, syncClient } from "./apps/client.ts";
 import type { Protocol } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { openPodcast } from "./openpodcast/client.ts";
+import { action, draftClient } from "./openpodcast-draft/client.ts";
 import { NoResponse, Pace, Prober, type Target } from "./prober.ts";
 
 /** What is known of a protocol on a server before its checks. */
@@ -34,10 +35,11 @@ export async function takesPassword(target: Target, protocol: Protocol, password
 
 async function countSubscribed(prober: Prober, protocol: Protocol): Promise<number> {
   if (protocol === "openpodcast") return (await listSubscribed(prober)).length;
+  if (protocol === "openpodcast-draft") return (await draftClient(prober).list("limit=100")).length;
   return (await readList(prober, protocol).readFeeds(0)).add.length;
 }
 
-const readList = (prober: Prober, protocol: Exclude<Protocol, "openpodcast">) =>
+const readList = (prober: Prober, protocol: "gpodder" | "nextcloud") =>
   syncClient(prober, scriptFor(protocol), "podkeep-conformance");
 const listSubscribed = async (prober: Prober) =>
   (await openPodcast(prober).changes(undefined, 500)).filter(
@@ -51,6 +53,12 @@ export async function removeLeft(prober: Prober, protocol: Protocol): Promise<vo
     if (protocol === "openpodcast") {
       const left = (await listSubscribed(prober)).filter(({ feed_url }) => isLeft(feed_url));
       for (const { guid } of left) await openPodcast(prober).patch(guid, { is_subscribed: false });
+      return;
+    }
+    if (protocol === "openpodcast-draft") {
+      const client = draftClient(prober);
+      const left = (await client.list("limit=100")).filter(({ feed_url }) => isLeft(feed_url));
+      for (const { sync_id } of left) await client.send(action("unsubscribe", prober.clock.now(), { sync_id }));
       return;
     }
     const client = readList(prober, protocol);

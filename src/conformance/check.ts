@@ -1,8 +1,8 @@
 // Checks of a sync server: what each demands, where that comes from, and what a run finds.
 import type { Prober } from "./prober.ts";
 
-export type Protocol = "openpodcast" | "gpodder" | "nextcloud";
-export const PROTOCOLS: readonly Protocol[] = ["openpodcast", "gpodder", "nextcloud"];
+export type Protocol = "openpodcast" | "openpodcast-draft" | "gpodder" | "nextcloud";
+export const PROTOCOLS: readonly Protocol[] = ["openpodcast", "openpodcast-draft", "gpodder", "nextcloud"];
 
 /** One demand on a server. */
 export interface Check {

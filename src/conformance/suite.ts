@@ -9,6 +9,9 @@ import { authChecks } from "./openpodcast/auth.ts";
 import { changingChecks } from "./openpodcast/changing.ts";
 import { deletingChecks } from "./openpodcast/deleting.ts";
 import { openPodcastPages } from "./openpodcast/pages.ts";
+import { draftActions } from "./openpodcast-draft/actions.ts";
+import { draftAuth } from "./openpodcast-draft/auth.ts";
+import { draftChanges } from "./openpodcast-draft/changes.ts";
 import { type Exchange, NoResponse, Pace, Prober, RunEnd, type Target } from "./prober.ts";
 
 export const CHECKS: readonly Check[] = [
@@ -17,6 +20,9 @@ export const CHECKS: readonly Check[] = [
   ...changingChecks,
   ...deletingChecks,
   ...openPodcastPages,
+  ...draftAuth,
+  ...draftActions,
+  ...draftChanges,
   ...appChecksOf("gpodder"),
   ...racesOf("gpodder"),
   ...appChecksOf("nextcloud"),

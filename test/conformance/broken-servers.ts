@@ -1,5 +1,6 @@
 // Variants of this server that break one rule each, by changing what goes in or comes out.
+import { brokenDraft } from "./broken-draft.ts";
 import { brokenOpenPodcast } from "./broken-openpodcast.ts";
 import { brokenSyncServers } from "./broken-sync.ts";
 
-export const BROKEN = [...brokenOpenPodcast, ...brokenSyncServers];
+export const BROKEN = [...brokenOpenPodcast, ...brokenDraft, ...brokenSyncServers];

@@ -17,7 +17,7 @@ const NGINX = "/usr/sbin/nginx";
 
 /** Sleeping is real here, so this takes one race and what needs no seconds to pass. */
 const QUICK =
-  /^(openpodcast\/(auth|add|read|change)\/|openpodcast\/page\/(next|by|previous|changes)|(gpodder|nextcloud)\/(auth|login|devices)\/|gpodder\/race-kasts\/added-between-download-and-upload|nextcloud\/subscriptions\/(list|again|first|whole|upload))/;
+  /^(openpodcast\/(auth|add|read|change)\/|openpodcast\/page\/(next|by|previous|changes)|openpodcast-draft\/(auth|action|sync|list)\/|(gpodder|nextcloud)\/(auth|login|devices)\/|gpodder\/race-kasts\/added-between-download-and-upload|nextcloud\/subscriptions\/(list|again|first|whole|upload))/;
 const isWanted = ({ id }: Check) => QUICK.test(id);
 
 let ends: (() => unknown)[] = [];
@@ -83,7 +83,7 @@ async function expectConform(url: string, podkeep: Installation, env: Record<str
 }
 
 async function serve(podkeep: Installation, env: Record<string, string> = {}): Promise<Server> {
-  const server = await podkeep.serve(env);
+  const server = await podkeep.serve({ PODKEEP_OPEN_PODCAST_DRAFT: "on", ...env });
   ends.push(() => server.end("SIGKILL"));
   return server;
 }

@@ -4,6 +4,7 @@ import { readAccount } from "../../src/conformance/account.ts";
 import { PROTOCOLS, protocolOf } from "../../src/conformance/check.ts";
 import { breaksMust, CHECKS, isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
 import { BROKEN } from "./broken-servers.ts";
+import { createLetterServer } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
 import { openTarget } from "./target.ts";
 
@@ -57,10 +58,26 @@ describe("podkeep conformance", () => {
     expect(breaksMust(run)).toBe(true);
   });
 
+  test("a server that follows the draft to the letter loses what docs/open-podcast-draft.md says", async () => {
+    const run = await runChecks(createLetterServer(), isOf(["openpodcast-draft"]));
+    expect(failed(run)).toEqual([
+      "openpodcast-draft/action/by-feed-url",
+      "openpodcast-draft/clock/ahead-does-not-decide-for-good",
+      "openpodcast-draft/clock/a-later-wish-counts",
+      "openpodcast-draft/clock/two-taps-in-a-second",
+      "openpodcast-draft/clock/status-and-address-are-two-facts",
+      "openpodcast-draft/sync/pages-lose-nothing",
+      "openpodcast-draft/sync/late-uploads-are-told",
+      "openpodcast-draft/sync/since-gives-later-changes-only",
+      "openpodcast-draft/sync/own-changes-are-left-out",
+      "openpodcast-draft/list/one-podcast-once",
+    ]);
+  });
+
   test("the account is empty again after a run", async () => {
     opened = await openTarget();
-    await runChecks(opened.target, isOf(["openpodcast", "gpodder"]));
-    for (const protocol of ["openpodcast", "gpodder"] as const) {
+    await runChecks(opened.target, isOf(["openpodcast", "openpodcast-draft", "gpodder"]));
+    for (const protocol of ["openpodcast", "openpodcast-draft", "gpodder"] as const) {
       expect((await readAccount(opened.target, protocol)).subscriptions).toBe(0);
     }
   });

@@ -6,7 +6,7 @@ export type Send = Target["send"];
 
 /** Opens a server with an account of two tokens. @param change stands between the suite and the server */
 export async function openTarget(change: (send: Send) => Send = (send) => send) {
-  const test = await openTestApp();
+  const test = await openTestApp({ open_podcast_draft: "on" });
   const user = await test.user("test");
   const other = await user.another();
   const target: Target = {

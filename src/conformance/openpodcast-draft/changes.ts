@@ -1,0 +1,170 @@
+// GET /api/v1/sync and GET /api/v1/subscriptions: nothing is lost between two pages, two requests, or two clients.
+import type { Check } from "../check.ts";
+import { expect, expectEqual, NotApplicable } from "../expect.ts";
+import { action, DRAFT, draftClient, Entity, expectDraftError, feedsOf, type SyncItem } from "./client.ts";
+
+const [MINUTE, DAY] = [60_000, 86_400_000];
+const example = (number: number) => `podkeep, docs/open-podcast-draft.md, example ${number}`;
+
+export const draftChanges: Check[] = [
+  {
+    id: "openpodcast-draft/sync/envelope",
+    says: "A page has results of a type with last_updated and data, oldest first, and says whether more follow",
+    source: `${DRAFT}, sync: response`,
+    level: "MUST",
+    async run(prober) {
+      const app = draftClient(prober);
+      await app.send(
+        ...[1, 2, 3].map(() => action("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() })),
+      );
+      const { results, has_next, has_more, next_since } = await draftClient(prober).page("/api/v1/sync?limit=2");
+      expectEqual("results of limit=2", results.length, 2);
+      expectEqual("types", [...new Set(results.map(({ type }) => type))], ["subscription"]);
+      expectEqual("has_next or has_more", has_next ?? has_more, true);
+      expect("next_since is missing", typeof next_since === "string");
+      const times = results.map(({ last_updated }) => Date.parse(last_updated));
+      expectEqual("order", times, times.toSorted());
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/next-keeps-the-other-parameters",
+    says: "next_since has the other parameters of the request",
+    source: `${DRAFT}, sync: pagination`,
+    level: "MUST",
+    async run(prober) {
+      const app = draftClient(prober);
+      await app.send(...[1, 2, 3].map(() => action("subscribe", prober.clock.now(), { feed_url: prober.feed() })));
+      const path = "/api/v1/sync?limit=2&include=subscriptions&include_own=true";
+      const { next_since } = await app.page(path);
+      if (!next_since) throw new NotApplicable("there is no next page");
+      const query = Object.fromEntries(new URL(next_since, `${prober.target.url}/`).searchParams);
+      const { since: _, ...others } = query;
+      expectEqual("parameters", others, { limit: "2", include: "subscriptions", include_own: "true" });
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/pages-lose-nothing",
+    says: "Actions that occurred at the same time are all there, page by page, once",
+    source: `${DRAFT}, sync: pagination; ${example(2)}`,
+    level: "MUST",
+    async run(prober) {
+      const app = draftClient(prober);
+      const since = await app.now();
+      const feeds = Array.from({ length: 7 }, () => prober.feed());
+      const at = prober.clock.now() - MINUTE;
+      await app.send(...feeds.map((feed_url) => action("subscribe", at, { feed_url })));
+      const items = await draftClient(prober).changes(since, "limit=2");
+      const ours = items.filter(({ data }) => prober.isOurs(data.feed_url));
+      expectEqual("feeds", feedsOf(ours), feeds.toSorted());
+      expectEqual("items", ours.length, feeds.length);
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/late-uploads-are-told",
+    says: "What a client did a week ago, and sends now, is in the next changes of another client",
+    source: `${DRAFT}, conventions: server behavior; ${example(1)}`,
+    level: "MUST",
+    async run(prober) {
+      const [late, other] = [draftClient(prober), draftClient(prober)];
+      await late.say("subscribe", prober.clock.now(), { feed_url: prober.feed() });
+      const since = (await other.changes(undefined, "limit=500")).at(-1)?.last_updated;
+      const feed_url = prober.feed();
+      await late.say("subscribe", prober.clock.now() - 7 * DAY, { feed_url });
+      expectEqual("feeds since then", feedsOf(await other.changes(since)), [feed_url]);
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/since-gives-later-changes-only",
+    says: "With the last last_updated as `since` nothing comes again, and everything that changed later comes",
+    source: `${DRAFT}, sync: parameters`,
+    level: "MUST",
+    async run(prober) {
+      const [app, other] = [draftClient(prober), draftClient(prober)];
+      const { sync_id } = (await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() })).entity;
+      await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() });
+      const since = await app.now();
+      expectEqual("changes", await other.changes(since), []);
+      await app.say("unsubscribe", prober.clock.now(), { sync_id });
+      const ids = (items: SyncItem[]) => items.map(({ data }) => data.sync_id);
+      expectEqual("changes", ids(await other.changes(since)), [sync_id]);
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/own-changes-are-left-out",
+    says: "A client does not receive what it changed last, unless include_own is true",
+    source: `${DRAFT}, conventions: modifications`,
+    level: "MUST",
+    async run(prober) {
+      const [app, other] = [draftClient(prober), draftClient(prober)];
+      const since = await app.now();
+      const [own, others] = [prober.feed(), prober.feed()];
+      await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: own });
+      await other.say("subscribe", prober.clock.now() - MINUTE, { feed_url: others });
+      expectEqual("feeds", feedsOf(await app.changes(since)), [others]);
+      expectEqual(
+        "feeds with include_own",
+        feedsOf(await app.changes(since, "include_own=true")),
+        [own, others].sort(),
+      );
+    },
+  },
+  {
+    id: "openpodcast-draft/list/unsubscribed-only-if-wanted",
+    says: "The list has subscribed entities, and unsubscribed ones with include_unsubscribed=true",
+    source: `${DRAFT}, get all subscriptions`,
+    level: "MUST",
+    async run(prober) {
+      const app = draftClient(prober);
+      const [on, off, now] = [prober.feed(), prober.feed(), prober.clock.now()];
+      await app.say("subscribe", now - MINUTE, { feed_url: on });
+      const { sync_id } = (await app.say("subscribe", now - MINUTE, { feed_url: off })).entity;
+      await app.say("unsubscribe", now, { sync_id });
+      expectEqual("feeds", await app.ours(), [on]);
+      expectEqual("feeds with unsubscribed ones", await app.ours("include_unsubscribed=true"), [on, off].sort());
+    },
+  },
+  {
+    id: "openpodcast-draft/list/pages-lose-nothing",
+    says: "Following next_cursor gives every subscription once",
+    source: `${DRAFT}, conventions: pagination`,
+    level: "MUST",
+    async run(prober) {
+      const app = draftClient(prober);
+      const feeds = Array.from({ length: 5 }, () => prober.feed());
+      await app.send(...feeds.map((feed_url) => action("subscribe", prober.clock.now(), { feed_url })));
+      expectEqual("feeds", await app.ours("limit=2"), feeds.toSorted());
+    },
+  },
+  {
+    id: "openpodcast-draft/list/one",
+    says: "An entity is read by its sync_id, also unsubscribed; an unknown one is 404",
+    source: `${DRAFT}, get a single subscription`,
+    level: "MUST",
+    async run(prober) {
+      const app = draftClient(prober);
+      const { sync_id } = (await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() })).entity;
+      const { entity } = await app.say("unsubscribe", prober.clock.now(), { sync_id });
+      const answer = await app.request("GET", `/api/v1/subscriptions/${sync_id}`);
+      expectEqual("status", answer.status, 200);
+      expectEqual("entity", answer.json(Entity), entity);
+      const unknown = "/api/v1/subscriptions/00000000-0000-4000-8000-00000000c0de";
+      expectDraftError(await app.request("GET", unknown), 404);
+    },
+  },
+  {
+    id: "openpodcast-draft/list/one-podcast-once",
+    says: "A feed that moves to the address of another subscription is in the list once, and the other sync_id leads there",
+    source: example(9),
+    level: "SHOULD",
+    async run(prober) {
+      const app = draftClient(prober);
+      const [a, b, now] = [prober.feed(), prober.feed(), prober.clock.now()];
+      const one = (await app.say("subscribe", now - MINUTE, { feed_url: a })).entity;
+      const two = (await app.say("subscribe", now - MINUTE, { feed_url: b })).entity;
+      await app.say("update", now, { sync_id: one.sync_id, feed_url: b, guid: one.guid });
+      expectEqual("feeds", await app.ours(), [b]);
+      const read = await app.request("GET", `/api/v1/subscriptions/${two.sync_id}`);
+      expectEqual("status", read.status, 200);
+    },
+  },
+];

@@ -1,0 +1,154 @@
+// An app that speaks the draft of the next Open Podcast API, as strict as its text.
+import { z } from "zod";
+import { expectEqual, Failure, NotApplicable } from "../expect.ts";
+import type { Answer, Prober, Sent } from "../prober.ts";
+
+export const DRAFT = "Open Podcast API, pull request 171";
+
+const time = z.iso.datetime({ offset: true });
+
+export const Entity = z.looseObject({
+  sync_id: z.guid(),
+  guid: z.string(),
+  feed_url: z.string(),
+  subscribed_at: time,
+  unsubscribed_at: time.nullish(),
+});
+type Entity = z.infer<typeof Entity>;
+
+const Result = z.looseObject({
+  type: z.string(),
+  action: z.string(),
+  action_id: z.string(),
+  status: z.enum(["applied", "ignored", "rejected"]),
+  reason: z.string().optional(),
+  data: z.unknown(),
+});
+const Results = z.looseObject({ results: z.array(Result) });
+type Result = z.infer<typeof Result>;
+
+const SyncPage = z.looseObject({
+  results: z.array(z.looseObject({ type: z.string(), last_updated: time, data: Entity })),
+  has_next: z.boolean().optional(),
+  has_more: z.boolean().optional(),
+  next_since: z.string().nullish(),
+});
+export type SyncItem = z.infer<typeof SyncPage>["results"][number];
+
+const ListPage = z.looseObject({
+  results: z.array(Entity),
+  has_next: z.boolean(),
+  next_cursor: z.string().nullish(),
+});
+
+const ErrorBody = z.looseObject({ error: z.string(), description: z.string() });
+
+/** Pages after which a list counts as endless. */
+const MOST_PAGES = 300;
+
+export interface Action {
+  type: string;
+  action: string;
+  action_id: string;
+  occurred_at: string;
+  data: Record<string, unknown>;
+}
+
+/** @param at Unix milliseconds, by the client's clock */
+export const action = (kind: string, at: number, data: Record<string, unknown>): Action => ({
+  ...{ type: "subscription", action: kind, action_id: crypto.randomUUID() },
+  ...{ occurred_at: new Date(at).toISOString(), data },
+});
+
+/** One installation of an app. @param client its Client-ID */
+export function draftClient(prober: Prober, client: string = crypto.randomUUID()) {
+  const { token } = prober.target;
+  if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
+  const own = { Authorization: `Bearer ${token}`, "Client-ID": client };
+  const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
+    prober.request(method, path, { ...(body !== undefined && { body }), headers: { ...own, ...headers } });
+
+  /** Sends actions. @returns their results @throws Failure if they are not as many */
+  async function send(...requests: Action[]): Promise<Result[]> {
+    const answer = await request("POST", "/api/v1/sync", { body: { requests } });
+    expectEqual("status", answer.status, 200);
+    const { results } = answer.json(Results);
+    expectEqual("results", results.length, requests.length);
+    for (const { status, data } of results) {
+      const { sync_id } = z.looseObject({ sync_id: z.string().optional() }).catch({}).parse(data);
+      if (status === "rejected" || sync_id === undefined) continue;
+      const undo = action("unsubscribe", prober.clock.now(), { sync_id });
+      prober.atEnd(async () => {
+        const occurred_at = new Date(prober.clock.now()).toISOString();
+        await request("POST", "/api/v1/sync", { body: { requests: [{ ...undo, occurred_at }] } });
+      });
+    }
+    return results;
+  }
+
+  /** Sends one action. @returns its status, and the entity unless it was rejected */
+  async function say(kind: string, at: number, data: Record<string, unknown>) {
+    const [result] = await send(action(kind, at, data));
+    if (!result) throw new Failure("No result");
+    if (result.status === "rejected") throw new Failure(`${kind} was rejected: ${result.reason}`);
+    const read = Entity.safeParse(result.data);
+    if (!read.success) throw new Failure(`The result of ${kind} has no entity in \`data\``);
+    return { status: result.status, entity: read.data };
+  }
+
+  async function page(path: string) {
+    const answer = await request("GET", path);
+    expectEqual("status", answer.status, 200);
+    return answer.json(SyncPage);
+  }
+
+  /** All changes of this run's feeds after a timestamp, by following next_since. @param query more parameters */
+  async function changes(since: string | undefined, query = ""): Promise<SyncItem[]> {
+    const items: SyncItem[] = [];
+    const start = since === undefined ? "" : `&since=${encodeURIComponent(since)}`;
+    let path: string | undefined = `/api/v1/sync?${query}${start}`;
+    for (let pages = 0; path !== undefined; pages++) {
+      if (pages > MOST_PAGES) throw new Failure(`The changes do not end: more than ${MOST_PAGES} pages`);
+      const read: z.infer<typeof SyncPage> = await page(path);
+      items.push(...read.results);
+      const more = read.has_next ?? read.has_more ?? false;
+      path = more && read.next_since ? new URL(read.next_since, `${prober.target.url}/`).href : undefined;
+    }
+    return items;
+  }
+
+  /** All subscriptions, by following next_cursor. */
+  async function list(query = ""): Promise<Entity[]> {
+    const entities: Entity[] = [];
+    let path: string | undefined = `/api/v1/subscriptions?${query}`;
+    for (let pages = 0; path !== undefined; pages++) {
+      if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
+      const answer = await request("GET", path);
+      expectEqual("status", answer.status, 200);
+      const { results, has_next, next_cursor } = answer.json(ListPage);
+      entities.push(...results);
+      path = has_next && next_cursor ? new URL(next_cursor, `${prober.target.url}/`).href : undefined;
+    }
+    return entities;
+  }
+
+  return {
+    ...{ request, send, say, page, changes, list },
+    /** The feeds of this check that are listed, in the order of their URLs. */
+    ours: async (query = "") =>
+      (await list(query))
+        .map(({ feed_url }) => feed_url)
+        .filter(prober.isOurs)
+        .sort(),
+    /** Where the changes end now, by another client. */
+    now: async () => (await changes(undefined, "limit=500&include_own=true")).at(-1)?.last_updated,
+  };
+}
+
+export const feedsOf = (items: SyncItem[]) => [...new Set(items.map(({ data }) => data.feed_url))].sort();
+
+/** Demands an error with the draft's body. */
+export function expectDraftError(answer: Answer, status: number): void {
+  expectEqual("status", answer.status, status);
+  answer.json(ErrorBody);
+}

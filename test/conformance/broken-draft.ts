@@ -1,0 +1,194 @@
+// Variants of this server that break one rule of the draft of the Open Podcast API each.
+import { answers, asks, type Broken, hears, instead, itemsOf, type Json, status } from "./changes.ts";
+
+const DRAFT = { path: /^\/api\/v1\// };
+const ACTIONS = { method: "POST", path: /^\/api\/v1\/sync$/ };
+const CHANGES = { method: "GET", path: /^\/api\/v1\/sync$/ };
+const LIST = { method: "GET", path: /^\/api\/v1\/subscriptions$/ };
+const ONE = { method: "GET", path: /^\/api\/v1\/subscriptions\/./ };
+
+const eachResult = (alter: (result: Json) => Json) => (body: Json) => ({
+  ...body,
+  results: itemsOf(body, "results").map(alter),
+});
+const eachRequest = (alter: (request: Json, index: number) => Json) => (body: Json) =>
+  Array.isArray(body["requests"]) ? { ...body, requests: itemsOf(body, "requests").map(alter) } : body;
+const dataOf = (one: Json) => (one["data"] ?? {}) as Json;
+const setQuery = (name: string, value: string) => (query: URLSearchParams) => query.set(name, value);
+
+export const brokenDraft: Broken[] = [
+  {
+    breaks: ["openpodcast-draft/auth/missing-token-is-401", "openpodcast-draft/auth/wrong-token-is-401"],
+    does: "answers 403 without a valid token",
+    change: status(DRAFT, 401, 403),
+  },
+  {
+    breaks: ["openpodcast-draft/auth/login"],
+    does: "gives access tokens that are not good",
+    change: answers({ path: /^\/auth\/login$/ }, (body) => ({ ...body, access_token: "none" })),
+  },
+  {
+    breaks: ["openpodcast-draft/auth/refresh"],
+    does: "refuses to refresh",
+    change: status({ path: /^\/auth\/refresh$/ }, 200, 401),
+  },
+  {
+    breaks: ["openpodcast-draft/auth/wrong-credentials-are-401"],
+    does: "answers 400 to wrong credentials",
+    change: status({ path: /^\/auth\// }, 401, 400),
+  },
+  {
+    breaks: ["openpodcast-draft/action/subscribe", "openpodcast-draft/list/one"],
+    does: "takes its own time for subscribed_at",
+    change: answers(
+      ACTIONS,
+      eachResult((one) => ({ ...one, data: { ...dataOf(one), subscribed_at: "2026-01-01T00:00:00.001Z" } })),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/subscribe-again-is-ignored", "openpodcast-draft/action/earlier-is-ignored"],
+    does: "says that what it ignored was applied",
+    change: answers(
+      ACTIONS,
+      eachResult((one) => (one["status"] === "ignored" ? { ...one, status: "applied" } : one)),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/unsubscribe", "openpodcast-draft/list/one"],
+    does: "has no unsubscribed_at in its results",
+    change: answers(
+      ACTIONS,
+      eachResult((one) => ({ ...one, data: { ...dataOf(one), unsubscribed_at: undefined } })),
+    ),
+  },
+  {
+    breaks: [
+      "openpodcast-draft/action/update",
+      "openpodcast-draft/clock/status-and-address-are-two-facts",
+      "openpodcast-draft/list/one-podcast-once",
+    ],
+    does: "keeps the address of an update",
+    change: hears(
+      ACTIONS,
+      eachRequest((one) =>
+        one["action"] === "update" ? { ...one, data: { ...dataOf(one), feed_url: undefined } } : one,
+      ),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/unknown-entity-is-rejected"],
+    does: "rejects without the reason of the text",
+    change: answers(
+      ACTIONS,
+      eachResult((one) => (one["reason"] === undefined ? one : { ...one, reason: "no" })),
+    ),
+  },
+  {
+    breaks: [
+      "openpodcast-draft/action/subscribe",
+      "openpodcast-draft/action/unsubscribe",
+      "openpodcast-draft/action/earlier-is-ignored",
+      "openpodcast-draft/action/batch-is-ordered-by-time",
+      "openpodcast-draft/clock/a-later-wish-counts",
+    ],
+    does: "takes every action as now",
+    change: hears(
+      ACTIONS,
+      eachRequest((one) => ({ ...one, occurred_at: "2099-01-01T00:00:00Z" })),
+    ),
+  },
+  {
+    breaks: [
+      "openpodcast-draft/action/batch-is-ordered-by-time",
+      "openpodcast-draft/action/one-bad-action-keeps-no-other-back",
+    ],
+    does: "answers in another order",
+    change: answers(ACTIONS, (body) => ({ ...body, results: itemsOf(body, "results").toReversed() })),
+  },
+  {
+    breaks: ["openpodcast-draft/action/any-precision"],
+    does: "reads times with milliseconds only",
+    change: hears(
+      ACTIONS,
+      eachRequest((one) => (/\.\d{3}Z$/.test(String(one["occurred_at"])) ? one : { ...one, occurred_at: "" })),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/more-than-30-are-400"],
+    does: "takes the first 30 of more actions",
+    change: hears(ACTIONS, (body) =>
+      Array.isArray(body["requests"]) ? { requests: itemsOf(body, "requests").slice(0, 30) } : body,
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/more-than-30-are-400", "openpodcast-draft/action/invalid-body-is-400"],
+    does: "answers 500 to a body that it can't read",
+    change: status(ACTIONS, 400, 500),
+  },
+  {
+    breaks: ["openpodcast-draft/action/one-bad-action-keeps-no-other-back"],
+    does: "refuses a batch with a type that it doesn't know",
+    change: instead(ACTIONS, async (request) =>
+      (await request.text()).includes("susbcription")
+        ? Response.json({ error: "Bad request", description: "" }, { status: 400 })
+        : null,
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/envelope", "openpodcast-draft/sync/pages-lose-nothing"],
+    does: "does not say whether more follow",
+    change: answers(CHANGES, ({ has_next: _, has_more: __, ...rest }) => rest),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/next-keeps-the-other-parameters"],
+    does: "forgets include_own on the next page",
+    change: answers(CHANGES, (body) => ({
+      ...body,
+      ...(body["next_since"] !== undefined && {
+        next_since: String(body["next_since"]).replace("&include_own=true", ""),
+      }),
+    })),
+  },
+  {
+    breaks: [
+      "openpodcast-draft/sync/pages-lose-nothing",
+      "openpodcast-draft/sync/late-uploads-are-told",
+      "openpodcast-draft/sync/since-gives-later-changes-only",
+      "openpodcast-draft/sync/own-changes-are-left-out",
+    ],
+    does: "includes the moment itself in since",
+    change: asks(CHANGES, (query) => {
+      const since = query.get("since");
+      if (since) query.set("since", new Date(Date.parse(since) - 1).toISOString());
+    }),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/own-changes-are-left-out"],
+    does: "gives every client its own changes",
+    change: asks(CHANGES, setQuery("include_own", "true")),
+  },
+  {
+    breaks: [
+      "openpodcast-draft/action/unsubscribe",
+      "openpodcast-draft/action/earlier-is-ignored",
+      "openpodcast-draft/list/unsubscribed-only-if-wanted",
+    ],
+    does: "lists unsubscribed entities always",
+    change: asks(LIST, setQuery("include_unsubscribed", "true")),
+  },
+  {
+    breaks: ["openpodcast-draft/list/pages-lose-nothing"],
+    does: "skips one after each page",
+    change: answers(LIST, (body) => ({
+      ...body,
+      ...(body["next_cursor"] !== undefined && {
+        next_cursor: String(body["next_cursor"]).replace(/since=(\d+)/, (_, at) => `since=${Number(at) + 1}`),
+      }),
+    })),
+  },
+  {
+    breaks: ["openpodcast-draft/list/one"],
+    does: "answers 400 to an unknown sync_id",
+    change: status(ONE, 404, 400),
+  },
+];
