@@ -255,7 +255,9 @@ export class DeviceServer implements SyncServer, Others {
 
   #playerOf(device: Device): Player {
     const { name, kind, skew } = device;
-    const holds = (feed_url: string) => device.holds(feedOf(feed_url)) !== undefined;
+    // gPodder and PinePods can lack what arrived while they lacked the feed (docs/devices.md).
+    const keepsAll = kind === "gpodder" || kind === "pinepods";
+    const holds = (feed_url: string) => keepsAll || device.holds(feedOf(feed_url)) !== undefined;
     const library = { holds, received: device.received, keyOf };
     const player = this.#players.get(device) ?? new Player(this.#actionServer, name, kind, skewOf(kind, skew), library);
     this.#players.set(device, player);
@@ -310,9 +312,8 @@ export class DeviceServer implements SyncServer, Others {
     }
     for (const device of devices) {
       for (const [episode, { podcast, position }] of places) {
-        // AntennaPod finds an episode by its guid, in one feed of several.
-        const finds = !episode.endsWith(SHARED) || !device.habits.rereads;
-        if (!finds || !device.holds(feedOf(podcast))) continue;
+        // Of an episode that is in several feeds, apps find another one than the server does.
+        if (episode.endsWith(SHARED) || !device.holds(feedOf(podcast))) continue;
         const shown = this.#playerOf(device).places.get(episode)?.position;
         // gPodder ignores what is older than its own, by its own clock.
         const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
