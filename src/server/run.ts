@@ -151,7 +151,8 @@ async function firstSteps(app: App, port: number, firstStep: RunOptions["firstSt
     if (code === null) return [];
     const url = appUrl({ ...app.config, port });
     // The addresses of a container are of no use outside of it.
-    const elsewhere = containerEngine() && isLocal(url) ? ELSEWHERE : "";
+    const isOpen = ["0.0.0.0", "::"].includes(app.config.host);
+    const elsewhere = isOpen && isLocal(url) && containerEngine() ? ELSEWHERE : "";
     const about = `There is no user yet. Open this link to create the first one${elsewhere}:`;
     return [{ about, step: `${url}/setup/${code}` }, command];
   } catch (error) {
