@@ -106,7 +106,7 @@ try {
       await window.locator("summary").first().click();
     },
     account: (window) => window.goto("/account"),
-    allow: async (window) => window.goto(await startLogin()),
+    allow: async (window) => window.goto((await startLogin()).replace(local, address)),
   });
   await take({
     async connect(window) {
