@@ -40,8 +40,10 @@ export function addConformanceCommand(program: Command): void {
     .addOption(new Option("--protocol <name>", "what to check").choices(CHOICES).default("all"))
     .option("--user <name>", "the account's name, for gPodder and Nextcloud")
     .option("--password-stdin", "read its password, or a token, from standard input")
-    .option("--token <token>", "a bearer token of the account, for the Open Podcast API")
-    .option("--second-token <token>", "another one, for a second app (with podkeep also its password)")
+    .addOption(
+      new Option("--token <token>", "a bearer token, also the password if none is read").env("CONFORMANCE_TOKEN"),
+    )
+    .addOption(new Option("--second-token <token>", "another one, for a second app").env("CONFORMANCE_SECOND_TOKEN"))
     .option("--rate <n>", `requests a second (default: ${RATE}, without limit on this machine)`, readRate)
     .option("--timeout <seconds>", "until a response must be complete", readTimeout, TIMEOUT)
     .option("--check <text>", "only checks whose id has this text")
@@ -153,7 +155,8 @@ async function readTarget(url: string, options: Options): Promise<Target> {
   if (user === "" && token === null) {
     throw new DomainError("invalid", "Name the test account: --user NAME, --token TOKEN, or both");
   }
-  const password = user === "" ? null : await askPassword(passwordStdin);
+  // With podkeep a token is a password too; elsewhere it is refused, and the report says what was not checked.
+  const password = user === "" ? null : token !== null && !passwordStdin ? token : await askPassword(passwordStdin);
   return {
     url,
     user,

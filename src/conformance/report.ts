@@ -69,11 +69,15 @@ export function writeExchange({ request, response }: Exchange): string {
 }
 
 /** A report that CI servers read (JUnit's XML). */
-export function writeJunit(url: string, { results, ended }: Run): string {
+export function writeJunit(url: string, { results, ended, unchecked }: Reported): string {
   const suites = [...Map.groupBy(results, ({ check }) => sectionOf(check))].map(([section, some]) => {
     const count = (outcome: Result["outcome"]) => some.filter((one) => one.outcome === outcome).length;
     const counts = `tests="${some.length}" failures="${count("failed")}" skipped="${count("skipped")}"`;
     return `  <testsuite name="${escapeXml(section)}" ${counts}>\n${some.map(writeCase).join("\n")}\n  </testsuite>`;
+  });
+  const skipped = unchecked.map(({ protocol, reason }) => {
+    const one = `<testcase name="${protocol}"><skipped message="Not checked: ${escapeXml(reason)}"/></testcase>`;
+    return `  <testsuite name="${protocol}" tests="1" skipped="1">${one}</testsuite>`;
   });
   const error =
     ended === null
@@ -81,7 +85,7 @@ export function writeJunit(url: string, { results, ended }: Run): string {
       : [
           `  <testsuite name="run" tests="1" errors="1"><testcase name="run"><error message="${escapeXml(ended)}"/></testcase></testsuite>`,
         ];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="${escapeXml(url)}">\n${[...suites, ...error].join("\n")}\n</testsuites>\n`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="${escapeXml(url)}">\n${[...suites, ...skipped, ...error].join("\n")}\n</testsuites>\n`;
 }
 
 function writeCase({ check, outcome, reason, exchanges }: Result): string {

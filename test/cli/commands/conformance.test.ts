@@ -264,3 +264,17 @@ test.skipIf(!existsSync("/usr/bin/python3"))("the JUnit report is XML, whatever 
   const parsed = Bun.spawnSync(["/usr/bin/python3", "-c", read, file("report.xml")]);
   expect(parsed.stdout.toString()).toBe("2\n");
 });
+
+test("a token from the environment is the password too, and JUnit lists what was not checked", async () => {
+  const { url, password } = serveNaive();
+  const program = openProgram(undefined, { CONFORMANCE_TOKEN: password });
+  const report = join(program.folder, "report.xml");
+  const { code, err } = await program.run(["conformance", url, "--user", "test", ...CHECK, "--junit", report]);
+  const junit = readFileSync(report, "utf8");
+  program.close();
+  expect([code, err]).toEqual([0, expect.stringMatching(/2 checks, \d+ requests\n$/)]);
+  for (const protocol of ["openpodcast", "openpodcast-draft"]) {
+    expect(junit).toContain(`<testsuite name="${protocol}" tests="1" skipped="1"><testcase name="${protocol}">`);
+  }
+  expect(junit).toContain("refuses the credentials (401)");
+});
