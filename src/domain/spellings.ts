@@ -35,6 +35,12 @@ export function spell(feed_url: string, spelling: Spelling): string {
   return spelling === "colons" ? feed_url.replace(/%3A/gi, ":") : display(feed_url);
 }
 
+const HAS_COLON = /^https?:.*(:|%3A)/i;
+
+/** Whether an app that spells so may have received a URL as another one. */
+export const maySpell = (feed_url: string, spelling: Spelling): boolean =>
+  spelling === "colons" ? HAS_COLON.test(feed_url) : spelling !== "as sent";
+
 /** What to send so that the app holds the URL as it would spell it. */
 export function writeFor(feed_url: string, spelling: Spelling): string {
   if (spelling === "as sent" || spelling === "colons") return feed_url;

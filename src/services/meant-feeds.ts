@@ -1,6 +1,6 @@
 // The feeds that URLs mean which an app has written its own way.
 import { type FeedUrl, hashFeedUrl, readFeedHash } from "../domain/feed-url.ts";
-import { spell, spelledLike } from "../domain/spellings.ts";
+import { maySpell, spell, spelledLike } from "../domain/spellings.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { listEncoded, listEncodedLeft } from "../store/spellings.ts";
 import type { Client } from "./clients.ts";
@@ -11,7 +11,7 @@ type Named = Pick<FeedUrl, "feed_url" | "hash">;
 /** Finds what a client means by feed URLs: what is not known as it is may be known as it was before the app wrote it. */
 export async function findMeant({ tx, user_id }: UserTx, client: Client | null, sent: Named[]): Promise<Named[]> {
   const spelling = client?.habits.spelling ?? "as sent";
-  if (spelling === "as sent" || sent.length === 0) return sent;
+  if (!sent.some(({ feed_url }) => maySpell(feed_url, spelling))) return sent;
   const feeds = [...new Set(sent.map(({ hash }) => hash))].map((feed) => ({ feed }));
   const known = new Set((await findFeeds(tx, { user_id }, feeds)).map(({ feed }) => feed));
   if (sent.every(({ hash }) => known.has(hash))) return sent;
