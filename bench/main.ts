@@ -8,6 +8,7 @@ import { measureDeletions } from "./measures/deletions.ts";
 import { measureExecutable } from "./measures/executable.ts";
 import { measureGpodder } from "./measures/gpodder.ts";
 import { measureGrowth } from "./measures/growth.ts";
+import { measureListening } from "./measures/listening.ts";
 import { measureLogins } from "./measures/logins.ts";
 import { measureLookups } from "./measures/lookups.ts";
 import { measurePage } from "./measures/page.ts";
@@ -24,6 +25,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   writes: measureWrites,
   gpodder: measureGpodder,
   phone: measurePhone,
+  listening: measureListening,
   logins: measureLogins,
   growth: measureGrowth,
   deletions: measureDeletions,

@@ -49,13 +49,26 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
 }
 
 /** Where a report began, in seconds: after the one before it, if the app can't say and the time between is enough. */
-function startOf({ at, started, position, total, saysStart }: PlayReport, before: Play | undefined): number | null {
+function startOf({ at, started, position, total, saysStart }: PlayReport, before: Latest | undefined): number | null {
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
   const isSaid = started < position && (saysStart || started > 0);
   if (isSaid || !before?.position) return started;
   const moved = position - before.position;
   return moved > 0 && moved * 1000 <= FASTEST * (at - before.ended_at) ? before.position : position;
+}
+
+/** Whether a report makes the play before it longer. */
+export function follows(report: PlayReport, before: Latest): boolean {
+  const { at, position } = report;
+  const started = startOf(report, before);
+  if (position === null || started === null || before.position === null) return false;
+  return (
+    position > started &&
+    position > before.position &&
+    Math.abs(started - before.position) <= CLOSE &&
+    at - (position - started) * 1000 - before.ended_at <= LONGEST_PAUSE
+  );
 }
 
 /**
@@ -66,16 +79,9 @@ function startOf({ at, started, position, total, saysStart }: PlayReport, before
 export function keepPlay(before: Play | undefined, report: PlayReport, nextId: () => number): Play | null {
   if (before && isKnown(before, report)) return null;
   const { episode, client, at, position, total } = report;
+  if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);
-  const length = (position ?? 0) - (started ?? 0);
-  const begun_at = at - length * 1000;
-  const follows =
-    before?.position != null &&
-    length > 0 &&
-    Math.abs((started ?? 0) - before.position) <= CLOSE &&
-    (position ?? 0) > before.position &&
-    begun_at - before.ended_at <= LONGEST_PAUSE;
-  if (before && follows) return { ...before, ended_at: at, position, total: total ?? before.total };
+  const begun_at = at - ((position ?? 0) - (started ?? 0)) * 1000;
   return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total };
 }
 

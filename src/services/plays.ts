@@ -1,10 +1,10 @@
 // Plays: keeping what was listened to, and setting a position.
 import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
-import { keepPlay, mayFollow, type PlayReport } from "../domain/plays.ts";
+import { follows, keepPlay, mayFollow, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
-import { findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
+import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { type Actor, writeActor } from "./actor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
@@ -57,14 +57,31 @@ function needsLookup({ isNew, before, ...report }: Asking): boolean {
   return mayFollow(report, { position: before.position, ended_at: before.acted_at });
 }
 
+/** Makes those plays longer that reports go on with, as far as the stored actions say so. @returns the other reports */
+async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Asking[]> {
+  const times = new Map<number, number>();
+  for (const { episode } of reports) times.set(episode, (times.get(episode) ?? 0) + 1);
+  const rows = reports.flatMap((report) => {
+    const { before, episode, client, at, position, total } = report;
+    if (times.get(episode) !== 1 || before?.client !== client || at <= before.acted_at) return [];
+    if (!follows(report, { position: before.position, ended_at: before.acted_at })) return [];
+    return { episode, client, from: before.acted_at, from_position: before.position, ended_at: at, position, total };
+  });
+  const extended = new Set((await extendPlays(tx, { user_id }, rows)).map(({ episode }) => episode));
+  return extended.size === 0 ? reports : reports.filter(({ episode }) => !extended.has(episode));
+}
+
 type Row = Awaited<ReturnType<typeof findPlays>>[number];
 
-async function saveReports(user: UserTx, reports: Asking[]): Promise<void> {
+async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   const { tx, user_id } = user;
+  const reports = await extend(user, all);
+  if (reports.length === 0) return;
   const asked = reports.filter(needsLookup).map(({ episode, client, at }) => ({ episode, client, at }));
   const stored = await findPlays(tx, { user_id }, asked);
   const plays = Map.groupBy(stored, ({ episode }) => episode);
   const changed = new Map<number, Row>();
+  const actor = writeActor(user.actor);
   for (const report of reports) {
     const own = plays.get(report.episode) ?? [];
     const before = own.reduce<Row | undefined>(
@@ -73,8 +90,8 @@ async function saveReports(user: UserTx, reports: Asking[]): Promise<void> {
     );
     const kept = keepPlay(before, report, user.nextPlay);
     if (!kept) continue;
-    const row = { arrived_at: user.clock(), ...writeActor(user.actor), ...before, ...kept };
-    if (kept.id !== before?.id) Object.assign(row, { arrived_at: user.clock(), ...writeActor(user.actor) });
+    const isLonger = before && kept.id === before.id;
+    const row: Row = isLonger ? { ...before, ...kept } : { arrived_at: user.clock(), ...actor, ...kept };
     changed.set(row.id, row);
     plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
   }

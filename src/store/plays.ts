@@ -23,6 +23,36 @@ export const findPlays = bulkStatement(
             and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3)`,
 );
 
+type Extension = {
+  episode: number;
+  client: number;
+  /** When the play ended, and where, until now. */
+  from: number;
+  from_position: number | null;
+  ended_at: number;
+  position: number | null;
+  total: number | null;
+};
+
+/** Makes plays longer that are the latest of their client and episode. @returns the episodes of those that were found */
+export const extendPlays = bulkStatement(
+  (_, p: Owner, rows: Extension[]) =>
+    sql<{ episode: number }>`update plays set ended_at = wanted.column5, position = wanted.column6,
+        total = coalesce(wanted.column7, plays.total)
+      from (values ${sql.join(
+        rows.map(
+          (row) => sql`(${number(row.episode)}, ${number(row.client)}, ${number(row.from)},
+            cast(${row.from_position} as bigint), ${number(row.ended_at)}, cast(${row.position} as bigint),
+            cast(${row.total} as bigint))`,
+        ),
+      )}) as wanted
+      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.client = wanted.column2
+        and plays.ended_at = wanted.column3 and plays.position = wanted.column4
+        and not exists (select 1 from plays as later where later.user_id in (${p.user_id})
+          and later.episode = wanted.column1 and later.client = wanted.column2 and later.begun_at > plays.begun_at)
+      returning plays.episode`,
+);
+
 /** Inserts plays, or makes those that exist longer. */
 export const savePlays = bulkStatement((db, p: Owner, rows: Omit<PlayTable, "user_id">[]) =>
   db
@@ -155,14 +185,14 @@ export const listPlaysOfEpisode = statement((db, p: Page & { episode: number }) 
   withEpisodes(db, p).where("plays.episode", "=", p.episode),
 );
 
-/** The latest play of each episode. */
+/** The latest play of each episode. With a sign, `begun_at` is no column to search by: an import can give many one time. */
 export const findLatestPlays = bulkStatement(
   (_, p: Owner, rows: { episode: number }[]) =>
     sql<Pick<PlayTable, "episode" | "ended_at" | (typeof ACTOR)[number]>>`
       select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
       from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)})`))}) as wanted
       cross join plays
-      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.begun_at = (
+      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and +plays.begun_at = (
         select max(last.begun_at) from plays as last
         where last.user_id in (${p.user_id}) and last.episode = wanted.column1)`,
 );

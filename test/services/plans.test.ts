@@ -20,8 +20,10 @@ import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
 import { findHoldings, listToResend } from "../../src/store/holdings.ts";
 import {
+  extendPlays,
   findLatestPlays,
   findPlace,
+  findPlays,
   listPlays,
   listPlaysOfEpisode,
   sumByPodcast,
@@ -111,6 +113,10 @@ const owner = () => ({ user_id });
 const span = () => ({ user_id, start: EPISODES - 10, end: EPISODES, client: 1, limit: 500 });
 
 const place = () => ({ user_id, begun_at: PLAYS, id: PLAYS });
+
+const extension = (n: number) => ({
+  ...{ episode: n, client: 1, from: n, from_position: 60, ended_at: n + 60, position: 120, total: null },
+});
 
 const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknown>][] = [
   ["changed subscriptions", "changed_at", (tx) => listChangedAfter(tx, { user_id, start: SUBSCRIPTIONS - 10 })],
@@ -239,6 +245,33 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
       ),
   ],
 ];
+
+/** An app marks all episodes of a podcast as played at one time. */
+test.each<[string, (tx: Tx) => Promise<unknown>]>([
+  [
+    "the play before a report",
+    (tx) =>
+      findPlays(
+        tx,
+        owner(),
+        many((n) => ({ episode: n, client: 1, at: PLAYS })),
+      ),
+  ],
+  [
+    "the latest play of each episode",
+    (tx) =>
+      findLatestPlays(
+        tx,
+        owner(),
+        many((n) => ({ episode: n })),
+      ),
+  ],
+  ["the play that goes on", (tx) => extendPlays(tx, owner(), many(extension))],
+])("%s is found by its episode, however many plays began at once", async (_, run) => {
+  const plan = await explain(run);
+  expect(plan).toMatch(isPostgres() ? /Index Cond: .*episode/ : /USING .*\(user_id=\? AND episode=\?/);
+  expect(plan).not.toMatch(isPostgres() ? /Seq Scan/ : /\(user_id=\? AND begun_at=\?\)/);
+});
 
 test.each(STATEMENTS)("an index finds %s", async (_, column, run) => {
   const plan = await explain(run);

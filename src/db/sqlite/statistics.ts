@@ -18,7 +18,7 @@ const STATISTICS: [table: string, index: string, rows: string][] = [
   ["episodes", "episodes", "1000000 10000 1"],
   ["episodes", "episodes_by_url", "1000000 10000 1 1"],
   ["episodes", "episodes_by_podcast", "1000000 10000 100 1"],
-  ["plays", "plays", "1000000 10000 1 1"],
+  ["plays", "plays", "1000000 10000 2 1"],
   ["plays", "plays_by_episode", "1000000 10000 5 3 1"],
   ["episode_actions", "episode_actions", "1000000 10000 2 1"],
   ["episode_actions", "episode_actions_by_arrival", "1000000 10000 1"],
