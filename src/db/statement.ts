@@ -44,8 +44,11 @@ class Marker {
   ) {}
 }
 
-/** Rows per statement, beside one. Up to 16 rows take at most two statements, and at most 12 sizes stay prepared. */
-const LARGER = [128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2];
+/**
+ * Rows per statement, beside one. Up to 16 rows, and the 30 that AntennaPod and Kasts send, take at most two statements,
+ * and at most 13 sizes stay prepared.
+ */
+const LARGER = [128, 64, 32, 30, 16, 8, 7, 6, 5, 4, 3, 2];
 
 // A marker poses as the value it stands for: Kysely passes parameters through unread.
 function markers<T extends Values>(row?: number): T {

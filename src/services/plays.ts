@@ -57,16 +57,25 @@ function needsLookup({ isNew, before, ...report }: Asking): boolean {
   return mayFollow(report, { position: before.position, ended_at: before.acted_at });
 }
 
+/** Whether it goes on with the client's play that the stored action tells of. */
+function goesOn(report: Asking): boolean {
+  const { before, client, at } = report;
+  if (before?.client !== client || at <= before.acted_at) return false;
+  return follows(report, { position: before.position, ended_at: before.acted_at });
+}
+
 /** Makes those plays longer that reports go on with, as far as the stored actions say so. @returns the other reports */
 async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Asking[]> {
+  const going = reports.filter(goesOn);
+  if (going.length === 0) return reports;
   const times = new Map<number, number>();
   for (const { episode } of reports) times.set(episode, (times.get(episode) ?? 0) + 1);
-  const rows = reports.flatMap((report) => {
-    const { before, episode, client, at, position, total } = report;
-    if (times.get(episode) !== 1 || before?.client !== client || at <= before.acted_at) return [];
-    if (!follows(report, { position: before.position, ended_at: before.acted_at })) return [];
-    return { episode, client, from: before.acted_at, from_position: before.position, ended_at: at, position, total };
-  });
+  const rows = going
+    .filter(({ episode }) => times.get(episode) === 1)
+    .map(({ episode, client, at, position, total, before }) => {
+      const [from, from_position] = [before?.acted_at ?? 0, before?.position ?? null];
+      return { episode, client, from, from_position, ended_at: at, position, total };
+    });
   const extended = new Set((await extendPlays(tx, { user_id }, rows)).map(({ episode }) => episode));
   return extended.size === 0 ? reports : reports.filter(({ episode }) => !extended.has(episode));
 }
