@@ -1,0 +1,120 @@
+// `podkeep conformance`: where its credentials come from, and which of them each protocol gets.
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { openProgram } from "../../support/program.ts";
+
+setDefaultTimeout(60_000);
+
+/** One check of each protocol, and one that needs a second token. */
+const CHECKS = ["--check", "/auth/wrong-"];
+const SECOND = ["--protocol", "openpodcast", "--check", "page/changes-of-another-app"];
+
+let server: TestApp;
+let listener: Bun.Server<undefined>;
+let url: string;
+let [first, second] = ["", ""];
+let seen = new Set<string>();
+let opened: ReturnType<typeof openProgram>[] = [];
+
+beforeAll(async () => {
+  server = await openTestApp();
+  const user = await server.user("test");
+  [first, second] = [user.token, (await user.another()).token];
+  listener = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      seen.add(request.headers.get("authorization") ?? "");
+      return server.http.fetch(request, {});
+    },
+  });
+  url = listener.url.origin;
+});
+afterAll(async () => {
+  await listener.stop(true);
+  await server.close();
+});
+afterEach(() => {
+  for (const one of opened) one.close();
+  [opened, seen] = [[], new Set()];
+});
+
+function openWith(env: Record<string, string> = {}) {
+  const program = openProgram(undefined, env);
+  opened.push(program);
+  return program;
+}
+const run = (args: string[], env: Record<string, string> = {}, input?: string) =>
+  openWith(env).run(["conformance", url, ...args], input);
+const basic = (password: string) => `Basic ${Buffer.from(`test:${password}`).toString("base64")}`;
+const checked = (out: string) => [...out.matchAll(/^([\w-]+)\/\w+\t1\t0\t0$/gm)].map(([, protocol]) => protocol);
+
+test("--token is the bearer token and, with --user, the password: none is read or asked for", async () => {
+  const args = ["--user", "test", "--token", first, ...CHECKS];
+  const { code, out } = await run(args, {}, "not read");
+  expect([code, checked(out)]).toEqual([0, ["openpodcast", "gpodder", "nextcloud"]]);
+  expect([basic(first), `Bearer ${first}`, basic("not read")].map((one) => seen.has(one))).toEqual([true, true, false]);
+
+  const terminal = openWith().spawnOnTerminal(["conformance", url, ...args]);
+  const ended = await terminal.ended();
+  expect([ended.code, ended.shown.includes("Password")]).toEqual([0, false]);
+});
+
+test("--token without --user is for the Open Podcast API only", async () => {
+  const { code, out } = await run(["--token", first, ...CHECKS]);
+  expect([code, checked(out)]).toEqual([0, ["openpodcast"]]);
+  expect([...seen].filter((one) => one.startsWith("Basic"))).toEqual([]);
+});
+
+test("--password-stdin reads the password, with --token too, which is then the bearer token only", async () => {
+  const { code, out } = await run(
+    ["--user", "test", "--password-stdin", "--token", first, ...CHECKS],
+    {},
+    `${second}\n`,
+  );
+  expect([code, checked(out)]).toEqual([0, ["openpodcast", "gpodder", "nextcloud"]]);
+  expect([basic(second), `Bearer ${first}`, basic(first), `Bearer ${second}`].map((one) => seen.has(one))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+test("without a token the password is asked for on the terminal, which does not show it", async () => {
+  const terminal = openWith().spawnOnTerminal(["conformance", url, "--user", "test", ...CHECKS]);
+  await terminal.screen(/Password: $/);
+  terminal.type(`${first}\r`);
+  const { code, shown } = await terminal.ended();
+  expect([code, shown.includes(first), seen.has(basic(first))]).toEqual([0, false, true]);
+  expect([...seen].filter((one) => one.startsWith("Bearer"))).toEqual([]);
+});
+
+test("tokens come from the environment too, and an option counts more", async () => {
+  const { code, out } = await run(["--user", "test", ...CHECKS], { CONFORMANCE_TOKEN: first });
+  expect([code, checked(out)]).toEqual([0, ["openpodcast", "gpodder", "nextcloud"]]);
+  expect((await run(["--token", first, ...CHECKS], { CONFORMANCE_TOKEN: "wrong" })).code).toBe(0);
+  expect((await run(["--token", "wrong", ...CHECKS], { CONFORMANCE_TOKEN: first })).code).toBe(1);
+});
+
+test("a check that needs two apps is skipped without a second token, from the option or the environment", async () => {
+  const counts = async (args: string[], env: Record<string, string> = {}) =>
+    /^openpodcast\/page\t(.*)$/m.exec((await run(["--token", first, ...SECOND, ...args], env)).out)?.[1];
+  expect(await counts([])).toBe("0\t0\t1");
+  expect(await counts(["--second-token", second])).toBe("1\t0\t0");
+  expect(await counts([], { CONFORMANCE_SECOND_TOKEN: second })).toBe("1\t0\t0");
+  expect(seen.has(`Bearer ${second}`)).toBe(true);
+});
+
+test("without an account, or without a terminal to ask for the password on, nothing is sent", async () => {
+  for (const [args, words] of [
+    [[], "Name the test account: --user NAME, --token TOKEN, or both"],
+    [["--user", "test"], "There is no terminal to ask on: add --password-stdin"],
+    [["--user", "test", "--rate", "0"], "It must be a number from above 0 to 1000."],
+    [["--user", "test", "--timeout", "0"], "It must be a number of seconds from 1 to 600."],
+  ] as const) {
+    const { code, err } = await run([...args]);
+    expect([code, err]).toEqual([2, expect.stringContaining(words)]);
+  }
+  expect(seen.size).toBe(0);
+});

@@ -1,0 +1,95 @@
+// What a run may ask of somebody's server: how fast, how often, and what it does when told to wait.
+import { expect, test } from "bun:test";
+import { readAccount } from "../../src/conformance/account.ts";
+import { Pace, Prober, RunEnd, type Target } from "../../src/conformance/prober.ts";
+import { breaksMust, isOf, runChecks } from "../../src/conformance/suite.ts";
+import { createNaiveServer } from "./naive-server.ts";
+import { openTarget } from "./target.ts";
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+
+/** A prober of a server that answers as `answer` says, on a clock that only sleeping moves. */
+function openProber(answer: () => Response, changed: Partial<Target> = {}) {
+  let now = START;
+  const sent: number[] = [];
+  const clock = {
+    now: () => now,
+    sleep: async (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+  const send = async () => {
+    sent.push(now - START);
+    return answer();
+  };
+  const target: Target = { ...createNaiveServer(clock), send, clock, ...changed };
+  return { prober: new Prober(target, new Pace(target), "test"), sent };
+}
+
+const ok = () => new Response("");
+const busy = (wait?: string) => new Response("", { status: 429, ...(wait && { headers: { "Retry-After": wait } }) });
+
+test("a rate of four a second spreads the requests of all checks evenly, and none waits without one", async () => {
+  for (const [rate, times] of [
+    [4, [0, 250, 500, 750, 1000]],
+    [0, [0, 0, 0, 0, 0]],
+  ] as const) {
+    const { prober, sent } = openProber(ok, { rate });
+    for (const _ of times) await prober.request("GET", "/");
+    expect(sent).toEqual([...times]);
+  }
+});
+
+test("time that a check slept counts for the rate: no burst makes up for it", async () => {
+  const { prober, sent } = openProber(ok, { rate: 4 });
+  await prober.request("GET", "/");
+  await prober.clock.sleep(10_000);
+  for (let n = 0; n < 3; n++) await prober.request("GET", "/");
+  expect(sent).toEqual([0, 10_000, 10_250, 10_500]);
+});
+
+test("after 3,000 requests only what cleans up is sent", async () => {
+  const { prober, sent } = openProber(ok);
+  for (let n = 0; n < 3000; n++) await prober.request("GET", "/");
+  expect(prober.request("GET", "/")).rejects.toEqual(new RunEnd("The run ends after 3000 requests"));
+  prober.atEnd(async () => void (await prober.request("DELETE", "/")));
+  await prober.end();
+  expect(sent.length).toBe(3001);
+});
+
+test("a run against a server whose list never ends is over after 3,000 requests, and leaves no subscription", async () => {
+  let isEndless = true;
+  const endless = ({ method, url }: Request) => {
+    const { pathname } = new URL(url);
+    if (!isEndless || method !== "GET" || pathname !== "/subscriptions") return null;
+    return Response.json({ total: 1e6, page: 1, per_page: 1, next: url, subscriptions: [] });
+  };
+  const { target, close } = await openTarget((send) => async (request) => endless(request) ?? send(request));
+  try {
+    const run = await runChecks(target, isOf(["openpodcast"]));
+    expect([run.ended, breaksMust(run)]).toEqual(["The run ends after 3000 requests", true]);
+    isEndless = false;
+    expect((await readAccount(target, "openpodcast")).subscriptions).toBe(0);
+  } finally {
+    await close();
+  }
+});
+
+test("a 429 with Retry-After is waited for, three times at most", async () => {
+  const answers = [busy("7"), busy("5"), ok()];
+  const { prober, sent } = openProber(() => answers.shift() ?? ok());
+  expect((await prober.request("GET", "/")).status).toBe(200);
+  expect(sent).toEqual([0, 7000, 12_000]);
+
+  const always = openProber(() => busy("60"));
+  expect((await always.prober.request("GET", "/")).status).toBe(429);
+  expect(always.sent).toEqual([0, 60_000, 120_000]);
+});
+
+test("a 429 without a wait, with one of over a minute, or with a date is the answer", async () => {
+  for (const wait of [undefined, "61", "-1", "soon", "Thu, 01 Jan 2026 00:00:05 GMT"]) {
+    const { prober, sent } = openProber(() => busy(wait));
+    expect((await prober.request("GET", "/")).status).toBe(429);
+    expect(sent).toEqual([0]);
+  }
+});
