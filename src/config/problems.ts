@@ -24,10 +24,11 @@ const FARTHEST = 4;
 export function findProblems(
   flags: Flags,
   files: SettingsFile[],
+  env: Environment = process.env,
 ): { settings: LoadedSettings | null; problems: string[] } {
-  const problems = [...findStrays(process.env), ...files.flatMap(findMistakes)];
+  const problems = [...findStrays(env), ...files.flatMap(findMistakes)];
   try {
-    return { settings: readConfig(flags, process.env, files), problems };
+    return { settings: readConfig(flags, env, files), problems };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };

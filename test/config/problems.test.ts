@@ -5,7 +5,7 @@ import { findExported, parseEnvironmentFile } from "../../src/systemd/environmen
 
 const path = "/etc/podkeep.env";
 const problemsOf = (text: string) =>
-  findProblems({}, [{ path, variables: parseEnvironmentFile(text), ignored: findExported(text) }]).problems;
+  findProblems({}, [{ path, variables: parseEnvironmentFile(text), ignored: findExported(text) }], {}).problems;
 
 test("lines that systemd ignores, and directories that depend on where the service starts, are problems", () => {
   expect(problemsOf("PODKEEP_PORT=8042\n  export PODKEEP_HOST=::\n# export PODKEEP_X=1\n")).toEqual([
