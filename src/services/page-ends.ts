@@ -1,6 +1,13 @@
 // Where pages ended. An app that counts pages goes on from there: counted from the start, a page lacks what a change
 // between two requests moved out of the pages before it (P2).
-import { deleteOldPageEnds, findFirstEnd, keepPageEnd } from "../store/page-ends.ts";
+import {
+  deleteOldPageEnds,
+  deleteOneAt,
+  deletePageEndsBetween,
+  findFirstEnd,
+  keepPageEnd,
+  listEndsAt,
+} from "../store/page-ends.ts";
 import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Position } from "./change-feed.ts";
@@ -21,27 +28,50 @@ export interface PageNumber {
 
 type EndContext = Pick<Context, "database" | "clock">;
 
-const keyOf = ({ id, user_id }: Actor, { since, per_page }: PageNumber, page: number) =>
+const keyOf = ({ id, user_id }: Actor, { since, per_page }: PageNumber, page: number | "open") =>
   `${id ?? user_id} ${since} ${per_page} ${page}`;
 
 /** A clock that was set back must not keep ends for longer. */
 const spanAround = (now: number) => ({ after: now - KEPT, before: now + KEPT });
 
-/** Remembers where a page ended, for every server on the database, before it is handed out. */
+/**
+ * Remembers where a page ended, for every server on the database, before it is handed out. A first page opens a walk, and
+ * a last page closes one: the ends of walks are forgotten when a new one begins while none is open.
+ */
 export async function savePageEnd(
   { database, clock }: EndContext,
   actor: Actor,
   page: PageNumber,
   { changed_at, guid }: Position,
+  isLast: boolean,
 ): Promise<void> {
   const { user_id } = actor;
   const ended_at = clock.now();
   const key = keyOf(actor, page, page.page);
+  const open = keyOf(actor, page, "open");
   await database.write(async (tx) => {
     if ((await lockUser(tx, { user_id })).length === 0) return;
-    await deleteOldPageEnds(tx, { user_id, ...spanAround(ended_at), kept: MOST - 1 });
+    await deleteOldPageEnds(tx, { user_id, ...spanAround(ended_at), kept: MOST - (page.page === 1 ? 2 : 1) });
+    if (page.page === 1) {
+      const isOpen = (await listEndsAt(tx, { user_id, page: open })).length > 0;
+      if (!isOpen) await deletePageEndsBetween(tx, { user_id, from: keyOf(actor, page, 0), to: open });
+      const walk = { user_id, page: open, changed_at: ended_at, guid: crypto.randomUUID(), ended_at };
+      if (!isLast) await keepPageEnd(tx, walk);
+    } else if (isLast) {
+      // A page that is handed out again may be the same walk's: it closes no other one.
+      const ends = await listEndsAt(tx, { user_id, page: key });
+      const isKnown = ends.some((end) => Number(end.changed_at) === changed_at && end.guid === guid);
+      if (!isKnown) await deleteOneAt(tx, { user_id, page: open });
+    }
     await keepPageEnd(tx, { user_id, page: key, changed_at, guid, ended_at });
   });
+}
+
+/** Closes a walk that followed `next` to its last page. */
+export async function closeWalk({ database }: EndContext, actor: Actor, page: PageNumber): Promise<void> {
+  const walk = { user_id: actor.user_id, page: keyOf(actor, page, "open") };
+  if ((await database.read((tx) => listEndsAt(tx, walk))).length === 0) return;
+  await database.write((tx) => deleteOneAt(tx, walk));
 }
 
 /**

@@ -27,6 +27,33 @@ export const keepPageEnd = statement((db, p: ValuesOf<PageEndTable>) =>
     ),
 );
 
+/** All ends of one page. */
+export const listEndsAt = statement((db, p: Owner & { page: string }) =>
+  db.selectFrom("page_ends").select(["changed_at", "guid"]).where("user_id", "=", p.user_id).where("page", "=", p.page),
+);
+
+/** Deletes one end of a page, if there is one. */
+export const deleteOneAt = statement((db, p: Owner & { page: string }) =>
+  db
+    .deleteFrom("page_ends")
+    .where("user_id", "=", p.user_id)
+    .where("page", "=", p.page)
+    .where("guid", "=", (rows) =>
+      rows
+        .selectFrom("page_ends")
+        .select("guid")
+        .where("user_id", "=", p.user_id)
+        .where("page", "=", p.page)
+        .orderBy("ended_at")
+        .limit(1),
+    ),
+);
+
+/** Deletes the ends of pages whose keys are in a range. */
+export const deletePageEndsBetween = statement((db, p: Owner & { from: string; to: string }) =>
+  db.deleteFrom("page_ends").where("user_id", "=", p.user_id).where("page", ">=", p.from).where("page", "<=", p.to),
+);
+
 /** Deletes ends outside a span of time, and all but the `kept` latest. */
 export const deleteOldPageEnds = statement((db, p: Owner & { after: number; before: number; kept: number }) =>
   db

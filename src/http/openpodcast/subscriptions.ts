@@ -7,8 +7,8 @@ import { parseDateTime } from "../../domain/date-time.ts";
 import { readFeedUrl } from "../../domain/feed-url.ts";
 import type { SubscriptionState } from "../../domain/working-set.ts";
 import { DomainError } from "../../errors.ts";
-import { type ChangePage, listChanges, type Position } from "../../services/change-feed.ts";
-import { findPageEnd, type PageNumber, savePageEnd } from "../../services/page-ends.ts";
+import { type ChangePage, listChanges } from "../../services/change-feed.ts";
+import { closeWalk, findPageEnd, savePageEnd } from "../../services/page-ends.ts";
 import {
   addSubscriptions,
   getSubscription,
@@ -57,14 +57,15 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       per_page: limit(per_page ? Number(per_page) : undefined),
       page: page ? Number(page) : 1,
     };
-    if (end && !c.req.query("cursor")) await saveEnd(c, number, end);
+    if (end && !c.req.query("cursor")) await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, end, false));
   });
-  async function saveEnd(c: Context<HttpEnv>, number: PageNumber, end: Position): Promise<void> {
+  async function noteWalk(c: Context<HttpEnv>, note: () => Promise<void>): Promise<void> {
     try {
-      await savePageEnd(app, c.get("actor"), number, end);
+      await note();
     } catch (error) {
       // Only an app that counts pages needs it; the others can read while nothing can be written.
-      if (c.req.query("page") || !(error instanceof DomainError) || error.code !== "unavailable") throw error;
+      const counts = c.req.query("page") && !c.req.query("cursor");
+      if (counts || !(error instanceof DomainError) || error.code !== "unavailable") throw error;
     }
   }
   const write = requireToken(app, shared, true);
@@ -96,7 +97,9 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       const remembered = cursor ? null : await findPageEnd(app, actor, number);
       const changes = await listChanges(app, actor, { ...number, after: cursor ?? remembered });
       const countsOn = query.page !== undefined || changes.next;
-      if (changes.end && !cursor && countsOn) await saveEnd(c, number, changes.end);
+      const { end, next: following } = changes;
+      if (end && !cursor && countsOn) await noteWalk(c, () => savePageEnd(app, actor, number, end, !following));
+      if (cursor && !following) await noteWalk(c, () => closeWalk(app, actor, number));
       const next = changes.next && writeCursor(changes.next);
       const start = remembered && writeCursor(remembered);
       setETag(c, changes.clock, (next || start ? `.${next ?? ""}` : "") + (start ? `.${start}` : ""));
