@@ -21,11 +21,16 @@ export const ADDRESS_SETTINGS: SettingName[] = ["host", "port", "public_url"];
 /** The settings of the server, besides the global ones. */
 export const SERVE_SETTINGS = settingNames.filter((name) => !GLOBAL_SETTINGS.includes(name));
 
-const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, describe(name));
+/** The heading of settings in the help of a command, below its options. */
+const HEADING = "Settings (podkeep help settings):";
 
+const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, describe(name)).helpGroup(HEADING);
+
+/** The meaning of a setting, in lower case as those of options; names and acronyms stay. */
 function describe(name: SettingName): string {
   const fallback = defaultOf(name);
-  return `${Settings.shape[name].description}${fallback ? ` (default: ${fallback})` : ""}`;
+  const meaning = Settings.shape[name].description?.replace(/^[A-Z](?=[a-z]*\b)/, (first) => first.toLowerCase());
+  return `${meaning}${fallback ? ` (default: ${fallback})` : ""}`;
 }
 
 /** Adds flags for these settings to a command. */

@@ -81,7 +81,10 @@ export function addHelpCommand(program: Command): void {
   const help = program
     .command("help")
     .description("Show help for a command, or print a guide")
-    .addArgument(new Argument("[topic]", "a command or a guide").choices([...names, ...Object.keys(TOPICS)]))
+    .addArgument(
+      // find() has the error for another word.
+      new Argument("[topic]", "a command or a guide").choices([...names, ...Object.keys(TOPICS)]).argParser(String),
+    )
     .argument("[command]", "a command of that command")
     .addHelpText("after", `\nGuides:\n${list.join("\n")}\n\nExample: podkeep help backups`)
     .action(async (topic?: string, inner?: string) => {
@@ -112,11 +115,17 @@ function find(program: Command, path: (string | undefined)[]): Command {
   let found = program;
   for (const name of path.filter((name) => name !== undefined)) {
     const next = found.commands.find((command) => command.name() === name);
-    if (!next) return found.error(`error: podkeep ${found.name()} has no command ${name}`);
+    if (!next)
+      return found.error(
+        `error: ${found === program ? noTopic(name) : `podkeep ${found.name()} has no command ${name}`}`,
+      );
     found = next;
   }
   return found;
 }
+
+const noTopic = (name: string) =>
+  `There is no command or guide ${name}. Guides: ${Object.keys(TOPICS).join(", ")}. podkeep help lists the commands`;
 
 async function listSettings(): Promise<string> {
   return settingNames
