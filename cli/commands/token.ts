@@ -1,7 +1,8 @@
 // `podkeep token`: issues, lists and revokes tokens.
 import { type Command, Option } from "commander";
 import type { App } from "../../src/app.ts";
-import { appUrl, isLocal } from "../../src/config/app-url.ts";
+import { adviseForPhones, appUrl, isLocal } from "../../src/config/app-url.ts";
+import { type Start, startOf } from "../../src/config/program.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
@@ -51,10 +52,10 @@ async function issue(
   command: Command,
 ): Promise<void> {
   // Before the command becomes the service's account.
-  const place = placeOfSettings(command);
+  const start = startOfServer(command);
   const issued = await withApp(command, (app) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
-    return issueFor(app, user, { label, scope, expires_at }, place);
+    return issueFor(app, user, { label, scope, expires_at }, start);
   });
   if (header) return printResult(command, issued, () => issued.header);
   // A phone that scanned it would look for the server on itself.
@@ -63,30 +64,27 @@ async function issue(
   await printResult(command, issued, () => layToken(issued) + code);
 }
 
-/** Where the server's address is set, for advice. */
-export function placeOfSettings(command: Command): string {
+/** How the server was started, for advice. */
+export function startOfServer(command: Command): Start {
   const [file] = serviceFiles(flagsOf(command));
-  if (!file) return "when you start the server";
-  const restart = process.getuid?.() === 0 ? "sudo systemctl restart podkeep" : "systemctl --user restart podkeep";
-  return `in ${file.path}, then run ${restart}`;
+  if (!file) return startOf();
+  return process.getuid?.() === 0 ? "service" : "own service";
 }
 
-/** What to set so that phones reach the server. */
-export function adviseOnAddress({ config }: App, place: string): string {
-  const host = config.host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or ";
-  return `No phone reaches this server: set ${host}PODKEEP_PUBLIC_URL ${place}.`;
-}
+/** What to do so that phones reach the server. */
+export const adviseOnAddress = ({ config }: App, start: Start) =>
+  `No phone reaches this server: ${adviseForPhones(config, start)}.`;
 
 type Issued = Awaited<ReturnType<typeof issueFor>>;
 
 /** Issues a token, with everything that its user has to know. */
-export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2], place: string) {
+export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2], start: Start) {
   const { label, scope, expires_at } = options;
   const others = await findLabelled(app, user, label);
   const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
   const address = appUrl(app.config);
   const remarks = ["The password is a token for this app alone. It is not shown again."];
-  if (isLocal(address)) remarks.push(adviseOnAddress(app, place));
+  if (isLocal(address)) remarks.push(adviseOnAddress(app, start));
   if (others.length > 0) {
     const count = others.length === 1 ? "another token" : `${others.length} more tokens`;
     remarks.push(`${user} has ${count} labelled ${label}. To revoke: podkeep token revoke ${others.join(" or ")}`);

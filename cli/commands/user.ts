@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import type { App } from "../../src/app.ts";
 import { appUrl, isLocal } from "../../src/config/app-url.ts";
 import { describeLocation } from "../../src/config/location.ts";
+import type { Start } from "../../src/config/program.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { createPasswordLink } from "../../src/services/password-links.ts";
 import { setPassword } from "../../src/services/passwords.ts";
@@ -14,7 +15,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp } from "../with-app.ts";
-import { adviseOnAddress, issueFor, layToken, placeOfSettings } from "./token.ts";
+import { adviseOnAddress, issueFor, layToken, startOfServer } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
   const user = program.command("user").description("Create, list, rename and delete users, and set their passwords");
@@ -76,7 +77,7 @@ async function create(name: string, options: CreateOptions, command: Command): P
   const { password, passwordStdin, generate, invite, token: label } = options;
   if (label !== undefined) checkLabel(label);
   const set = password || passwordStdin || generate ? await readPassword(options) : null;
-  const place = placeOfSettings(command);
+  const start = startOfServer(command);
   const made = await withApp(
     command,
     async (app) => {
@@ -84,12 +85,12 @@ async function create(name: string, options: CreateOptions, command: Command): P
       const actor = await actAsAdmin(app, name, "user create");
       if (set !== null) await setPassword(app, actor, set);
       const address = appUrl(app.config);
-      const link = invite && (await linkFor(app, actor, place));
+      const link = invite && (await linkFor(app, actor, start));
       const token = label !== undefined && { label, scope: "write" as const, expires_at: null };
       return {
         ...{ ...created, address },
         ...(link && { link }),
-        ...(token && { token: await issueFor(app, name, token, place) }),
+        ...(token && { token: await issueFor(app, name, token, start) }),
       };
     },
     { first: true },
@@ -108,10 +109,10 @@ async function create(name: string, options: CreateOptions, command: Command): P
 }
 
 /** A link by which a user chooses a password, and what the admin has to know. */
-async function linkFor(app: App, actor: Actor, place: string) {
+async function linkFor(app: App, actor: Actor, start: Start) {
   const { secret, expires_at } = await createPasswordLink(app, actor);
   const address = appUrl(app.config);
-  const remarks = isLocal(address) ? [adviseOnAddress(app, place)] : [];
+  const remarks = isLocal(address) ? [adviseOnAddress(app, start)] : [];
   return { url: `${address}/password/${secret}`, expires: formatTime(expires_at), remarks };
 }
 
@@ -124,9 +125,9 @@ const layLink = ({ url, expires, remarks }: Awaited<ReturnType<typeof linkFor>>)
 
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {
   if (options.link) {
-    const place = placeOfSettings(command);
+    const start = startOfServer(command);
     const link = await withApp(command, async (app) =>
-      linkFor(app, await actAsAdmin(app, name, "user password"), place),
+      linkFor(app, await actAsAdmin(app, name, "user password"), start),
     );
     return printResult(command, { name, link }, () => layLink(link));
   }

@@ -2,6 +2,7 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import { containerEngine } from "./container.ts";
 import { localUrl } from "./local-url.ts";
+import { adviseToSet, type Start, startOf } from "./program.ts";
 import type { Config } from "./settings.ts";
 
 /** Network interfaces of containers, virtual machines and tunnels, which other devices at home don't reach. */
@@ -37,6 +38,12 @@ export function appUrlFrom(
 
 /** Whether only apps on this machine can use a URL. */
 export const isLocal = (url: string) => LOOPBACK.test(new URL(url).hostname);
+
+/** How phones get to reach a server that has a local URL only: a sentence without its full stop. */
+export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, start: Start = startOf()): string {
+  const setting = host === "0.0.0.0" ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port}` : "PODKEEP_HOST=0.0.0.0";
+  return adviseToSet(setting, start);
+}
 
 /** The first IPv4 address of a physical interface; null if there is none. */
 function networkAddress(interfaces: Interfaces): string | null {

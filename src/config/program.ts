@@ -1,5 +1,6 @@
 // How this program is started.
 import { join } from "node:path";
+import { containerEngine } from "./container.ts";
 
 /** Whether this is the compiled executable. */
 export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
@@ -7,3 +8,27 @@ export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
 /** The arguments that start this program. */
 export const programArguments = () =>
   isCompiled() ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "..", "cli", "main.ts")];
+
+/** How the server was started, which decides where its settings are. "own service": of one account. */
+export type Start = "service" | "own service" | "container" | "executable" | "source";
+
+export function startOf(
+  env: Record<string, string | undefined> = process.env,
+  program = { compiled: isCompiled(), container: containerEngine() !== null },
+): Start {
+  // systemd gives the first to each service of podkeep, the second to the system's.
+  if (env["NOTIFY_SOCKET"]) return env["STATE_DIRECTORY"] ? "service" : "own service";
+  if (!program.compiled) return "source";
+  return program.container ? "container" : "executable";
+}
+
+const ADVICE: Record<Start, (setting: string) => string> = {
+  service: (setting) => `set ${setting} in /etc/podkeep.env, then run sudo systemctl restart podkeep`,
+  "own service": (setting) => `set ${setting} in ~/.config/podkeep.env, then run systemctl --user restart podkeep`,
+  container: (setting) => `create the container again, with -e ${setting}`,
+  executable: (setting) => `stop it, and start it with ${setting} podkeep serve`,
+  source: (setting) => `stop it, and start it with ${setting} npm start`,
+};
+
+/** How to give the server a setting, `NAME=value`: a sentence without its full stop. */
+export const adviseToSet = (setting: string, start: Start): string => ADVICE[start](setting);

@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { appUrlFrom, isLocal } from "../../config/app-url.ts";
+import { adviseForPhones, appUrlFrom, isLocal } from "../../config/app-url.ts";
 import { printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { listApps, renameApp, revokeApp } from "../../services/apps.ts";
@@ -26,7 +26,7 @@ const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).
 
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c.req.raw, c.env), app.config);
-  const noPhoneAt = (server: string) => (isLocal(server) ? texts.connect.noPhone(app.config.host) : null);
+  const noPhoneAt = (server: string) => (isLocal(server) ? texts.connect.noPhone(adviseForPhones(app.config)) : null);
 
   http.get("/apps", async (c) => {
     const open = { rename: c.req.query("rename"), revoke: c.req.query("revoke"), device: c.req.query("device") };

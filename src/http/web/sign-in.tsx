@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { appUrlFrom, isLocal } from "../../config/app-url.ts";
+import { adviseForPhones, appUrlFrom, isLocal } from "../../config/app-url.ts";
 import { DomainError } from "../../errors.ts";
 import { findWaitingApp } from "../../services/login-flow.ts";
 import { endPageSession } from "../../services/sessions.ts";
@@ -28,7 +28,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     const next = safePath(path);
     const [, flow] = /^\/allow\/([^/?]+)$/.exec(next) ?? [];
     const waiting = flow ? await findWaitingApp(app, flow) : null;
-    return { url, noPhone: isLocal(url) ? texts.connect.noPhone(app.config.host) : null, next, waiting };
+    return { url, noPhone: isLocal(url) ? texts.connect.noPhone(adviseForPhones(app.config)) : null, next, waiting };
   };
 
   http.get("/", async (c) => {

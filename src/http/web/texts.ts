@@ -153,8 +153,7 @@ export const texts = {
     device: "Which device? For example: phone",
     submit: "Continue",
     once: "The password below is a token for this app. It is shown only now.",
-    noPhone: (host: string) =>
-      `No phone can reach this server at this address. Start it with ${host === "0.0.0.0" ? "" : "PODKEEP_HOST=0.0.0.0 or "}PODKEEP_PUBLIC_URL set.`,
+    noPhone: (advice: string) => `No phone can reach this server at this address. To change that, ${advice}.`,
     scan: "Scan this with the phone",
     scanSteps: "It opens these steps on the phone.",
     scanOnce: "It opens these values on the phone, to copy them. The link works once, for ten minutes.",

@@ -23,9 +23,11 @@ test("the server's URL is the public one; one that only this machine reaches get
   });
   expect(await issue()).toMatchObject({
     address: "http://127.0.0.1:8042",
-    remarks: [expect.anything(), expect.stringContaining("set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL")],
+    remarks: [expect.anything(), expect.stringContaining("stop it, and start it with PODKEEP_HOST=0.0.0.0")],
   });
-  expect((await podkeep.run(["token", "issue", "ann"])).out).toContain("No phone reaches this server");
+  expect((await podkeep.run(["token", "issue", "ann"])).out).toContain(
+    "No phone reaches this server: stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start",
+  );
 });
 
 test("server, user and password are printed in the order in which apps ask for them; the header only for curl", async () => {
@@ -46,7 +48,7 @@ test("server, user and password are printed in the order in which apps ask for t
 test("there is no QR code for a URL that no phone reaches", async () => {
   const { shown } = await podkeep.spawnOnTerminal(["token", "issue", "ann", "--qr"]).ended();
   expect(shown).not.toMatch(/[▀▄█]/);
-  expect(shown).toContain("set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL when you start the server");
+  expect(shown).toContain("stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");
 });
 
 test("a second token with the same label gets a remark with the command that revokes the first", async () => {

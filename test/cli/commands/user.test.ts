@@ -61,7 +61,7 @@ test("an invitation and a password link are printed once, and no file has them",
 test("a link that no phone can open says what to set", async () => {
   const { out } = await podkeep.run(["user", "create", "bob", "--invite"]);
   expect(out).toContain("http://127.0.0.1:8042/password/");
-  expect(out).toContain("No phone reaches this server: set PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL");
+  expect(out).toContain("No phone reaches this server: stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");
 });
 
 test("a generated passphrase is printed once", async () => {

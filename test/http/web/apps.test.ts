@@ -95,7 +95,7 @@ test("no code is drawn for a server that no phone reaches, and the page says wha
   expect((await here.open("/")).body).toContain("No phone can reach this server at this address.");
   await here.submit("/sign-in", { name: "ann", password: PASSWORD });
   const page = await here.submit("/connect", { app: "antennapod", device: "", nonce: "once".repeat(5) });
-  expect(page.body).toContain("Start it with PODKEEP_HOST=0.0.0.0 or PODKEEP_PUBLIC_URL set.");
+  expect(page.body).toContain("stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");
   expect(page.body).toContain("<code>http://127.0.0.1:8042</code>");
   expect(page.body).not.toContain("<svg");
   expect(page.body).not.toContain("/connect/");
