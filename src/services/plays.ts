@@ -109,7 +109,7 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
 
 /**
  * Sets the position of an episode for every app: a play of now, by the actor. All devices get it at their next sync.
- * @param position in seconds; null to mark it as finished
+ * @param position in seconds; null to mark it as finished: at the length that an app sent, else the feed
  * @throws DomainError "not_found" if there is no such episode, "invalid" for a position that the episode does not have
  */
 export function setPosition(
@@ -118,11 +118,15 @@ export function setPosition(
   { episode: id, position }: { episode: number; position: number | null },
 ): Promise<void> {
   return transact(context, actor, async (user) => {
-    const [episode] = readEpisodes(await findEpisode(user.tx, { user_id: user.user_id, id }));
+    const rows = await findEpisode(user.tx, { user_id: user.user_id, id });
+    const [episode] = readEpisodes(rows);
     if (!episode) throw new DomainError("not_found", `There is no episode ${id}`);
     const before = episode.actions.find(({ kind }) => kind === "play");
-    const to = position ?? before?.total ?? null;
-    if (to === null || !Number.isSafeInteger(to) || to < 1 || to > (before?.total ?? Number.POSITIVE_INFINITY)) {
+    // The end that the feed says may be before a position: advertisements make files longer.
+    const end = rows[0]?.duration ? Math.max(rows[0].duration, before?.position ?? 0) : null;
+    const total = before?.total ?? (position === null ? end : null);
+    const to = position ?? total;
+    if (to === null || !Number.isSafeInteger(to) || to < 1 || to > (total ?? Number.POSITIVE_INFINITY)) {
       throw new DomainError("invalid", `The episode has no position ${position ?? "at its end"}`);
     }
     const now = Math.max(context.clock.now(), user.clock(), (before?.acted_at ?? 0) + 1000);
@@ -133,7 +137,7 @@ export function setPosition(
     };
     const action: EpisodeAction = {
       ...{ feed_url: "", episode_url: episode.url, guid: episode.guid, kind: "play", sent_at: now },
-      ...{ started: to, position: to, total: before?.total ?? null, device: actor.device },
+      ...{ started: to, position: to, total, device: actor.device },
     };
     const heard = set.add(episode, action, arrival);
     await saveEpisodeSet(user, set);

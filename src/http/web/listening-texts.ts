@@ -25,7 +25,7 @@ export const listening = {
   markFinished: "Mark as finished",
   setDone: (position: string) => `Set to ${position}. Each app gets it at its next sync.`,
   finishedDone: "Marked as finished. Each app gets it at its next sync.",
-  noLength: "No app has sent the length of this episode, so it can't be marked as finished.",
+  noLength: "The length of this episode is not known, so it can't be marked as finished.",
   episode: "Episode",
   podcast: "Podcast",
   onlyOf: (name: string) => `Plays of ${name}.`,

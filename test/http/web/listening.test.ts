@@ -5,6 +5,7 @@ import { identifyClient } from "../../../src/services/clients.ts";
 import { readActions, uploadActions } from "../../../src/services/episodes.ts";
 import { listPlays } from "../../../src/services/listening.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
+import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -140,11 +141,25 @@ test("a stale phone set an episode back: two clicks on the page set it right for
 test("an episode without a length can't be marked as finished, and has no position that it lacks", async () => {
   await upload("phone", [60, { episode_url: url("short"), total: null, sent_at: server.clock.now() }]);
   const id = episodeIn((await browser.open("/listening")).body);
-  expect((await browser.open(`/listening/episodes/${id}`)).body).toContain("has sent the length of this episode");
+  expect((await browser.open(`/listening/episodes/${id}`)).body).toContain("The length of this episode is not known");
   expect((await browser.submit(`/listening/episodes/${id}/finished`)).status).toBe(400);
   for (const position of ["0", "-1", "x", "1e3", ""]) {
     expect((await browser.submit(`/listening/episodes/${id}/position`, { position })).status).toBe(400);
   }
+});
+
+test("an episode whose length only its feed says is marked as finished at that length", async () => {
+  const episode_url = url("from-the-feed");
+  await upload("phone", [60, { episode_url, total: null, sent_at: server.clock.now() }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  const found = [{ id: Number(id), title: "From the feed", duration: 3240, published_at: null }];
+  await server.app.database.write((tx) => saveFound(tx, { user_id: user.id, sought_at: 1 }, found), user.id);
+  const page = textOf((await browser.open(`/listening/episodes/${id}`)).body);
+  expect(page).toContain("Every app continues at 1:00 of 54:00.");
+  expect(page).toContain("Mark as finished");
+  await browser.submit(`/listening/episodes/${id}/finished`);
+  expect(await positionOf(episode_url)).toBe(3240);
+  expect(textOf((await browser.open("/listening")).body)).not.toContain("From the feed");
 });
 
 test("a session that can only read shows listening, and sets nothing", async () => {

@@ -5,7 +5,7 @@ import { type EpisodePlace, episodeName, isAtEnd, type PlayEntry } from "../../.
 import { nameOf } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
-import { Bar, historyPath, ListeningStyle, Stretch } from "./listening.tsx";
+import { Bar, historyPath, ListeningStyle, lengthOf, Stretch } from "./listening.tsx";
 
 const text = texts.listening;
 
@@ -20,6 +20,7 @@ interface EpisodeProps {
 
 export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeProps) {
   const { episode: id, podcast, position, total } = episode;
+  const length = lengthOf(episode);
   const path = `/listening/episodes/${id}`;
   return (
     <Layout title={episodeName(episode)} section="listening">
@@ -36,14 +37,14 @@ export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeP
       </p>
       {notice && <Notice>{notice}</Notice>}
       <p>
-        {text.at(position === null ? null : clockOf(position), total === null ? null : clockOf(total))}
+        {text.at(position === null ? null : clockOf(position), length === null ? null : clockOf(length))}
         {isAtEnd(episode) && ` ${text.finished}`}
       </p>
-      {position !== null && total !== null && <Bar part={position / total} />}
-      {canWrite && total !== null && !(position === total) && (
+      {position !== null && length !== null && <Bar part={position / length} />}
+      {canWrite && length !== null && !(position === total) && (
         <ActionButton action={`${path}/finished`}>{text.markFinished}</ActionButton>
       )}
-      {canWrite && total === null && <p class="muted">{text.noLength}</p>}
+      {canWrite && length === null && <p class="muted">{text.noLength}</p>}
       <ul class="rows">
         {plays.map((play) => (
           <li>

@@ -3,7 +3,7 @@
 import { type Child, useContext } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
-import { type BegunEpisode, episodeName, type PlayEntry } from "../../../services/listening.ts";
+import { type BegunEpisode, type EpisodePlace, episodeName, type PlayEntry } from "../../../services/listening.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { assets } from "../assets.ts";
 import { FrameContext } from "../frame.ts";
@@ -45,7 +45,7 @@ export function Bar({ part }: { part: number }) {
 }
 
 /** The length that an app sent, or else the feed. */
-const lengthOf = ({ total, duration }: BegunEpisode) => total ?? duration;
+export const lengthOf = ({ total, duration }: Pick<EpisodePlace, "total" | "duration">) => total ?? duration;
 
 const clockIfAny = (seconds: number | null) => (seconds === null ? null : clockOf(seconds));
 
