@@ -1,6 +1,5 @@
 // Texts of the pages about listening.
-
-const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+import { plural } from "./plural.ts";
 
 export const listening = {
   title: "Listening",

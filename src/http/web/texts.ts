@@ -1,8 +1,9 @@
 // All texts of the web page, in one place for translation.
+import { connect } from "./connect-texts.ts";
+import { history } from "./history-texts.ts";
 import { listening } from "./listening-texts.ts";
 import { moveIn } from "./move-in-texts.ts";
-
-const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+import { plural } from "./plural.ts";
 
 export const texts = {
   name: "podkeep",
@@ -135,41 +136,7 @@ export const texts = {
     endSession: (browser: string) => `Sign out ${browser}`,
   },
 
-  connect: {
-    title: "Connect an app",
-    choose: "Which app?",
-    apps: {
-      antennapod: "AntennaPod",
-      kasts: "Kasts",
-      gpodder: "gPodder",
-      pinepods: "PinePods",
-      openpodcast: "Open Podcast API app",
-      other: "Another app",
-    },
-    done: (app: string) => `Connect ${app}`,
-    noTyping: "You type no password into the app: a page of this server asks you to allow it.",
-    byToken: "By gpodder.net and a token instead",
-    token: "The app gets its own password, a token. You can revoke it later.",
-    device: "Which device? For example: phone",
-    submit: "Continue",
-    once: "The password below is a token for this app. It is shown only now.",
-    noPhone: (advice: string) => `No phone can reach this server at this address. To change that, ${advice}.`,
-    scan: "Scan this with the phone",
-    scanSteps: "It opens these steps on the phone.",
-    scanOnce: "It opens these values on the phone, to copy them. The link works once, for ten minutes.",
-    scanValues: "Or scan the values themselves",
-    steps: "In the app",
-    onPhone: "On a phone",
-    yourName: "your user name",
-    yourToken: "a token: Connect an app makes it",
-    open: "Show the values",
-    openOnce: "The values are shown once.",
-    expired: "This link was used already, or its ten minutes are over. Connect the app again.",
-    again: "Connect an app",
-    anotherApp: "Another app",
-    back: "Done",
-  },
-
+  connect,
   allow: {
     title: "Allow an app",
     ask: (app: string, user: string) => `“${app}” wants to connect to podkeep as ${user}.`,
@@ -189,87 +156,7 @@ export const texts = {
   listening,
   moveIn,
 
-  history: {
-    title: "History",
-    none: "Nothing has changed yet.",
-    noneFound: "No change matches.",
-    older: "Older",
-    more: (count: number) => `and ${count} more`,
-    all: "Show all",
-    onlyOf: (name: string) => `Changes of ${name}`,
-    filter: "Changes by",
-    everybody: "All apps",
-    show: "Show",
-    putBack: "Put back",
-    putThemBack: "Put them back",
-    keep: "Keep it so",
-    putBackDone: (count: number) =>
-      count === 0 ? "Nothing was missing." : `${plural(count, "podcast is", "podcasts are")} back.`,
-    restored: (count: number) =>
-      count === 0
-        ? "Nothing was missing."
-        : `The list is restored: ${plural(count, "podcast was", "podcasts were")} changed.`,
-    restore: "Restore the list",
-    restoreBefore: "Restore the list before it",
-    before: "Before",
-    anotherTime: "Another time",
-    asOf: "As of",
-    asOfUtc: "As of (UTC)",
-    exact: "Also unsubscribe what was added since",
-    preview: "Preview",
-    restoreNow: "Restore",
-    will: (subscribed: number, left: number, unsubscribed: number) =>
-      `${[
-        `${plural(subscribed, "podcast comes", "podcasts come")} back`,
-        left > 0 && `${left} ${left === 1 ? "is" : "are"} there already`,
-        unsubscribed > 0 && `${unsubscribed} ${unsubscribed === 1 ? "is" : "are"} unsubscribed`,
-      ]
-        .filter(Boolean)
-        .join(", ")}.`,
-    nothing: "The list is the same now: nothing to restore.",
-    listThen: (count: number) => `The list had ${plural(count, "podcast", "podcasts")}`,
-    listBefore: (count: number) => `Before these changes the list had ${plural(count, "podcast", "podcasts")}`,
-    badTime: "Enter a date and a time.",
-    begins: "The history begins",
-    tooEarly: "There is no history of that time.",
-    future: "This time is in the future.",
-    back: "Back to the history",
-    warning: "Warning",
-    seeWhat: "See what",
-    massRemoval: (app: string, removed: number, of: number) => `${app} removed ${removed} of ${of} podcasts`,
-    actors: {
-      token: "App",
-      session: "App",
-      page: "Web page",
-      admin: "Admin",
-      /** What is called otherwise than its command. */
-      commands: new Map([["opml import", "podkeep (OPML file)"]]),
-      worker: "Server",
-      on: (app: string, device: string) => `${app} on ${device}`,
-    },
-    /** With a number, or the name of one podcast. */
-    what: {
-      added: (of: number | string) => `added ${of}`,
-      subscribed: (of: number | string) => `subscribed to ${of}`,
-      unsubscribed: (of: number | string) => `removed ${of}`,
-      deleted: (of: number | string) => `deleted ${of}`,
-      moved: (of: number | string) => `moved ${of}`,
-      merged: (of: number | string) => `merged ${of}`,
-      guid_replaced: (of: number | string) => `changed the id of ${of}`,
-      guid_added: (of: number | string) => `added an id to ${of}`,
-      kept: (of: number | string) => `kept ${of}`,
-      lost: (of: number | string) => `lost ${of}, not in the backup`,
-      restored: (of: number | string) =>
-        of === 1 || of === "" ? "restored the server" : `restored the server ${of} times`,
-    },
-    /** What a restore would do, with the name of one podcast. */
-    would: {
-      added: (name: string) => `add ${name}`,
-      subscribed: (name: string) => `subscribe to ${name}`,
-      unsubscribed: (name: string) => `unsubscribe ${name}`,
-    },
-  },
-
+  history,
   account: {
     title: "Account",
     guides: "How to connect",

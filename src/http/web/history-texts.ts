@@ -1,0 +1,83 @@
+// Texts of the history of subscriptions.
+import { plural } from "./plural.ts";
+
+export const history = {
+  title: "History",
+  none: "Nothing has changed yet.",
+  noneFound: "No change matches.",
+  older: "Older",
+  more: (count: number) => `and ${count} more`,
+  all: "Show all",
+  onlyOf: (name: string) => `Changes of ${name}`,
+  filter: "Changes by",
+  everybody: "All apps",
+  show: "Show",
+  putBack: "Put back",
+  putThemBack: "Put them back",
+  keep: "Keep it so",
+  putBackDone: (count: number) =>
+    count === 0 ? "Nothing was missing." : `${plural(count, "podcast is", "podcasts are")} back.`,
+  restored: (count: number) =>
+    count === 0
+      ? "Nothing was missing."
+      : `The list is restored: ${plural(count, "podcast was", "podcasts were")} changed.`,
+  restore: "Restore the list",
+  restoreBefore: "Restore the list before it",
+  before: "Before",
+  anotherTime: "Another time",
+  asOf: "As of",
+  asOfUtc: "As of (UTC)",
+  exact: "Also unsubscribe what was added since",
+  preview: "Preview",
+  restoreNow: "Restore",
+  will: (subscribed: number, left: number, unsubscribed: number) =>
+    `${[
+      `${plural(subscribed, "podcast comes", "podcasts come")} back`,
+      left > 0 && `${left} ${left === 1 ? "is" : "are"} there already`,
+      unsubscribed > 0 && `${unsubscribed} ${unsubscribed === 1 ? "is" : "are"} unsubscribed`,
+    ]
+      .filter(Boolean)
+      .join(", ")}.`,
+  nothing: "The list is the same now: nothing to restore.",
+  listThen: (count: number) => `The list had ${plural(count, "podcast", "podcasts")}`,
+  listBefore: (count: number) => `Before these changes the list had ${plural(count, "podcast", "podcasts")}`,
+  badTime: "Enter a date and a time.",
+  begins: "The history begins",
+  tooEarly: "There is no history of that time.",
+  future: "This time is in the future.",
+  back: "Back to the history",
+  warning: "Warning",
+  seeWhat: "See what",
+  massRemoval: (app: string, removed: number, of: number) => `${app} removed ${removed} of ${of} podcasts`,
+  actors: {
+    token: "App",
+    session: "App",
+    page: "Web page",
+    admin: "Admin",
+    /** What is called otherwise than its command. */
+    commands: new Map([["opml import", "podkeep (OPML file)"]]),
+    worker: "Server",
+    on: (app: string, device: string) => `${app} on ${device}`,
+  },
+  /** With a number, or the name of one podcast. */
+  what: {
+    added: (of: number | string) => `added ${of}`,
+    subscribed: (of: number | string) => `subscribed to ${of}`,
+    unsubscribed: (of: number | string) => `removed ${of}`,
+    deleted: (of: number | string) => `deleted ${of}`,
+    moved: (of: number | string) => `moved ${of}`,
+    merged: (of: number | string) => `merged ${of}`,
+    guid_replaced: (of: number | string) => `changed the id of ${of}`,
+    guid_added: (of: number | string) => `added an id to ${of}`,
+    kept: (of: number | string) => `kept ${of}`,
+    lost: (of: number | string) => `lost ${of}, not in the backup`,
+    restored: (of: number | string) =>
+      of === 1 || of === "" ? "restored the server" : `restored the server ${of} times`,
+  },
+  /** What a restore would do, with the name of one podcast. */
+  would: {
+    added: (name: string) => `add ${name}`,
+    subscribed: (name: string) => `subscribe to ${name}`,
+    unsubscribed: (name: string) => `unsubscribe ${name}`,
+  },
+} as const;
