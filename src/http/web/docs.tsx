@@ -183,6 +183,7 @@ function RouteSection({ route, document }: { route: Route; document: Document })
         </>
       )}
       <TryIt route={route} document={document} />
+      <h3>{docs.responses}</h3>
       {Object.entries(responses).map(([status, response]) => (
         <details open={status.startsWith("2")}>
           <summary>

@@ -190,6 +190,7 @@ export const texts = {
     type: "Type",
     meaning: "Meaning",
     request: "Request",
+    responses: "Responses",
     schemas: "Schemas",
     token: "Token, to try requests here",
     tokenNote: "It stays in this field. Nothing is stored, and no cookie is sent.",

@@ -27,6 +27,13 @@ test("field names in texts are shown as code, without backticks", async () => {
   expect(body).toContain("Follow <code>next</code> until");
 });
 
+test("each operation's status codes stand below a heading", async () => {
+  const { body } = await server.send("GET", "/docs");
+  const sections = body.split("<h2 id=").slice(1, -1);
+  expect(sections.length).toBeGreaterThan(5);
+  for (const section of sections) expect(section).toMatch(/<h3>Responses<\/h3><details/);
+});
+
 test("every link of the reference leads somewhere", async () => {
   const { body } = await server.send("GET", "/docs");
   for (const [, id] of body.matchAll(/href="#([^"]+)"/g)) expect(body).toContain(`id="${id}"`);
