@@ -112,13 +112,24 @@ export function maskFeedUrl(feed_url: string): string {
   return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
 }
 
+/** Reasons of a refusal for people; the API's own are fixed by its specification. */
+const REASONS: Record<FeedUrlRefusal["message"], string> = {
+  "No protocol present": "it has no http:// or https://",
+  "Only http and https are supported": "it begins with neither http:// nor https://",
+  "Not a valid URL": "it is not a URL that apps can read",
+  "Too long": `it is longer than ${LONGEST_FEED_URL} bytes`,
+};
+
+/** Why a feed URL is refused, for people: continues a sentence. */
+export const reasonOfRefusal = ({ message }: FeedUrlRefusal): string => REASONS[message];
+
 /** An error for people about what was given for a feed URL, without what may be a secret. */
-export function describeRefusal(text: string, { message }: FeedUrlRefusal): string {
+export function describeRefusal(text: string, refusal: FeedUrlRefusal): string {
   // Without slashes, what looks like a protocol may be a user: user:password@host.
   const masked =
     text.includes("://") && URL.canParse(text)
       ? maskFeedUrl(text)
       : maskFeedUrl(`https://${text}`).replace("https://", "");
   const shown = text.includes("/") ? masked : masked.replace(/\/$/, "");
-  return `"${shown}" is not a feed URL: ${message} (example: https://example.org/feed.xml)`;
+  return `"${shown}" is not a feed URL: ${reasonOfRefusal(refusal)} (example: https://example.org/feed.xml)`;
 }

@@ -169,7 +169,7 @@ export function Notice({ kind = "good", children }: { kind?: "good" | "danger"; 
 export function NeedsPassword({ children }: { children?: Child }) {
   return (
     <p class="muted">
-      {children} {texts.signIn.noPassword} <code>{texts.signIn.setPassword}</code>
+      {children} {texts.signIn.noPassword}
     </p>
   );
 }

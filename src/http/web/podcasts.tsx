@@ -5,7 +5,7 @@ import { compress } from "hono/compress";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/values.ts";
-import { readFeedUrl } from "../../domain/feed-url.ts";
+import { readFeedUrl, reasonOfRefusal } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
 import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
@@ -51,7 +51,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
     const refuse = (problem: string) =>
       show(c, <AddPage feed_url={typed} problem={problem} findsFeeds={findFeed !== undefined} />, 400);
     const address = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);
-    if ("message" in address) return refuse(texts.podcasts.badUrl(address.message));
+    if ("message" in address) return refuse(texts.podcasts.badUrl(reasonOfRefusal(address)));
     const found = canWrite(c) && findFeed ? await findFeed(address.feed_url) : address.feed_url;
     const feed = found === null ? null : readFeedUrl(found);
     if (!feed || "message" in feed) return refuse(texts.podcasts.noFeed);

@@ -30,8 +30,7 @@ export const texts = {
     needsHttps: (url: string) => `Open ${url} to sign in: over http your browser would forget that you did.`,
     appsConnectTo: "Apps connect to",
     noAccount: "No account yet, or the password is lost? Ask the admin for a link.",
-    noPassword: "No password yet? The admin sets one:",
-    setPassword: "podkeep user password NAME",
+    noPassword: "No password yet? Ask the admin for a link.",
   },
 
   setup: {
@@ -170,6 +169,7 @@ export const texts = {
     data: "Your data",
     download: "Download my data",
     signOut: "Sign out",
+    sessions: "All devices",
     signOutEverywhere: "Sign out everywhere",
     everywhere: "Ends all sessions on all devices. Tokens of apps stay valid: revoke them under Apps.",
     needsPassword: "You are signed in with a token. Sign in with your password to change it.",

@@ -146,7 +146,7 @@ test("a session by token sees the apps, and can't connect or revoke one", async 
   const { body } = await byToken.open("/apps");
   expect(body).toContain("test");
   expect(body).toContain("sign in with your password");
-  expect(body).toContain("podkeep user password NAME");
+  expect(body).toContain("Ask the admin for a link");
   expect((await byToken.open("/connect")).path).toBe("/apps");
   const fields = { app: "kasts", device: "", nonce: "n".repeat(20) };
   expect((await byToken.submit("/connect", fields)).status).toBe(403);

@@ -109,7 +109,7 @@ test("a search leads back to the whole list", async () => {
 test("a bad feed URL is refused with the reason, and stays in its field", async () => {
   const page = await browser.submit("/podcasts/add", { feed_url: "ftp://a.example/<b>" });
   expect(page.status).toBe(400);
-  expect(page.body).toContain("Only http and https are supported");
+  expect(page.body).toContain("it begins with neither http:// nor https://");
   expect(page.body).toContain('value="ftp://a.example/&lt;b&gt;"');
   expect(await user.changes()).toEqual([]);
 });

@@ -39,7 +39,7 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
       )}
       {byPassword && (
         <>
-          <h2>{account.signOutEverywhere}</h2>
+          <h2>{account.sessions}</h2>
           <p class="muted">{account.everywhere}</p>
           <ActionButton action="/account/sign-out-everywhere">{account.signOutEverywhere}</ActionButton>
         </>
