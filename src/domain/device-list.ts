@@ -47,11 +47,15 @@ export interface ClientSpellings {
 
 export const isListed = (listing: Listing | undefined): boolean => listing?.state === "subscribed";
 
-/** Whether a window sends a client a feed that it did not have: not one that it reported as added. */
-export const lacks = ({ start }: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
-  isListed(listing) &&
-  !holding?.reported &&
-  (listing.changed > start || (holding?.reported === false && (holding.resend_at ?? 0) > start));
+const isResent = ({ start }: SyncPosition, holding: Holding | undefined): boolean => (holding?.resend_at ?? 0) > start;
+
+/** Whether a window covers the present state of a feed. */
+export const isSent = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
+  listing.changed > window.start || isResent(window, holding);
+
+/** Whether a window sends a client a feed that it may lack: not one that it reported as added, unless that is resent. */
+export const lacks = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
+  isListed(listing) && (holding?.reported ? isResent(window, holding) : isSent(window, listing, holding));
 
 /** How a client without a holding spells a feed. */
 export const receivedSpelling = ({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string =>

@@ -17,6 +17,8 @@ export interface Habits {
   echoes: "never" | "at once" | "once accepted";
   /** Whether the app reports all that it held before when it asks for everything again. */
   reportsAll: boolean;
+  /** Whether the app reports a feed as added only if that is new: its user added it, or it echoes what it received. */
+  reportsNews: boolean;
   /** Whether URLs that differ in the scheme alone are one feed to the app. */
   ignoresScheme: boolean;
   /** Whether the app follows a feed's redirect to https and holds the new URL without reporting it. */

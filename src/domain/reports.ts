@@ -1,5 +1,5 @@
 // Reports: what the uploads of a device mean (docs/devices.md).
-import { type Holding, type Holdings, isListed, type Listing } from "./device-list.ts";
+import { type Holding, type Holdings, isListed, isSent, type Listing } from "./device-list.ts";
 import type { Habits } from "./habits.ts";
 import { withoutScheme } from "./spellings.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
@@ -24,7 +24,7 @@ export interface Known {
   clock: Millis;
   /** Until when the client knew all changes before that GET. */
   knew: Millis;
-  habits: Pick<Habits, "echoes" | "ignoresScheme">;
+  habits: Pick<Habits, "echoes" | "ignoresScheme" | "mistakesOwn">;
   /** What the upload adds: feeds, and the subscriptions that they lead to. */
   added: ReadonlySet<string | number>;
   /** Identifies the subscription that a feed leads to. */
@@ -72,10 +72,13 @@ export function hear(report: Report, known: Known): Heard {
   // What is added and removed under two URLs is added.
   const contradicted = !subscribed && known.added.has(known.leadsTo(feed) ?? feed);
   const repeats = contradicted || isRepetition(report, received, known);
+  // An app that obeyed a removal before it sent what its user added after it has dropped the feed and its positions.
+  const { last, habits } = known;
+  const mayLack = subscribed && !habits.mistakesOwn && last !== null && isRemovalSent(last, listing, holding);
   const replaces = subscribed && received !== feed_url && !queued;
   return {
     change: isListed(listing) !== subscribed && !queued && !repeats,
-    resend: queued || repeats || received !== feed_url,
+    resend: queued || repeats || mayLack || received !== feed_url,
     holds: {
       feed,
       // A device that removes a feed under another spelling may still hold it under the one that it received.
@@ -88,6 +91,9 @@ export function hear(report: Report, known: Known): Heard {
     },
   };
 }
+
+const isRemovalSent = (last: SyncPosition, listing: Listing | undefined, holding: Holding | undefined): boolean =>
+  listing !== undefined && !isListed(listing) && isSent(last, listing, holding);
 
 /** Whether a removal is of what the device has under another URL, or of what is nowhere. */
 function isNothing(

@@ -9,6 +9,7 @@ const OTHER: Habits = {
   mistakesOwn: false,
   echoes: "never",
   reportsAll: false,
+  reportsNews: false,
   ignoresScheme: true,
   followsRedirects: false,
   // Nextcloud's gPodder Sync answers an upload with no timestamp that an app would have to keep.
@@ -23,6 +24,8 @@ const GPODDER: Partial<Habits> = {
   mistakesOwn: true,
   // my.py: queues what its user accepts as own actions (run).
   echoes: "once accepted",
+  // my.py, on_subscribe: queues what its user adds, and takes its removal off the queue.
+  reportsNews: true,
   // model.py: finds podcasts by the exact URL.
   ignoresScheme: false,
   // my.py: keeps the timestamp of the response.
@@ -36,6 +39,8 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
     echoes: "at once",
     // SyncService: a last sync of 0 uploads all feeds.
     reportsAll: true,
+    // SynchronizationQueueStorage, enqueueFeedAdded: queues what is added, and takes its removal off the queue.
+    reportsNews: true,
     // FeedUpdateWorker: changes the URL of a feed that is redirected for good, and posts no event.
     followsRedirects: true,
     // SyncService: keeps the timestamp of the response to its upload.
@@ -52,6 +57,8 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
   kasts: {
     // sync.cpp, "Fetch": uploads all feeds.
     reportsAll: true,
+    // sync.cpp, storeAddFeedAction: queues what its user adds.
+    reportsNews: true,
     // sync.cpp: keeps the timestamp, and adds one.
     clock: "server",
     // QUrl::toString() is what it stores (run: 25.04.3).
@@ -61,7 +68,7 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
   },
   gpodder: GPODDER,
   // A library: it queues nothing.
-  mygpoclient: { ...GPODDER, echoes: "never" },
+  mygpoclient: { ...GPODDER, echoes: "never", reportsNews: false },
   pinepods: {
     // tasks.rs: compares with the list of its last sync.
     mistakesOwn: true,

@@ -1,9 +1,16 @@
 // Uploads of devices: what they report, and what that changes.
-import { type Holding, type Holdings, isListed, type Listing, receivedSpelling } from "../domain/device-list.ts";
+import {
+  type Holding,
+  type Holdings,
+  isListed,
+  isSent,
+  type Listing,
+  receivedSpelling,
+} from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
-import { addedIn, type Heard, hear, isReversed, type Report, reportsOf } from "../domain/reports.ts";
+import { addedIn, type Heard, hear, isReversed, type Known, type Report, reportsOf } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { knownUntil, type Millis, type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
@@ -26,7 +33,15 @@ import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 const UNKNOWN_MARGIN = 60 * 60;
 
 /** Habits of an app that nothing identifies. */
-const NO_HABITS = { echoes: "never", ignoresScheme: true, clock: "own" } as const;
+type UploadHabits = Known["habits"] & Pick<Habits, "reportsNews" | "clock">;
+
+const NO_HABITS: UploadHabits = {
+  mistakesOwn: false,
+  echoes: "never",
+  reportsNews: false,
+  ignoresScheme: true,
+  clock: "own",
+};
 
 export interface FeedUpload {
   add: string[];
@@ -65,7 +80,7 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
     const list = (await findMeant(user, client, sent)).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
     const holdings = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
     // A whole list is what its user has now, and nothing that was queued.
-    const habits = { ...client.habits, echoes: "never" } as const;
+    const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
     return applyReports(context, user, client, habits, reportsOf(list, holdings), holdings);
   });
 }
@@ -81,7 +96,7 @@ async function applyReports(
   context: Context,
   user: UserTx,
   client: Client | null,
-  habits: Pick<Habits, "echoes" | "ignoresScheme" | "clock">,
+  habits: UploadHabits,
   reports: Report[],
   before: Holdings,
 ): Promise<Seconds> {
@@ -135,7 +150,7 @@ async function applyReports(
   const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), knew));
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
-  await renewForClient(user, client.id, newlyHeld(client, last, heard, known.listings, before));
+  await renewForClient(user, client.id, newlyHeld(habits, last, heard, known.listings, before));
   const own = changed.filter(
     ({ feed, feed_url }) => !spellings.former.get(feed)?.some((one) => one.feed_url === feed_url),
   );
@@ -162,7 +177,7 @@ function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl
  * and an app that echoes at once had them with the feed.
  */
 function newlyHeld(
-  { habits }: Client,
+  habits: UploadHabits,
   last: SyncPosition | null,
   heard: readonly (Heard & { report: Report })[],
   listings: ReadonlyMap<string, Listing>,
@@ -172,8 +187,10 @@ function newlyHeld(
   if (!last || last.since === 0) return [];
   return heard.flatMap(({ change, report: { feed, subscribed } }) => {
     const listing = listings.get(feed);
-    const reported = before.get(feed)?.reported ?? null;
-    const hadIt = reported ?? habits.echoes === "at once";
+    const holding = before.get(feed);
+    const reported = holding?.reported ?? null;
+    const isEcho = habits.echoes === "at once" && listing && isSent(last, listing, holding);
+    const hadIt = habits.reportsNews ? reported !== false && isEcho : reported;
     return subscribed && !change && listing && isListed(listing) && !hadIt ? [listing] : [];
   });
 }

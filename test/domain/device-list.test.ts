@@ -182,12 +182,6 @@ const broken: Record<string, Partial<Rules>> = {
       return RULES.hear(report, { ...known, listings: new Map(current) });
     },
   },
-  "a removal of another spelling that the device held unsubscribes": {
-    hear: (report, known) => {
-      const plain = [...known.holdings].map(([feed, one]): [string, Holding] => [feed, { ...one, other_url: null }]);
-      return RULES.hear(report, { ...known, holdings: new Map(plain) });
-    },
-  },
 };
 for (const [name, rules] of Object.entries(broken)) {
   test(`the simulation notices when ${name}`, async () => {

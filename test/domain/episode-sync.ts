@@ -131,6 +131,8 @@ interface Library {
 /** An app's play positions. */
 export class Player {
   readonly places = new Map<string, { position: number; at: number; feed_url: string }>();
+  /** Positions that it dropped while the server can't know that, with their feeds. */
+  readonly unheard = new Map<string, string>();
   private queue: EpisodeAction[] = [];
   private since = 0;
   constructor(
@@ -154,18 +156,33 @@ export class Player {
     const key = this.library.keyOf(feed_url, episode_url);
     this.places.set(key, { position, at, feed_url });
     // An app keeps the latest play of an episode until it is sent.
-    this.queue = this.queue.filter((one) => this.library.keyOf(one.feed_url, one.episode_url) !== key);
+    this.queue = this.queue.filter((one) => this.keyOf(one) !== key);
     this.queue.push(play(position, { ...more, sent_at: at, episode_url, guid: hasGuids ? (guid ?? null) : null }));
   }
 
-  /** The app drops the positions of feeds that it has no more. */
+  /** The app drops the positions of feeds that it has no more. PinePods has no queue beside them. */
   drop(): void {
-    for (const [key, { feed_url }] of this.places) if (!this.library.holds(feed_url)) this.places.delete(key);
+    for (const [key, { feed_url }] of this.places) {
+      if (this.library.holds(feed_url)) continue;
+      this.places.delete(key);
+      const isQueued = this.queue.some((one) => this.keyOf(one) === key);
+      // PinePods reports nothing if its user adds the feed again before the next sync.
+      if (isQueued || this.kind === "pinepods") this.unheard.set(key, feed_url);
+      if (this.kind === "pinepods") this.queue = this.queue.filter((one) => this.keyOf(one) !== key);
+    }
   }
+
+  /** A whole sync without a feed: if the app gets it again, it is a new one. */
+  private forget(): void {
+    for (const [key, feed_url] of this.unheard) if (!this.library.holds(feed_url)) this.unheard.delete(key);
+  }
+
+  private readonly keyOf = (one: EpisodeAction) => this.library.keyOf(one.feed_url, one.episode_url);
 
   /** The app is installed again under the same device id. */
   reset(): void {
     this.places.clear();
+    this.unheard.clear();
     this.queue = [];
     this.since = 0;
   }
@@ -192,10 +209,11 @@ export class Player {
     const late = timestamp <= Math.floor(this.server.wall / 1000) - 10;
     if (this.kind === "kasts" && actions.length > 0 && late) throw new Error("Kasts asks again");
     await between();
-    if (this.queue.length === 0) return;
+    if (this.queue.length === 0) return this.forget();
     const given = await this.server.post(this.name, this.queue);
     if (lost === "post") return;
     this.queue = [];
+    this.forget();
     // gPodder keeps the timestamp of the GET.
     if (this.kind === "antennapod") this.since = given;
     if (this.kind === "kasts") this.since = given + 1;
@@ -209,12 +227,13 @@ export class Player {
     if (!holds(feed_url)) return;
     const at = Date.parse(`${timestamp}Z`);
     const key = keyOf(feed_url, episode);
-    const pending = this.queue.find((one) => keyOf(one.feed_url, one.episode_url) === key);
+    const pending = this.queue.find((one) => this.keyOf(one) === key);
     if (pending && this.kind !== "pinepods" && at <= pending.sent_at) return;
     // PinePods overwrites what it was about to send.
     if (this.kind === "pinepods") this.queue = this.queue.filter((one) => one !== pending);
     if (this.kind === "gpodder" && at <= (this.places.get(key)?.at ?? -1)) return;
     this.places.set(key, { position, at, feed_url });
+    this.unheard.delete(key);
   }
 }
 

@@ -20,15 +20,17 @@ const { habits: gpodder } = appNamed("gPodder", "gpodder");
 const { habits: kasts } = appNamed("Kasts", "gpodder");
 const spellings = { former: new Map(), began: 0, fromNothing: true };
 
+const knownOf = (listing: Listing, holding: Holding | null, more: Partial<Known> = {}): Known => ({
+  listings: new Map([["x", listing]]),
+  holdings: new Map(holding ? [["x", holding]] : []),
+  ...{ last, knew: 1000, clock: 3000, habits: kasts, added: new Set(), leadsTo: () => 1, wasListed: () => undefined },
+  received: ({ feed_url }) => feed_url,
+  ...more,
+});
+
 function hearOne(subscribed: boolean, listing: Listing, holding: Holding | null, more: Partial<Known> = {}, url = X) {
   const report: Report = { feed: "x", feed_url: url, subscribed };
-  return hear(report, {
-    listings: new Map([["x", listing]]),
-    holdings: new Map(holding ? [["x", holding]] : []),
-    ...{ last, knew: 1000, clock: 3000, habits: kasts, added: new Set(), leadsTo: () => 1, wasListed: () => undefined },
-    received: ({ feed_url }) => feed_url,
-    ...more,
-  });
+  return hear(report, knownOf(listing, holding, more));
 }
 
 describe("what a device adds after somebody has removed it", () => {
@@ -58,6 +60,14 @@ describe("what a device adds after somebody has removed it", () => {
     expect(hearOne(true, removed(1500), none, { ...known, habits: kasts }).change).toBe(true);
   });
 
+  test("is resent, if its last GET told it of the removal: an app that obeyed before it sent has dropped the feed", () => {
+    const wasListed = () => false;
+    expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: true, resend: true });
+    expect(hearOne(true, removed(900), held()).resend).toBe(false);
+    // It takes its own changes for somebody else's.
+    expect(hearOne(true, removed(1500), held(), { wasListed, habits: gpodder }).resend).toBe(false);
+  });
+
   test("waited for gPodder's user, if its last GET told it to remove that spelling", () => {
     const resent = held({ other_url: HTTP, resend_at: 1500 });
     expect(hearOne(true, removed(900), resent, { habits: gpodder }, HTTP)).toMatchObject({
@@ -73,6 +83,55 @@ test("a removal in another scheme means the feed that the app holds, if the app 
   const both = held({ other_url: HTTP });
   expect(hearOne(false, listed(900), both, { habits: antennapod }, HTTP).change).toBe(true);
   expect(hearOne(false, listed(900), both, { habits: gpodder }, HTTP)).toMatchObject({ change: false, holds: null });
+});
+
+describe("a removal is no change", () => {
+  const nothing = { change: false, holds: null };
+
+  test("of a URL that the subscription left", () => {
+    const left: Listing = { ...listed(900), state: "left" };
+    expect(hearOne(false, left, held())).toMatchObject(nothing);
+  });
+
+  test("of a feed that the same upload adds", () => {
+    expect(hearOne(false, listed(900), held(), { added: new Set(["x"]) })).toMatchObject(nothing);
+  });
+
+  test("of a feed whose subscription the same upload adds under another URL", () => {
+    const known = { added: new Set([1]) };
+    expect(hearOne(false, listed(900), held(), known)).toMatchObject({ change: false, resend: true });
+  });
+
+  test("of what a whole list lacks, if somebody has added it since the client's last GET", () => {
+    const hearMissing = (changed: number) =>
+      hear({ feed: "x", feed_url: X, subscribed: false, implied: true }, knownOf(listed(changed), held()));
+    expect(hearMissing(2500)).toMatchObject(nothing);
+    expect(hearMissing(900).change).toBe(true);
+  });
+
+  test("of what is removed already", () => {
+    expect(hearOne(false, removed(900), held()).change).toBe(false);
+  });
+});
+
+test("a device that starts from nothing repeats all that it reported before", () => {
+  const fromNothing = { last: { ...last, since: 0 } };
+  expect(hearOne(true, removed(1500), held()).change).toBe(true);
+  expect(hearOne(true, removed(1500), held(), fromNothing)).toMatchObject({ change: false, resend: true });
+});
+
+test("the client that made a change echoes nothing by undoing it", () => {
+  const known = { habits: antennapod, wasListed: () => true };
+  const own = held({ reported: false, decided: 1500 });
+  expect(hearOne(true, removed(1500), own, known).change).toBe(true);
+  expect(hearOne(true, removed(1500), { ...own, decided: 500 }, known).change).toBe(false);
+});
+
+test("a feed that is added in another spelling is held in that, resent, and the spelling before stays known", () => {
+  const added = hearOne(true, listed(900), held(), {}, `${X}/`);
+  expect(added).toMatchObject({ change: false, resend: true, holds: { feed_url: `${X}/`, other_url: X } });
+  const again = hearOne(true, listed(900), added.holds, {}, `${X}/`);
+  expect(again).toMatchObject({ resend: false, holds: { feed_url: `${X}/`, other_url: X } });
 });
 
 test("only what changed after what a client knew is reversed", () => {

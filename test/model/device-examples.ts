@@ -95,6 +95,18 @@ export const examples: [World][] = [
     ],
     ...[tap(0, 0), tap(1, 0), listen(0), sync(0), sync(1), listen(1), sync(1), sync(0)],
   ),
+  // A feed is removed and added again between two syncs: each app gets its positions again.
+  worldOf(
+    [
+      ["antennapod", 0],
+      ["kasts", 0],
+      ["gpodder", 0],
+    ],
+    ...[write(0, true), sync(0), listen(0), sync(0), sync(1), sync(2), sync(2)],
+    ...[0, 1, 2].flatMap((device) => [tap(device, 0), tap(device, 0), sync(device), tap(device, 0), tap(device, 0)]),
+  ),
+  // Kasts drops a feed that its user added again, as it is told of its own removal.
+  worldOf([["kasts", 0]], ...[tap(0, 0), sync(0), listen(0), sync(0), tap(0, 0), sync(0), tap(0, 0), sync(0)]),
   // A play that was earlier arrives later, from a device that knew the later one.
   worldOf(
     [

@@ -315,7 +315,9 @@ export class DeviceServer implements SyncServer, Others {
       for (const [episode, { podcast, position }] of places) {
         // Of an episode that is in several feeds, apps find another one than the server does.
         if (episode.endsWith(SHARED) || !device.holds(feedOf(podcast))) continue;
-        const shown = this.#playerOf(device).places.get(episode)?.position;
+        const player = this.#playerOf(device);
+        const shown = player.places.get(episode)?.position;
+        if (shown === undefined && player.unheard.has(episode)) continue;
         // gPodder ignores what is older than its own, by its own clock.
         const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
         if (shown !== position && !ignores) {

@@ -160,10 +160,10 @@ test("devices, also the one that sent them, get the places of a feed again when 
   await expectNews();
 });
 
-test("a client that was told positions before it had their feed gets them with the feed, once", async () => {
-  const [kasts, gpodder] = [clientOf("laptop", "kasts"), clientOf("desktop", "gPodder")];
+/** Makes a sync of clients: what it tells them to add, and which positions. */
+function syncing() {
   const since = new Map<Client, { feeds: number; episodes: number }>();
-  const sync = async (client: Client, between = async () => {}) => {
+  return async (client: Client, between = async () => {}) => {
     podkeep.clock.advance(60_000);
     const last = since.get(client) ?? { feeds: 0, episodes: 0 };
     const feeds = await readFeedChanges(podkeep.app, ann, client, { since: last.feeds });
@@ -172,6 +172,15 @@ test("a client that was told positions before it had their feed gets them with t
     since.set(client, { feeds: feeds.timestamp, episodes: timestamp });
     return [feeds.add, actions.map(({ position }) => position)];
   };
+}
+
+const report = (client: Client, changes: { add?: string[]; remove?: string[] }) => async () => {
+  await uploadFeedChanges(podkeep.app, ann, client, { add: [], remove: [], ...changes });
+};
+
+test("a client that was told positions before it had their feed gets them with the feed, once", async () => {
+  const [kasts, gpodder] = [clientOf("laptop", "kasts"), clientOf("desktop", "gPodder")];
+  const sync = syncing();
   const inBetween = async () => {
     podkeep.clock.advance(5000);
     await subscribe(A);
@@ -183,10 +192,51 @@ test("a client that was told positions before it had their feed gets them with t
   expect(await sync(kasts)).toEqual([[], []]);
   // Its user accepts the podcast after a later sync.
   expect(await sync(gpodder)).toEqual([[A], [1]]);
-  for (const told of [[1], [], []]) {
-    await uploadFeedChanges(podkeep.app, ann, gpodder, { add: [A], remove: [] });
-    expect(await sync(gpodder)).toEqual([[], told]);
-  }
+  await report(gpodder, { add: [A] })();
+  expect(await sync(gpodder)).toEqual([[], [1]]);
+  expect(await sync(gpodder)).toEqual([[], []]);
+});
+
+test.each(["AntennaPod", "Kasts", "gPodder"])(
+  "a podcast that was removed and added again in %s between two syncs comes with its positions",
+  async (product) => {
+    await subscribe(A);
+    await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+    const [client, sync] = [clientOf("laptop", product), syncing()];
+    for (const told of [
+      [[A], [1]],
+      [[], []],
+      [[], []],
+    ])
+      expect(await sync(client)).toEqual(told);
+    for (const told of [[1], [1]]) {
+      expect(await sync(client, report(client, { add: [A] }))).toEqual([[], told]);
+      expect(await sync(client)).toEqual([[], []]);
+    }
+  },
+);
+
+test("an app that may report its whole list with each sync is not told all positions each time", async () => {
+  await subscribe(A);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  const [client, sync] = [clientOf("laptop", "mygpoclient"), syncing()];
+  for (const told of [
+    [[A], [1]],
+    [[], []],
+  ])
+    expect(await sync(client)).toEqual(told);
+  for (const told of [[1], [], []]) expect(await sync(client, report(client, { add: [A] }))).toEqual([[], told]);
+});
+
+test("a podcast that Kasts drops after it was added again, as it is told of the removal, comes back with its positions", async () => {
+  await subscribe(A);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  const [kasts, sync] = [clientOf("laptop", "Kasts"), syncing()];
+  await sync(kasts);
+  await sync(kasts, report(kasts, { remove: [A] }));
+  expect(await sync(kasts, report(kasts, { add: [A] }))).toEqual([[], [1]]);
+  expect(await sync(kasts)).toEqual([[A], [1]]);
+  expect(await sync(kasts)).toEqual([[], []]);
 });
 
 test("two phones with one token and one device id are told what the other one played", async () => {
