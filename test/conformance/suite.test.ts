@@ -3,6 +3,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readAccount } from "../../src/conformance/account.ts";
 import { PROTOCOLS, protocolOf } from "../../src/conformance/check.ts";
 import { breaksMust, CHECKS, isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
+import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
 import { createLetterServer } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
@@ -95,6 +96,19 @@ describe("podkeep conformance", () => {
         const protocols = [...new Set(breaks.map((id) => protocolOf({ id })))];
         const run = await runChecks(opened.target, (check) => isOf(protocols)(check) && !isRace(check.id));
         expect(failed(run)).toEqual(breaks);
+      });
+    }
+  });
+
+  describe("a server that breaks a rule between two syncs", () => {
+    const keyOf = (id: string) => id.split("/").at(-1) ?? "";
+    const keys = BROKEN_RACES.flatMap(({ breaks }) => breaks);
+    for (const { breaks, does, change } of BROKEN_RACES) {
+      test(`and ${does} fails ${breaks[0]} with every app`, async () => {
+        opened = await openTarget(change);
+        const run = await runChecks(opened.target, ({ id }) => isRace(id) && keys.includes(keyOf(id)));
+        const expected = CHECKS.map(({ id }) => id).filter((id) => isRace(id) && breaks.includes(keyOf(id)));
+        expect(failed(run)).toEqual(expected);
       });
     }
   });
