@@ -62,7 +62,7 @@ async function listAll(command: Command): Promise<void> {
     layTable(
       ["CREATED", "SIZE", "FILE"],
       json.map(({ created, bytes, file }) => [created ?? "", describeSize(bytes), file]),
-      "No backups",
+      "No backups: podkeep backup create makes one",
     ),
   );
 }

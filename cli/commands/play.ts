@@ -87,7 +87,7 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
       layTable(
         ["TIME", "PODCAST", "ID", "EPISODE", "FROM", "TO", "OF", "APP"],
         plays.slice(0, limit).map(cellsOf),
-        "No plays",
+        "No plays: apps send them when they sync",
       ),
     );
     if (plays.length > limit) await print(`There are more plays: --limit ${limit * 10} shows them`, Bun.stderr);

@@ -74,8 +74,9 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
     ...(all ? [status] : []),
     formatTime(changed_at) ?? "",
   ]);
+  const none = `No subscriptions: connect an app, or add them with podkeep import ${user} FILE`;
   const head = ["TITLE", "FEED URL", "GUID", ...(all ? ["STATUS"] : []), "CHANGED"];
-  await printResult(command, json, () => layTable(head, cells, "No subscriptions", { shorten: toDay, spare: "GUID" }));
+  await printResult(command, json, () => layTable(head, cells, none, { shorten: toDay, spare: "GUID" }));
 }
 
 function readFeed(text: string) {

@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { App } from "../../src/app.ts";
 import { adviseForPhones, appUrl, isLocal } from "../../src/config/app-url.ts";
-import { type Start, startOf } from "../../src/config/program.ts";
+import { findStart, type Start } from "../../src/config/program.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
@@ -67,7 +67,7 @@ async function issue(
 /** How the server was started, for advice. */
 export function startOfServer(command: Command): Start {
   const [file] = serviceFiles(flagsOf(command));
-  if (!file) return startOf();
+  if (!file) return findStart();
   return process.getuid?.() === 0 ? "service" : "own service";
 }
 
@@ -135,7 +135,7 @@ async function list(user: string | undefined, command: Command): Promise<void> {
     layTable(
       ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
       tokens.map((one) => Object.values(one).map((value) => value || "-")),
-      "No tokens",
+      `No tokens: podkeep token issue ${user ?? "USER"} --label APP creates one`,
       { shorten: toDay },
     ),
   );

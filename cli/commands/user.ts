@@ -191,7 +191,7 @@ async function list(command: Command): Promise<void> {
         one.has_password ? "yes" : "no",
         formatPast(rows[index] ? lastOf(rows[index]) : null, now),
       ]),
-      "No users",
+      "No users: podkeep user create NAME creates one",
       { shorten: toDay },
     ),
   );

@@ -2,7 +2,7 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import { containerEngine } from "./container.ts";
 import { localUrl } from "./local-url.ts";
-import { adviseToSet, type Start, startOf } from "./program.ts";
+import { adviseToSet, findStart, type Start } from "./program.ts";
 import type { Config } from "./settings.ts";
 
 /** Network interfaces of containers, virtual machines and tunnels, which other devices at home don't reach. */
@@ -40,7 +40,7 @@ export function appUrlFrom(
 export const isLocal = (url: string) => LOOPBACK.test(new URL(url).hostname);
 
 /** How phones get to reach a server that has a local URL only: a sentence without its full stop. */
-export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, start: Start = startOf()): string {
+export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, start: Start = findStart()): string {
   const setting = host === "0.0.0.0" ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port}` : "PODKEEP_HOST=0.0.0.0";
   return adviseToSet(setting, start);
 }

@@ -53,7 +53,7 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
           refuseAddress();
           const subject = JSON.stringify([isUserName(name) ? foldName(name) : "", isKnown ? network : null]);
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));
-          const pause = pauseAfter(Math.max(users.failures(subject), exempt ? 0 : byPassword.failures(network)));
+          const pause = lockTime(Math.max(users.failures(subject), exempt ? 0 : byPassword.failures(network)));
           users.count(subject);
           if (!exempt) byPassword.count(network);
           if (pause > 0) await clock.sleep(pause);
@@ -70,5 +70,5 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
 const tooMany = (retry_after: number, subject?: Subject) =>
   new DomainError("too_many", "Too many failed logins", { retry_after, subject });
 
-const pauseAfter = (failures: number) =>
+const lockTime = (failures: number) =>
   failures < FREE_FAILURES ? 0 : Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (failures - FREE_FAILURES));

@@ -1,15 +1,15 @@
 // How the server was started, and what a setting takes then.
 import { expect, test } from "bun:test";
-import { adviseToSet, type Start, startOf } from "../../src/config/program.ts";
+import { adviseToSet, findStart, type Start } from "../../src/config/program.ts";
 
-test.each<[Record<string, string>, Parameters<typeof startOf>[1], Start]>([
+test.each<[Record<string, string>, Parameters<typeof findStart>[1], Start]>([
   [{ NOTIFY_SOCKET: "/run/x", STATE_DIRECTORY: "/var/lib/podkeep" }, { compiled: true, container: false }, "service"],
   [{ NOTIFY_SOCKET: "/run/user/1000/x" }, { compiled: true, container: false }, "own service"],
   [{}, { compiled: true, container: true }, "container"],
   [{}, { compiled: true, container: false }, "executable"],
   [{}, { compiled: false, container: true }, "source"],
 ])("with the variables %j, as a program %j, the server was started as %p", (env, program, start) => {
-  expect(startOf(env, program)).toBe(start);
+  expect(findStart(env, program)).toBe(start);
 });
 
 test.each<[Start, string]>([

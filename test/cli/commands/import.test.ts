@@ -149,6 +149,67 @@ describe("from a podkeep server", () => {
   });
 });
 
+test("killed while it reads a server or stores what it read, and run again, it ends as if it was never killed", async () => {
+  const feeds = Array.from({ length: 20 }, (_, n) => `https://f${n}.example/rss`);
+  const actions = Array.from({ length: 2000 }, (_, n) => ({
+    ...{ podcast: feeds[n % 20], episode: episode(`s${n}`), guid: `s-${n}`, action: "play", started: n },
+    ...{ position: n + 60, total: 10_000, timestamp: new Date(Date.UTC(2026, 0, 1) + n * 60_000).toISOString() },
+  }));
+  const routes: Record<string, unknown> = {
+    "/api/2/auth/ann/login.json": {},
+    "/api/2/devices/ann.json": [{ id: "phone", caption: "Phone", type: "mobile", subscriptions: 20 }],
+    "/subscriptions/ann.json": feeds.map((url, n) => ({ url, title: `Podcast ${n}` })),
+    "/api/2/episodes/ann.json": { actions, timestamp: 1_800_000_000 },
+  };
+  /** The path whose response doesn't come, and what tells that it was asked. */
+  let held = { path: "", asked: () => {} };
+  const server = Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1" },
+    fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname === held.path) {
+        held.asked();
+        return new Promise<Response>(() => {});
+      }
+      const value = routes[pathname];
+      return value === undefined ? new Response("", { status: 404 }) : Response.json(value);
+    },
+  });
+  const from = `http://127.0.0.1:${server.port}`;
+  const start = async (name: string) => {
+    const terminal = here.spawnOnTerminal(["import", name, "--from", from, "--type", "gpodder", "--user", "ann"]);
+    await terminal.screen(/Password: /);
+    terminal.type("secret\r");
+    return terminal;
+  };
+  const kill = async ({ child }: Awaited<ReturnType<typeof start>>) => {
+    child.kill("SIGKILL");
+    await child.exited;
+  };
+  const [whole, killed] = [await user("server-whole"), await user("server-killed")];
+  expect((await (await start(whole)).ended()).code).toBe(0);
+  for (const path of Object.keys(routes)) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = { path, asked: resolve };
+    const terminal = await start(killed);
+    await promise;
+    await kill(terminal);
+  }
+  expect(stateOf(killed)).toEqual({ feeds: [], places: [], plays: [] });
+  held = { path: "", asked: () => {} };
+  for (const moment of [/20 of 20 subscriptions/, /\b[4-9]\d\d of 2000 episodes/, /\b1[0-4]\d\d of 2000/]) {
+    const terminal = await start(killed);
+    await terminal.screen(moment);
+    await kill(terminal);
+  }
+  const half = stateOf(killed).places.length;
+  expect([half > 0, half < 2000]).toEqual([true, true]);
+  expect((await (await start(killed)).ended()).code).toBe(0);
+  expect(stateOf(killed)).toEqual(stateOf(whole));
+  expect(stateOf(whole).places).toHaveLength(2000);
+  await server.stop(true);
+});
+
 test.each([
   [["import", "nobody", "--from", "https://a.example"], 4, "no user nobody"],
   [["import", "bob"], 2, "Give a file, or a server with --from"],

@@ -45,6 +45,15 @@ test("server, user and password are printed in the order in which apps ask for t
   expect(header).toMatch(/^Authorization: Bearer podkeep_\S+\n$/);
 });
 
+test.each([
+  [["token", "list"], "No tokens: podkeep token issue USER --label APP creates one"],
+  [["subscription", "list", "ann"], "No subscriptions: connect an app, or add them with podkeep import ann FILE"],
+  [["play", "list", "ann"], "No plays: apps send them when they sync"],
+  [["backup", "list"], "No backups: podkeep backup create makes one"],
+])("podkeep %p with nothing to list says on a terminal what to do next", async (args, text) => {
+  expect((await podkeep.spawnOnTerminal(args).ended()).shown.trim()).toBe(text);
+});
+
 test("there is no QR code for a URL that no phone reaches", async () => {
   const { shown } = await podkeep.spawnOnTerminal(["token", "issue", "ann", "--qr"]).ended();
   expect(shown).not.toMatch(/[▀▄█]/);
