@@ -22,10 +22,12 @@ const explore = (rules: Rules, parameters: fc.Parameters<[World]>) =>
     parameters,
   );
 
-test("every app ends with the server's list and no change is lost", async () => {
+async function playWorlds(): Promise<void> {
   const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS });
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
-});
+}
+
+test("every app ends with the server's list and no change is lost", playWorlds, 60_000 + RUNS * 50);
 
 test.each(Object.entries(STORIES))("%s", async (_, story) => {
   await play(story, new Server());

@@ -40,6 +40,8 @@ export class DeviceServer implements SyncServer, Others {
   readonly #played = new Map<string, number>();
   /** What each device's last GET told. */
   readonly #told = new Map<string, string[]>();
+  /** Names of devices whose backups were restored on others. */
+  readonly #twins = new Set<string>();
   readonly #deletedFeeds = new Set<string>();
   readonly #aliases = new Map<string, string>();
   #racing: Statement | undefined;
@@ -271,6 +273,7 @@ export class DeviceServer implements SyncServer, Others {
 
   copy(from: Device, to: Device): void {
     this.#playerOf(to).copy(this.#playerOf(from));
+    this.#twins.add(from.name);
     this.#wasEmptied = true;
   }
 
@@ -317,7 +320,8 @@ export class DeviceServer implements SyncServer, Others {
         if (episode.endsWith(SHARED) || !device.holds(feedOf(podcast))) continue;
         const player = this.#playerOf(device);
         const shown = player.places.get(episode)?.position;
-        if (shown === undefined && player.unheard.has(episode)) continue;
+        // Of two phones with one id and token, nothing says which one dropped a feed.
+        if (shown === undefined && (player.unheard.has(episode) || this.#twins.has(device.name))) continue;
         // gPodder ignores what is older than its own, by its own clock.
         const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
         if (shown !== position && !ignores) {

@@ -216,6 +216,21 @@ test.each(["AntennaPod", "Kasts", "gPodder"])(
   },
 );
 
+test("a podcast that a repeated request for the list brings comes with its positions, if those were sent before", async () => {
+  const pinepods = clientOf("laptop", "PinePods");
+  const readFeeds = (since: number) => readFeedChanges(podkeep.app, ann, pinepods, { since });
+  const { timestamp: since } = await readFeeds(0);
+  const { timestamp } = await read(pinepods);
+  podkeep.clock.advance(60_000);
+  await readFeeds(since);
+  await subscribe(A);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  const later = await read(pinepods, { since: timestamp });
+  podkeep.clock.advance(5000);
+  expect((await readFeeds(since)).add).toEqual([A]);
+  expect((await read(pinepods, { since: later.timestamp })).actions).toMatchObject([{ position: 1 }]);
+});
+
 test("an app that may report its whole list with each sync is not told all positions each time", async () => {
   await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
