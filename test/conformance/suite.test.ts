@@ -3,6 +3,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readAccount } from "../../src/conformance/account.ts";
 import { PROTOCOLS, protocolOf } from "../../src/conformance/check.ts";
 import { breaksMust, CHECKS, isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
+import { brokenBasics } from "./broken-basics.ts";
 import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
 import { createLetterServer } from "./naive-draft.ts";
@@ -98,6 +99,30 @@ describe("podkeep conformance", () => {
         expect(failed(run)).toEqual(breaks);
       });
     }
+  });
+
+  // At once, because a run of a protocol for each of them takes long.
+  for (const [protocol, some] of Map.groupBy(brokenBasics, ({ breaks: [id = ""] }) => protocolOf({ id }))) {
+    test(`a server that gets plain things of ${protocol} wrong fails a check for each`, async () => {
+      opened = await openTarget((send) => some.reduce((inner, { change }) => change(inner), send));
+      const run = await runChecks(opened.target, (check) => isOf([protocol])(check) && !isRace(check.id));
+      const breaks = some.flatMap((one) => one.breaks);
+      expect(failed(run)).toEqual(CHECKS.map(({ id }) => id).filter((id) => breaks.includes(id)));
+    });
+  }
+
+  test("each check fails with a server in these tests", async () => {
+    const runs = [
+      await runChecks(createNaiveServer(), isOf(["gpodder", "nextcloud"])),
+      await runChecks(createLetterServer(), isOf(["openpodcast-draft"])),
+    ];
+    // gPodder's API and Nextcloud share the code of their checks.
+    const sharedOf = (id: string) => id.replace(/^(gpodder|nextcloud)\//, "");
+    const broken = [...BROKEN, ...brokenBasics].flatMap(({ breaks }) => breaks);
+    const red = new Set([...broken, ...runs.flatMap(failed)].map(sharedOf));
+    const races = BROKEN_RACES.flatMap(({ breaks }) => breaks);
+    const ids = CHECKS.map(({ id }) => id).filter((id) => !red.has(sharedOf(id)));
+    expect(ids.filter((id) => !isRace(id) || !races.some((key) => id.endsWith(`/${key}`)))).toEqual([]);
   });
 
   describe("a server that breaks a rule between two syncs", () => {
