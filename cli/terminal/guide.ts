@@ -19,8 +19,13 @@ export function layGuide(markdown: string, { columns, colors, commandFor }: Layo
     const command = commandFor(basename(path));
     return command ? `${label} (\`${command}\`)` : label;
   });
-  return indentCode(Bun.markdown.ansi(text, { columns: Math.min(columns, WIDEST), colors, hyperlinks: false }));
+  const laid = Bun.markdown.ansi(text, { columns: Math.min(columns, WIDEST), colors, hyperlinks: false });
+  return indentCode(laid.replaceAll(...NO_BACKGROUND).replaceAll(...CYAN));
 }
+
+/** Bun's colours of code, a dark box on light terminals, and the terminal's own in their place. */
+const NO_BACKGROUND = ["\u001b[48;5;236m", ""] as const;
+const CYAN = ["\u001b[38;5;215m", "\u001b[36m"] as const;
 
 /** Replaces the frames that Bun draws around code, so that commands can be copied. */
 function indentCode(text: string): string {

@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { Glob } from "bun";
 import { layGuide } from "../../../cli/terminal/guide.ts";
 
-const lay = (markdown: string, columns: number) =>
+const lay = (markdown: string, columns: number, colors = false) =>
   layGuide(markdown, {
     columns,
-    colors: false,
+    colors,
     commandFor: (name) => (name === "a.md" ? "podkeep help a" : undefined),
   });
 
@@ -15,6 +15,12 @@ test("paragraphs, list items and the cells of tables fit the terminal", () => {
   expect(lay("- five six seven", 12)).toBe("* five six\n    seven");
   const table = lay("| name | is |\n|---|---|\n| one | a long number |\n", 20);
   for (const line of table.split("\n")) expect(line.length).toBeLessThanOrEqual(20);
+});
+
+test("colours are those of the terminal's own palette, so that code can be read on light and dark ones", () => {
+  const text = lay("run `podkeep` and `more of it`", 16, true);
+  expect(text).toContain("\u001b[36mpodkeep");
+  expect(text).not.toMatch(/\[[34]8;/);
 });
 
 test("a link is followed by the command that prints its target, or its URL, or nothing", () => {
