@@ -104,9 +104,8 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const changes = changesFor(window, listings.values(), holdings, spellings, habits);
   const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
-  // From nothing or an earlier time, it asks for its episodes in the same way.
-  const goesOn = last !== null && since !== 0 && !window.own;
-  const lacked = goesOn ? [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed))) : [];
+  // From nothing, it asks for its episodes in the same way.
+  const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return { changes: { add: write(changes.add), remove: write(changes.remove) }, assumed, lacked };
 }
 
