@@ -29,6 +29,15 @@ for _ in $(seq 600); do
   kill -0 $! || break
   sleep 0.1
 done
+# What it was told is written a moment later.
+written() { ls -l --time-style=full-iso /mnt/.local/share/KDE/kasts; }
+now=$(written)
+for _ in $(seq 60); do
+  sleep 0.5
+  before=$now
+  now=$(written)
+  [ "$before" = "$now" ] && break
+done
 for _ in $(seq 60); do
   dbus-send --session --type=method_call --dest=org.mpris.MediaPlayer2.kasts /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Quit
   sleep 0.5
