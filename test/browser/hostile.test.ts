@@ -104,7 +104,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
       for (const path of ["/podcasts", "/history", "/history/restore", "/sign-in"]) await visit(`${path}?${query}`);
     }
     await page.goto("/podcasts");
-    await page.getByRole("region", { name: "Warning" }).getByRole("button").click();
+    await page.getByRole("region", { name: "Warning" }).getByRole("button", { name: "Put" }).click();
     await visit("");
     expect(problems).toEqual([]);
     await page.context().close();
