@@ -76,7 +76,9 @@ test.skipIf(!isRoot)(
     chmodSync(other, 0o755);
     chmodSync(dirname(other), 0o755);
     const words = ["setpriv", "--reuid", String(OTHER), "--clear-groups", other, "--data-dir", directory];
-    const { exitCode, stdout } = Bun.spawnSync([...words, "doctor", "--port", "0", "--json"], { cwd: "/" });
+    // Without the settings of the tests themselves, of which the doctor would tell too.
+    const options = { cwd: "/", env: { PATH: process.env["PATH"] ?? "" } };
+    const { exitCode, stdout } = Bun.spawnSync([...words, "doctor", "--port", "0", "--json"], options);
     const findings: Finding[] = JSON.parse(stdout.toString());
     expect(exitCode).toBe(1);
     expect(findings.filter(({ state }) => state === "problem")).toEqual([
@@ -88,7 +90,7 @@ test.skipIf(!isRoot)(
       },
     ]);
     expect(findings.map(({ about }) => about)).toEqual(["data directory", "clock", "port"]);
-    const copied = Bun.spawnSync([...words, "backup", "create"], { cwd: "/" });
+    const copied = Bun.spawnSync([...words, "backup", "create"], options);
     expect(copied.stderr.toString()).toContain(`${directory} can't be used: permission denied`);
     rmSync(dirname(other), { recursive: true });
   },
