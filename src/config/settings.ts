@@ -195,7 +195,16 @@ export function strayVariables(env: Environment): string[] {
     .sort();
 }
 
+/** "/" for an account that is in no passwd file, as containers start with a number of their own; homedir() throws there. */
+function findHome(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
+}
+
 function defaultDataDir(env: Environment): string {
   if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
-  return join(env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share"), "podkeep");
+  return join(env["XDG_DATA_HOME"] || join(env["HOME"] || findHome(), ".local", "share"), "podkeep");
 }

@@ -76,7 +76,7 @@ test.skipIf(!isRoot)(
     chmodSync(other, 0o755);
     chmodSync(dirname(other), 0o755);
     const words = ["setpriv", "--reuid", String(OTHER), "--clear-groups", other, "--data-dir", directory];
-    // Without the settings of the tests themselves, of which the doctor would tell too.
+    // Without the settings of the tests themselves, of which the doctor would tell too; and without a home directory.
     const options = { cwd: "/", env: { PATH: process.env["PATH"] ?? "" } };
     const { exitCode, stdout } = Bun.spawnSync([...words, "doctor", "--port", "0", "--json"], options);
     const findings: Finding[] = JSON.parse(stdout.toString());
