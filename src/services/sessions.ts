@@ -43,7 +43,7 @@ const SEEN_INTERVAL = 60 * 60 * 1000;
 export interface Session extends SignedIn {
   /** SHA-256 of its text, in hex. */
   hash: string;
-  /** The page's id of it; null for apps. */
+  /** The page's row has it; null for one that an earlier version gave an app. */
   id: string | null;
   /** Wall time in Unix milliseconds. */
   expires_at: number;
@@ -64,16 +64,16 @@ export async function createSession(
   const now = context.clock.now();
   const expires_at = now + LIFETIMES[audience];
   const app = kind === "session" ? label : null;
-  const page_id = audience === "page" ? context.ids.random(ID_LENGTH) : null;
-  if (page_id) {
-    const row = { user_id, id: page_id, token_id: id, browser, created_at: now, seen_at: now, expires_at };
+  const session_id = context.ids.random(ID_LENGTH);
+  if (audience === "page") {
+    const row = { user_id, id: session_id, token_id: id, browser, created_at: now, seen_at: now, expires_at };
     await context.database.write(async (tx) => {
       await deleteExpiredPageSessions(tx, { user_id, now });
       await deleteOldPageSessions(tx, { user_id, kept: MOST_ON_PAGE - 1 });
       await insertPageSession(tx, row);
     }, user_id);
   }
-  const payload: SessionPayload = { audience, token_id: id, app, device, id: page_id, expires_at };
+  const payload: SessionPayload = { audience, token_id: id, app, device, id: session_id, expires_at };
   return { text: signSession(user_id, payload, key), expires_at };
 }
 

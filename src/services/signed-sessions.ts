@@ -11,7 +11,7 @@ const Payload = z.object({
   /** What the app called itself; null with a token, which has a label. */
   app: z.string().nullable(),
   device: z.string().nullable(),
-  /** The id of the page's row; apps have none. */
+  /** Tells sessions apart that begin together; the page's row has it. Earlier versions gave apps none. */
   id: z.string().nullish(),
   expires_at: z.number(),
 });

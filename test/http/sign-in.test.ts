@@ -346,6 +346,12 @@ describe("with a session", () => {
     expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
   });
 
+  test("a logout ends no other session of the same token, though both began in one millisecond", async () => {
+    const [ended, other] = [cookieOf(await login("ann", ann.token)), cookieOf(await login("ann", ann.token))];
+    await get("/logout", ended);
+    expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
+  });
+
   test("rows of ended sessions go when the session would have expired, and there are at most 1,000", async () => {
     const row = (n: number) => `('${ann.id}', 'hash${n}', ${server.clock.now() + n})`;
     const rows = Array.from({ length: 1100 }, (_, n) => row(n));
