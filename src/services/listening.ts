@@ -1,17 +1,21 @@
 // What a user listened to, for people: what is begun, the history, and all plays as a stream.
+
+import type { Tx } from "../db/statement.ts";
 import { type ChangedBy, readChangedBy } from "../domain/history.ts";
 import type { WrittenPlay } from "../domain/play-files.ts";
 import { isFinished, type Play } from "../domain/plays.ts";
 import { readableEpisode } from "../domain/readable-url.ts";
 import { DomainError } from "../errors.ts";
-import { findEpisode, findNamed, listBegun as listBegunRows } from "../store/episodes.ts";
+import { findArrival, findEpisode, findNamed, listBegun as listBegunRows } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import {
+  findEntries,
   findLatestPlays,
   findPlace,
   listPlayers as listPlayersOf,
   listPlaysOfEpisode,
   listPlays as listRows,
+  listTexts,
 } from "../store/plays.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";
@@ -56,13 +60,20 @@ export interface BegunEpisode extends EpisodePlace {
   by: ChangedBy;
 }
 
-/** How many of the actions that arrived last are asked for episodes that are not finished. */
-const LATEST_ACTIONS = 5000;
+const BEGIN = Number.MIN_SAFE_INTEGER;
+/** How many of the actions that arrived last are asked for episodes that are not finished: few, and more if these don't do. */
+const LATEST_ACTIONS = [1000, 5000];
 
 /** Lists the episodes that were begun and not finished, the latest first. */
 export function listBegun({ database }: Context, { user_id }: Actor, limit: number): Promise<BegunEpisode[]> {
   return database.read(async (tx) => {
-    const rows = await listBegunRows(tx, { user_id, examined: LATEST_ACTIONS, limit });
+    let rows: Awaited<ReturnType<typeof listBegunRows>> = [];
+    for (const count of LATEST_ACTIONS) {
+      const [first] = await findArrival(tx, { user_id, skip: count - 1 });
+      rows = await listBegunRows(tx, { user_id, from: first?.arrived_at ?? BEGIN, limit });
+      // Nothing happened after it arrived, so what arrived earlier is no later than these.
+      if (!first || (rows[limit - 1]?.acted_at ?? BEGIN) >= first.arrived_at) break;
+    }
     const asked = rows.map(({ episode }) => ({ episode }));
     const plays = new Map((await findLatestPlays(tx, { user_id }, asked)).map((play) => [play.episode, play]));
     return rows.map(({ acted_at, device, ...row }) => {
@@ -83,11 +94,9 @@ export interface PlayEntry extends NamedEpisode, Omit<Play, "client"> {
 }
 
 const END: PlayPosition = { begun_at: Number.MAX_SAFE_INTEGER, id: 0 };
-const BEGIN = Number.MIN_SAFE_INTEGER;
-/** Plays that are examined at a time, and how often for one page. */
-const PIECE = 2000;
-const PIECES = 5;
-const PIECES_SEARCHED = 2;
+/** How many plays are examined for one page. */
+const FILTERED = 10_000;
+const SEARCHED = 4000;
 
 export interface PlayQuery {
   /** The last play of the page before. */
@@ -114,29 +123,33 @@ export function listPlays(
   { after = END, podcast = 0, by = "", search = "", limit }: PlayQuery,
 ): Promise<PlayPage> {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const isFiltered = podcast !== 0 || by !== "" || words.length > 0;
+  const examined = words.length > 0 ? SEARCHED : FILTERED;
   return database.read(async (tx) => {
-    const plays: PlayEntry[] = [];
-    let place = after;
-    for (let piece = 0; piece < (words.length > 0 ? PIECES_SEARCHED : PIECES); piece++) {
-      const [end] = await findPlace(tx, { user_id, ...placeOf(place), skip: PIECE - 1 });
-      const most = words.length > 0 ? PIECE : limit - plays.length;
-      const page = { user_id, ...placeOf(place), from: end?.begun_at ?? BEGIN, podcast, by, limit: most };
-      const rows = (await listRows(tx, page)).filter((row) => !end || !isAfter(row, end));
-      plays.push(...rows.map(entryOf).filter((entry) => hasWords(entry, words)));
-      if (plays.length >= limit) return { plays: plays.slice(0, limit), next: plays[limit - 1] ?? null };
-      if (!end) return { plays, next: null };
-      place = end;
-    }
-    return { plays, next: place };
+    const place = { user_id, ...placeOf(after) };
+    const [end] = isFiltered ? await findPlace(tx, { ...place, skip: examined - 1 }) : [];
+    const page = { ...place, from: end?.begun_at ?? BEGIN, podcast, by, limit };
+    const rows = words.length > 0 ? await searchPlays(tx, page, words) : await listRows(tx, page);
+    const plays = rows.filter((row) => !end || !isAfter(row, end)).map(entryOf);
+    return { plays, next: plays[limit - 1] ?? end ?? null };
   });
+}
+
+/** Finds first which plays have the words, because their other columns would take as long again. */
+async function searchPlays(tx: Tx, page: Parameters<typeof listRows>[1], words: string[]) {
+  const texts = await listTexts(tx, { ...page, limit: SEARCHED });
+  const found = texts.filter((row) => hasWords(row, words)).slice(0, page.limit);
+  const rows = await findEntries(tx, { user_id: page.user_id }, found.map(placeOf));
+  return rows.sort((a, b) => b.begun_at - a.begun_at || b.id - a.id);
 }
 
 const placeOf = ({ begun_at, id }: PlayPosition) => ({ begun_at, id });
 const isAfter = (a: PlayPosition, b: PlayPosition) => a.begun_at === b.begun_at && a.id < b.id;
 
-function hasWords(entry: PlayEntry, words: string[]): boolean {
-  if (words.length === 0) return true;
-  const text = `${nameOf(entry)} ${entry.feed_url} ${episodeName(entry)} ${entry.episode_url}`.toLowerCase();
+function hasWords(play: Pick<PlayEntry, "title" | "feed_url" | "episode_title" | "episode_url">, words: string[]) {
+  const { title, feed_url, episode_title, episode_url } = play;
+  const decoded = episode_url.includes("%") ? readableEpisode(episode_url) : "";
+  const text = `${title ?? ""} ${feed_url} ${episode_title ?? ""} ${episode_url} ${decoded}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

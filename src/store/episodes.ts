@@ -283,12 +283,23 @@ export const lastArrived = statement((db, p: Owner) =>
     .limit(sql.lit(1)),
 );
 
+/** When the action arrived that comes `skip` actions before the last one. */
+export const findArrival = statement((db, p: Owner & { skip: number }) =>
+  db
+    .selectFrom("episode_actions")
+    .select("arrived_at")
+    .where("user_id", "in", [p.user_id])
+    .orderBy("arrived_at", "desc")
+    .limit(sql.lit(1))
+    .offset(limitTo(p.skip)),
+);
+
 /**
- * Episodes that were begun and not finished, the latest first, among the `examined` actions that arrived last. Finished
- * is as in src/domain/plays.ts, isFinished().
+ * Episodes that were begun and not finished, the latest first, among the actions that arrived from `from` on. Finished is
+ * as in src/domain/plays.ts, isFinished().
  */
 export const listBegun = statement(
-  (_, p: Owner & { examined: number; limit: number }) =>
+  (_, p: Owner & { from: number; limit: number }) =>
     sql<{
       episode: number;
       podcast: number;
@@ -303,23 +314,22 @@ export const listBegun = statement(
       episode_title: string | null;
       duration: number | null;
       published_at: number | null;
-    }>`select action.episode, episodes.podcast, action.acted_at, action.position, action.total, action.device,
+    }>`select begun.episode, episodes.podcast, begun.acted_at, begun.position, begun.total, begun.device,
         episodes.guid, episodes.url as episode_url, coalesce(subscriptions.feed_url, episodes.feed_url) as feed_url,
         subscriptions.title, episodes.title as episode_title, episodes.duration, episodes.published_at
       from (
-        select user_id, episode, kind, acted_at, arrived_at, position, total, device from episode_actions
-        where user_id in (${p.user_id}) order by arrived_at desc limit ${limitTo(p.examined)}
-      ) as action
-      join episodes on episodes.user_id = action.user_id and episodes.id = action.episode
+        select user_id, episode, acted_at, arrived_at, position, total, device from episode_actions as action
+        where user_id in (${p.user_id}) and arrived_at >= ${p.from} and kind = 'play' and position > 0
+          and (total is null or (total - position > 30 and (total - position) * 20 > total))
+          and not exists (
+            select 1 from episode_actions as other
+            where other.user_id = action.user_id and other.episode = action.episode
+              and other.kind in ('played', 'new') and other.acted_at >= action.acted_at)
+        order by acted_at desc, arrived_at desc limit ${limitTo(p.limit)}
+      ) as begun
+      join episodes on episodes.user_id = begun.user_id and episodes.id = begun.episode
       left join subscriptions on subscriptions.user_id = episodes.user_id and subscriptions.id = episodes.podcast
-      where action.kind = 'play' and action.position > 0
-        and (action.total is null
-          or (action.total - action.position > 30 and (action.total - action.position) * 20 > action.total))
-        and not exists (
-          select 1 from episode_actions as other
-          where other.user_id = action.user_id and other.episode = action.episode
-            and other.kind in ('played', 'new') and other.acted_at >= action.acted_at)
-      order by action.acted_at desc, action.arrived_at desc limit ${limitTo(p.limit)}`,
+      order by begun.acted_at desc, begun.arrived_at desc`,
 );
 
 /** The episodes that have this URL or guid. Reads all that the user has. */

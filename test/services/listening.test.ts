@@ -33,7 +33,7 @@ beforeAll(async () => {
   );
   await many(
     "plays (user_id, id, episode, client, begun_at, ended_at, started, position, arrived_at, actor_kind, actor_label)",
-    `'${user_id}', n, n, 1, n * ${HOUR}, n * ${HOUR} + 60000, 0, 60, n, 'token', 'app' || n % 3`,
+    `'${user_id}', n, n, 1, n * ${HOUR}, n * ${HOUR} + 60000, 0, 60, n, 'token', 'app' || (n % 3)`,
   );
 });
 afterAll(() => podkeep.close());
@@ -67,11 +67,12 @@ const actor = () => actorOf(user_id);
 // Pieces of a bulk statement differ between the engines.
 test.each<[string, number, number, (context: Context) => Promise<unknown>]>([
   ["continue", 6, 150, (context) => listBegun(context, actor(), 50)],
-  ["a page of the history", 3, 102, (context) => listPlays(context, actor(), { limit: 100 })],
-  ["a page of one podcast", 12, 110, (context) => listPlays(context, actor(), { limit: 100, podcast: -8 })],
-  ["a page of one app", 12, 110, (context) => listPlays(context, actor(), { limit: 100, by: "app1" })],
-  ["a page of an app that played nothing", 12, 12, (context) => listPlays(context, actor(), { limit: 100, by: "no" })],
-  ["a search", 5, 4020, (context) => listPlays(context, actor(), { limit: 100, search: "nothing" })],
+  ["a page of the history", 1, 100, (context) => listPlays(context, actor(), { limit: 100 })],
+  ["a page of one podcast", 3, 102, (context) => listPlays(context, actor(), { limit: 100, podcast: -8 })],
+  ["a page of one app", 3, 102, (context) => listPlays(context, actor(), { limit: 100, by: "app1" })],
+  ["a page of an app that played nothing", 3, 2, (context) => listPlays(context, actor(), { limit: 100, by: "no" })],
+  ["a search", 3, 4002, (context) => listPlays(context, actor(), { limit: 100, search: "nothing" })],
+  ["a search that finds much", 7, 4102, (context) => listPlays(context, actor(), { limit: 100, search: "mp3" })],
   ["an episode", 2, 4, (context) => listEpisodePlays(context, actor(), { episode: 7, limit: 100 })],
   ["the apps", 2, 10, (context) => listPlayers(context, actor())],
   ["the hours of days", 4, 24, (context) => sumPlays(context, actor(), Calendar.of("UTC").monthsOf(1972))],
@@ -95,6 +96,28 @@ test("a search that finds little can go on to the end, a bounded part at a time"
   } while (after);
   expect(found).toEqual([777]);
   expect(pages).toBe(13);
+});
+
+test("a search finds a podcast and an app's plays alone, the latest first", async () => {
+  const found = await listPlays(podkeep.app, actor(), { limit: 3, search: "A.EXAMPLE mp3", podcast: -8, by: "app2" });
+  expect(found.plays.map(({ id }) => id)).toEqual([49607, 49007, 48407]);
+  expect(found.next).toMatchObject({ id: 48407 });
+});
+
+test("what was listened to last is first, even if many positions without a time arrived after it", async () => {
+  const other = (await podkeep.user()).id;
+  const insert = (first: number, count: number, acted_at: string) =>
+    podkeep.sql(`insert into episode_actions
+      (user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total)
+      with recursive n(n) as (select cast(${first} as bigint) union all select n + 1 from n where n < ${first + count - 1})
+      select '${other}', n, 'play', n, ${acted_at}, n, 0, 60, 600 from n`);
+  await podkeep.sql(`insert into episodes (user_id, id, podcast, feed_url, url)
+    with recursive n(n) as (select cast(1 as bigint) union all select n + 1 from n where n < 4500)
+    select '${other}', n, -1, 'https://a.example/', 'https://a.example/' || n || '.mp3' from n`);
+  await insert(1, 10, "n");
+  await insert(11, 4490, "0");
+  const begun = await listBegun(podkeep.app, actorOf(other), 12);
+  expect(begun.map(({ episode }) => episode)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 4500, 4499]);
 });
 
 test("plays that all began in one moment come once each, with a filter too", async () => {

@@ -13,6 +13,7 @@ import {
   listArrived,
   listArrivedEpisodes,
   listArrivedOf,
+  listBegun,
   listOfPodcasts,
   renewActions,
 } from "../../src/store/episodes.ts";
@@ -21,6 +22,7 @@ import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
 import { findHoldings, listToResend } from "../../src/store/holdings.ts";
 import {
   extendPlays,
+  findEntries,
   findLatestPlays,
   findPlace,
   findPlays,
@@ -191,6 +193,17 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     "begun_at",
     (tx) => listPlays(tx, { ...place(), from: PLAYS - 2000, podcast: 7, by: "app", limit: 100 }),
   ],
+  [
+    "the plays that a search found",
+    "begun_at",
+    (tx) =>
+      findEntries(
+        tx,
+        owner(),
+        many((n) => ({ begun_at: n, id: n })),
+      ),
+  ],
+  ["what is begun", "arrived_at", (tx) => listBegun(tx, { user_id, from: EPISODES - 1000, limit: 50 })],
   ["plays of an episode", "episode", (tx) => listPlaysOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
   [
     "the latest play of each episode",
@@ -280,5 +293,5 @@ test.each(STATEMENTS)("an index finds %s", async (_, column, run) => {
     : new RegExp(`USING .*\\(user_id=\\? AND .*${column}[=><]`);
   expect(plan).toMatch(condition);
   // Rows of the statement itself are walked.
-  expect(plan).not.toMatch(/Seq Scan|SCAN (?!\d* ?CONSTANT|wanted|renewed|\(subquery)/);
+  expect(plan).not.toMatch(/Seq Scan|SCAN (?!\d* ?CONSTANT|wanted|renewed|begun|\(subquery)/);
 });
