@@ -65,7 +65,7 @@ const replacesPlays =
     )(send);
   };
 
-/** `since` is compared with the time of an action. */
+/** `since` is compared with the time of an action. Our timestamps may be seconds ahead of the clock. */
 const filtersByActionTime =
   (protocol: Protocol): Broken["change"] =>
   (send) => {
@@ -75,7 +75,7 @@ const filtersByActionTime =
       answers(readActions, (body) => ({
         ...body,
         actions: actionsOf(body).filter(
-          ({ timestamp }) => Date.parse(`${timestamp}`.replace(/(Z|[+]00:00)?$/, "Z")) >= since * 1000,
+          ({ timestamp }) => Date.parse(`${timestamp}`.replace(/(Z|[+]00:00)?$/, "Z")) >= (since - 60) * 1000,
         ),
       })),
       asks(readActions, (query) => {
@@ -147,7 +147,7 @@ function brokenSync(protocol: Protocol): Broken[] {
       }),
     },
     {
-      breaks: failing("episodes/since-gives-later-actions", "episodes/an-earlier-play-that-arrives-late"),
+      breaks: failing("episodes/an-earlier-play-that-arrives-late"),
       does: "compares `since` with the time of an action",
       change: filtersByActionTime(protocol),
     },

@@ -1,0 +1,74 @@
+// A run against the server as it is: what it found, and which checks a broken variant can change at all.
+import { readAccount } from "../../src/conformance/account.ts";
+import type { Protocol } from "../../src/conformance/check.ts";
+import { isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
+import type { Broken } from "./changes.ts";
+import { openTarget } from "./target.ts";
+
+interface Recorded {
+  check: string;
+  request: Request;
+  response: Response;
+}
+export interface Recording {
+  run: Run;
+  /** Subscriptions in the account afterwards. */
+  left: number | null;
+  exchanges: Recorded[];
+}
+
+const recordings = new Map<Protocol, Promise<Recording>>();
+
+/** Runs every check of a protocol, once in a test run. */
+export function recordChecks(protocol: Protocol): Promise<Recording> {
+  const known = recordings.get(protocol) ?? record(protocol);
+  recordings.set(protocol, known);
+  return known;
+}
+
+async function record(protocol: Protocol): Promise<Recording> {
+  const exchanges: Recorded[] = [];
+  const { target, close } = await openTarget((send) => async (request) => {
+    const kept = request.clone() as Request;
+    const response = await send(request);
+    exchanges.push({ check: "", request: kept, response: response.clone() as Response });
+    return response;
+  });
+  let named = 0;
+  const run = await runChecks(target, isOf([protocol]), ({ check: { id } }) => {
+    for (; named < exchanges.length; named++) Object.assign(exchanges[named] ?? {}, { check: id });
+  });
+  const { subscriptions: left } = await readAccount(target, protocol);
+  await close();
+  return { run, left, exchanges: exchanges.slice(0, named) };
+}
+
+const isSame = async (one: Request | Response, other: Request | Response) =>
+  one === other || (await describe(one)) === (await describe(other));
+
+async function describe(message: Request | Response): Promise<string> {
+  const headers = [...message.headers].filter(([name]) => name !== "content-length");
+  const start = message instanceof Request ? [message.method, message.url] : [message.status];
+  return JSON.stringify([...start, headers, await (message.clone() as Response).text()]);
+}
+
+/**
+ * Finds the checks whose requests or responses a variant changes, by playing the recorded ones through it. To every
+ * other check it is the server as it is.
+ */
+export async function findChanged(change: Broken["change"], exchanges: Recorded[]): Promise<Set<string>> {
+  const changed = new Set<string>();
+  let [present, request, response]: [string, Request, Response] = ["", new Request("http://none"), new Response()];
+  const send = change(async (received) => {
+    if (!(await isSame(received, request))) changed.add(present);
+    return response;
+  });
+  for (const recorded of exchanges) {
+    present = recorded.check;
+    request = recorded.request.clone() as Request;
+    response = recorded.response.clone() as Response;
+    const answer = await send(recorded.request.clone() as Request);
+    if (!(await isSame(answer, recorded.response))) changed.add(present);
+  }
+  return changed;
+}
