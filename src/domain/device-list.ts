@@ -53,9 +53,10 @@ const isResent = ({ start }: SyncPosition, holding: Holding | undefined): boolea
 export const isSent = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
   listing.changed > window.start || isResent(window, holding);
 
-/** Whether a window sends a client a feed that it may lack: not one that it reported as added, unless that is resent. */
+/** Whether a window sends a client a feed that it may lack: not one that it added itself, unless that is resent. */
 export const lacks = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
-  isListed(listing) && (holding?.reported ? isResent(window, holding) : isSent(window, listing, holding));
+  isListed(listing) &&
+  (isResent(window, holding) || (listing.changed > window.start && holding?.decided !== listing.changed));
 
 /** How a client without a holding spells a feed. */
 export const receivedSpelling = ({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string =>

@@ -197,6 +197,18 @@ test("a client that was told positions before it had their feed gets them with t
   expect(await sync(gpodder)).toEqual([[], []]);
 });
 
+test("a podcast that an app had added, and removed as it was told, comes back with its positions", async () => {
+  const [kasts, sync] = [clientOf("laptop", "Kasts"), syncing()];
+  await sync(kasts, report(kasts, { add: [A] }));
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  expect(await sync(kasts)).toEqual([[A], [1]]);
+  await report(clientOf("phone"), { remove: [A] })();
+  // It is added again while the app syncs, which receives the positions before the podcast.
+  expect(await sync(kasts, report(clientOf("phone"), { add: [A] }))).toEqual([[], [1]]);
+  expect(await sync(kasts)).toEqual([[A], [1]]);
+  expect(await sync(kasts)).toEqual([[], []]);
+});
+
 test.each(["AntennaPod", "Kasts", "gPodder"])(
   "a podcast that was removed and added again in %s between two syncs comes with its positions",
   async (product) => {
