@@ -2,14 +2,11 @@
 import { z } from "zod";
 import { isWritable } from "./date-time.ts";
 import { EPISODE_KINDS } from "./episodes.ts";
+import { MOST_SECONDS } from "./play-time.ts";
 import { isText } from "./sent-actions.ts";
 
 const text = z.string().refine(isText);
-const seconds = z
-  .int()
-  .min(0)
-  .max(2 ** 31 - 1)
-  .nullable();
+const seconds = z.int().min(0).max(MOST_SECONDS).nullable();
 
 /** An episode action. */
 export const Episode = z.object({

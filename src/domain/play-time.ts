@@ -1,4 +1,7 @@
-// Positions in an episode, as people write them.
+// Seconds in an episode: how many there can be, and how people write them.
+
+/** The largest number that every app reads. */
+export const MOST_SECONDS = 2 ** 31 - 1;
 
 /** Writes seconds as "54:00" or "1:02:03". */
 export function clockOf(seconds: number): string {

@@ -2,11 +2,10 @@
 // app sends thousands.
 import { isWritable } from "./date-time.ts";
 import { EPISODE_KINDS, type EpisodeAction, parseActionTime } from "./episodes.ts";
+import { MOST_SECONDS } from "./play-time.ts";
 
 /** Bytes. */
 const LONGEST_TEXT = 8192;
-/** The largest number that every app reads. */
-const LARGEST = 2 ** 31 - 1;
 /** Numbers up to it are seconds, and not milliseconds: it is in the year 5138. */
 export const LATEST_SECOND = 100_000_000_000;
 
@@ -62,5 +61,5 @@ const fromNumber = (value: number) => Math.round(value < LATEST_SECOND ? value *
 function readSeconds(value: unknown): number {
   // An object can have no number at all, and Number() throws.
   const seconds = typeof value === "object" ? 0 : Math.round(Number(value ?? 0));
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), LARGEST) : 0;
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MOST_SECONDS) : 0;
 }

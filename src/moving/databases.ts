@@ -1,7 +1,9 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
+
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
 import type { EpisodeAction } from "../domain/episodes.ts";
 import { type Moving, movingFrom } from "../domain/moving.ts";
+import { MOST_SECONDS } from "../domain/play-time.ts";
 import { isFinished } from "../domain/plays.ts";
 import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
@@ -81,8 +83,7 @@ const textOf = (value: ForeignValue | undefined) =>
 const numberOf = (value: ForeignValue | undefined) =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 
-const LARGEST = 2 ** 31 - 1;
-const secondsOf = (value: number) => Math.min(Math.floor(value), LARGEST);
+const secondsOf = (value: number) => Math.min(Math.floor(value), MOST_SECONDS);
 
 type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
