@@ -1,5 +1,6 @@
 // Episodes and the latest actions on them in one write transaction, before and after it.
 import { type Arrival, countAction, type EpisodeAction, latestOf, readAction, type StoredAction } from "./episodes.ts";
+import { withoutScheme } from "./spellings.ts";
 
 /** An episode of one podcast. */
 export interface Episode {
@@ -36,9 +37,6 @@ export function numberOf(text: string): number {
 
 /** The podcast of a feed that is in no list. @param feed hash of its URL */
 export const waitingPodcast = (feed: string): number => -1 - numberOf(feed);
-
-/** An episode's URL without its scheme: one app reads the feed by http, another by https. */
-export const withoutScheme = (url: string) => url.replace(/^https?:\/\//i, "");
 
 export const urlKey = (url: string): number => numberOf(withoutScheme(url));
 export const guidKey = (guid: string): number => numberOf(guid);

@@ -1,6 +1,7 @@
 // The episodes of a feed that somebody listened to: title, length and date, by guid or by the file's URL.
 import { isWritable } from "./date-time.ts";
-import { parseClock } from "./play-time.ts";
+import { MOST_SECONDS, parseClock } from "./play-time.ts";
+import { withoutScheme } from "./spellings.ts";
 import { readTitle } from "./title.ts";
 
 /** An episode that lacks a title. */
@@ -22,10 +23,6 @@ export interface FoundEpisode {
 export type ItemField = "title" | "guid" | "url" | "published" | "duration";
 export type Item = Partial<Record<ItemField, string>>;
 
-const LONGEST_DURATION = 2 ** 31 - 1;
-
-const urlOf = (url: string) => url.replace(/^https?:\/\//i, "");
-
 /** Finds wanted episodes among the items of a feed, one item after the other. */
 export class ItemFinder<Wanted extends WantedEpisode> {
   readonly found = new Map<Wanted, FoundEpisode>();
@@ -38,7 +35,7 @@ export class ItemFinder<Wanted extends WantedEpisode> {
       wanted.filter(({ guid }) => guid !== null),
       ({ guid }) => guid ?? "",
     );
-    this.#byUrl = Map.groupBy(wanted, ({ url }) => urlOf(url));
+    this.#byUrl = Map.groupBy(wanted, ({ url }) => withoutScheme(url));
     this.#left = wanted.length;
   }
 
@@ -49,7 +46,7 @@ export class ItemFinder<Wanted extends WantedEpisode> {
 
   add({ guid, url, title, duration, published }: Item): void {
     const named = (guid !== undefined && this.#byGuid.get(guid.trim())) || [];
-    const placed = (url !== undefined && this.#byUrl.get(urlOf(url.trim()))) || [];
+    const placed = (url !== undefined && this.#byUrl.get(withoutScheme(url.trim()))) || [];
     // An episode with another guid is another one, at the same URL.
     const same = placed.filter((one) => one.guid === null || guid === undefined || !this.#byGuid.has(guid.trim()));
     for (const one of new Set([...named, ...same])) {
@@ -68,7 +65,7 @@ export class ItemFinder<Wanted extends WantedEpisode> {
 /** Reads seconds, or hours, minutes and seconds. */
 function readDuration(text = ""): number | null {
   const seconds = parseClock(text.trim().replace(/\.\d+$/, ""));
-  return seconds !== null && seconds > 0 && seconds <= LONGEST_DURATION ? seconds : null;
+  return seconds !== null && seconds > 0 && seconds <= MOST_SECONDS ? seconds : null;
 }
 
 /** Reads RFC 822 or RFC 3339. */

@@ -30,3 +30,18 @@ export interface Habits {
   forgetsQueue: boolean;
   spelling: Spelling;
 }
+
+/** Habits of an app of which nothing is known. */
+export const NO_HABITS: Habits = {
+  mistakesOwn: false,
+  echoes: "never",
+  reportsAll: false,
+  reportsNews: false,
+  ignoresScheme: true,
+  followsRedirects: false,
+  // Nextcloud's gPodder Sync answers an upload with no timestamp that an app would have to keep.
+  clock: "own",
+  rereads: false,
+  forgetsQueue: false,
+  spelling: "as sent",
+};

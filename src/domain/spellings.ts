@@ -48,8 +48,9 @@ export function writeFor(feed_url: string, spelling: Spelling): string {
   return spelling === "displayed, decoded" ? shown.replaceAll("%", "%25") : shown;
 }
 
-const SCHEME = /^https?(?=:)/i;
+const SCHEME = /^https?:\/\//i;
 
+/** A URL without its scheme: one app reads a feed by http, another by https. */
 export const withoutScheme = (feed_url: string): string => feed_url.replace(SCHEME, "");
 
 /** The URL with the scheme and the slashes at the end of another one. */
@@ -58,7 +59,7 @@ export const spelledLike = (feed_url: string, other: string): string =>
 
 /** The URL with http for https, and the other way round. */
 export const inOtherScheme = (feed_url: string): string =>
-  feed_url.replace(SCHEME, (scheme) => (scheme.length === 4 ? "https" : "http"));
+  feed_url.replace(SCHEME, (scheme) => (scheme.length === 7 ? "https://" : "http://"));
 
 /** A spelling of a feed that the server had before, or that an app used. */
 export interface FormerSpelling {

@@ -1,23 +1,8 @@
 // Apps: what those that speak the protocols of whole seconds do by habit, each with its source.
-import type { Habits } from "../domain/habits.ts";
+import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import type { SyncApp } from "../services/clients.ts";
 
 type Protocol = "gpodder" | "nextcloud";
-
-/** An app of which nothing is known. */
-const OTHER: Habits = {
-  mistakesOwn: false,
-  echoes: "never",
-  reportsAll: false,
-  reportsNews: false,
-  ignoresScheme: true,
-  followsRedirects: false,
-  // Nextcloud's gPodder Sync answers an upload with no timestamp that an app would have to keep.
-  clock: "own",
-  rereads: false,
-  forgetsQueue: false,
-  spelling: "as sent",
-};
 
 const GPODDER: Partial<Habits> = {
   // my.py: applies what it receives, whoever made it (run: 3.11.1).
@@ -81,5 +66,5 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
 /** The app by its product. PinePods names none. */
 export function appNamed(product: string | null, protocol: Protocol): SyncApp {
   const { gpodder, nextcloud, ...habits } = APPS[product?.toLowerCase() ?? "pinepods"] ?? {};
-  return { product, habits: { ...OTHER, ...habits, ...{ gpodder, nextcloud }[protocol] } };
+  return { product, habits: { ...NO_HABITS, ...habits, ...{ gpodder, nextcloud }[protocol] } };
 }

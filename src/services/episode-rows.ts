@@ -1,7 +1,8 @@
 // Loading episodes into memory, saving what has changed of them, and having them follow their podcasts.
 import type { Tx } from "../db/statement.ts";
-import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast, withoutScheme } from "../domain/episode-set.ts";
+import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { StoredAction } from "../domain/episodes.ts";
+import { withoutScheme } from "../domain/spellings.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
 import type { StoredRows, SubscriptionChange } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
