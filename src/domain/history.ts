@@ -65,7 +65,9 @@ export const readChangedBy = (row: {
 export const appOf = ({ kind, id, label, device }: ChangedBy) =>
   JSON.stringify(id === null ? [kind, label, device] : [kind, id]);
 
-export function statusOf({ is_subscribed, deleted }: Pick<SubscriptionState, "is_subscribed" | "deleted">): Status {
+/** @param row of the working set or of the database */
+export function statusOf(row: { is_subscribed: boolean | number; deleted: number | null }): Status {
+  const { is_subscribed, deleted } = row;
   if (deleted !== null) return "deleted";
   return is_subscribed ? "subscribed" : "unsubscribed";
 }
@@ -121,7 +123,7 @@ export const readSubscription = (
   id: row.id,
   feed_url: row.feed_url,
   guid: row.guid,
-  status: statusOf({ is_subscribed: row.is_subscribed === 1, deleted: row.deleted }),
+  status: statusOf(row),
   title: row.title,
 });
 

@@ -1,5 +1,7 @@
 // A subscription as the draft of the Open Podcast API tells it, and which action on it wins (docs/open-podcast-draft.md).
+
 import type { FeedUrl } from "./feed-url.ts";
+import { statusOf } from "./history.ts";
 import {
   addFeed,
   changeFeed,
@@ -32,7 +34,7 @@ export interface SyncEntity {
 
 type Stored = Pick<SubscriptionState, "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
 
-const isOn = ({ is_subscribed, deleted }: Stored) => is_subscribed && deleted === null;
+const isOn = (stored: Stored) => statusOf(stored) === "subscribed";
 const placeOf = ({ subscription_changed, guid_changed, deleted }: Stored) =>
   Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
 const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;

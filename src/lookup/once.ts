@@ -1,6 +1,8 @@
 // A lookup that an admin asks for.
+
 import type { App } from "../app.ts";
 import { describeRefusal, readFeedUrl } from "../domain/feed-url.ts";
+import { statusOf } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
@@ -45,7 +47,7 @@ async function findSubscribed({ database }: App, { user_id }: Actor, url: string
   return database.read(async (tx) => {
     const [known] = await findFeeds(tx, { user_id }, [{ feed: feed.hash }]);
     const rows = known ? await findSubscriptions(tx, { user_id }, [{ id: known.subscription }]) : [];
-    const found = rows.find((row) => row.deleted === null && row.is_subscribed === 1);
+    const found = rows.find((row) => statusOf(row) === "subscribed");
     if (!found) throw new DomainError("not_found", "The user is not subscribed to this feed");
     return found;
   });

@@ -1,4 +1,5 @@
 // The walk: finds feeds that users subscribed to since the last one, and plans their first lookup.
+import { statusOf } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { FIRST_LOOKUPS_APART } from "../domain/lookup-schedule.ts";
 import {
@@ -51,7 +52,7 @@ async function walkUser(context: LookupContext, user_id: string, since: number):
     const start: number = from;
     const rows = await database.read((tx) => listChangedFeeds(tx, { user_id, since: start, limit: PIECE }));
     const subscribed = rows
-      .filter(({ is_subscribed, deleted }) => is_subscribed === 1 && deleted === null)
+      .filter((row) => statusOf(row) === "subscribed")
       .map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
     if (subscribed.length > 0) {
       const lookups = await database.read((tx) => findLookups(tx, {}, subscribed));

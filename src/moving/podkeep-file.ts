@@ -1,5 +1,7 @@
 // podkeep's own export: the account as JSON.
+
 import { z } from "zod";
+import { statusOf } from "../domain/history.ts";
 import { DEVICE_TYPES, type Moving, movingFrom } from "../domain/moving.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
@@ -45,7 +47,7 @@ const Export = z.object({
 export function readExport(text: string): Moving {
   const { tables } = parse(text);
   const moving = movingFrom("podkeep");
-  const live = tables.subscriptions.filter((row) => row.is_subscribed === 1 && row.deleted === null);
+  const live = tables.subscriptions.filter((row) => statusOf(row) === "subscribed");
   moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
   moving.devices = tables.devices;
   const feeds = new Map(tables.subscriptions.map((row) => [row.id, row.feed_url]));

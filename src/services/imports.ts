@@ -2,6 +2,7 @@
 
 import type { Tx } from "../db/statement.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { statusOf } from "../domain/history.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
 import { readTitle } from "../domain/title.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -93,7 +94,7 @@ async function findPresent(tx: Tx, user_id: string, feeds: FeedUrl[]): Promise<S
     { user_id },
     ids.map((id) => ({ id })),
   );
-  const live = new Set(rows.filter((row) => row.deleted === null && row.is_subscribed === 1).map((row) => row.id));
+  const live = new Set(rows.filter((row) => statusOf(row) === "subscribed").map((row) => row.id));
   const found = ({ hash, computed_guid }: FeedUrl) => live.has(byFeed.get(hash) ?? byGuid.get(computed_guid) ?? -1);
   return new Set(feeds.filter(found).map(({ hash }) => hash));
 }

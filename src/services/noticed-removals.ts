@@ -1,5 +1,5 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
-import { type ChangedBy, readChangedBy } from "../domain/history.ts";
+import { type ChangedBy, readChangedBy, statusOf } from "../domain/history.ts";
 import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
 import { countRemovals, readKeptRemovals, saveKeptRemovals } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
@@ -44,7 +44,7 @@ export async function listMassRemovals(
   if (found.length === 0) return [];
   const { acts } = read;
   const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
-  const live = new Set(present.filter((one) => one.is_subscribed === 1 && one.deleted === null).map(({ id }) => id));
+  const live = new Set(present.filter((one) => statusOf(one) === "subscribed").map(({ id }) => id));
   const merges = acts.filter(({ merged_into }) => merged_into !== null);
   const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
   const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));

@@ -54,7 +54,7 @@ export async function listSubscriptions(
       feed_url,
       guid,
       title,
-      status: statusOf({ is_subscribed: is_subscribed === 1, deleted }),
+      status: statusOf({ is_subscribed, deleted }),
       changed_at,
     }))
     .filter(({ status }) => all || status === "subscribed");
