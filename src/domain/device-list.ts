@@ -47,7 +47,8 @@ export interface ClientSpellings {
 
 export const isListed = (listing: Listing | undefined): boolean => listing?.state === "subscribed";
 
-const isResent = ({ start }: SyncPosition, holding: Holding | undefined): boolean => (holding?.resend_at ?? 0) > start;
+export const isResent = ({ start }: SyncPosition, holding: Holding | undefined): boolean =>
+  (holding?.resend_at ?? 0) > start;
 
 /** Whether a window covers the present state of a feed. */
 export const isSent = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
@@ -85,17 +86,18 @@ function urlsToRemove(
  *   reported as added when `since` is 0
  */
 export function changesFor(
-  { since, start, own }: SyncPosition,
+  window: SyncPosition,
   listings: Iterable<Listing>,
   holdings: Holdings,
   spellings: ClientSpellings,
   habits: Pick<Habits, "mistakesOwn" | "ignoresScheme" | "followsRedirects">,
 ): { add: string[]; remove: string[] } {
+  const { since, start, own } = window;
   const add: string[] = [];
   const remove: string[] = [];
   for (const listing of listings) {
     const holding = holdings.get(listing.feed);
-    const resent = (holding?.resend_at ?? 0) > start;
+    const resent = isResent(window, holding);
     const isOwn = habits.mistakesOwn && !own && holding?.decided === listing.changed;
     if (!resent && (isOwn || listing.changed <= start)) continue;
     if (isListed(listing)) {

@@ -37,6 +37,7 @@ export interface Known {
 
 /** What a report means. */
 export interface Heard {
+  report: Report;
   /** Whether it is the user's decision: the server does as reported. */
   change: boolean;
   /** The holding after it; null if it says nothing of what the device holds. */
@@ -66,7 +67,8 @@ export function hear(report: Report, known: Known): Heard {
   const { feed, feed_url, subscribed } = report;
   const listing = known.listings.get(feed);
   const holding = known.holdings.get(feed);
-  if (!subscribed && isNothing(report, listing, holding, known)) return { change: false, holds: null, resend: false };
+  if (!subscribed && isNothing(report, listing, holding, known))
+    return { report, change: false, holds: null, resend: false };
   const received = holding?.feed_url ?? (listing ? known.received(listing) : feed_url);
   const queued = subscribed && wasQueued(feed_url, listing, holding, known);
   // What is added and removed under two URLs is added.
@@ -77,6 +79,7 @@ export function hear(report: Report, known: Known): Heard {
   const mayLack = subscribed && !habits.mistakesOwn && last !== null && isRemovalSent(last, listing, holding);
   const replaces = subscribed && received !== feed_url && !queued;
   return {
+    report,
     change: isListed(listing) !== subscribed && !queued && !repeats,
     resend: queued || repeats || mayLack || received !== feed_url,
     holds: {
@@ -90,6 +93,23 @@ export function hear(report: Report, known: Known): Heard {
       resend_at: holding?.resend_at ?? null,
     },
   };
+}
+
+/**
+ * What is kept of a report once the upload is carried out.
+ * @param holding after all reports
+ * @param listing the feed as it is now
+ * @param stamp draws a timestamp
+ */
+export function settle(
+  holding: Holding,
+  { report, change, resend }: Heard,
+  listing: Listing | undefined,
+  stamp: () => Millis,
+): Holding {
+  const agrees = isListed(listing) === report.subscribed;
+  const decided = change && agrees && listing ? listing.changed : holding.decided;
+  return { ...holding, decided, resend_at: resend || !agrees ? stamp() : holding.resend_at };
 }
 
 const isRemovalSent = (last: SyncPosition, listing: Listing | undefined, holding: Holding | undefined): boolean =>

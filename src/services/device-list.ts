@@ -1,4 +1,6 @@
 // The feed lists of devices: what a GET sends.
+
+import type { SubscriptionTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
   assumeFullSync,
@@ -6,14 +8,16 @@ import {
   changesFor,
   type Holding,
   type Holdings,
+  isResent,
   type Listing,
   lacks,
   receivedSpelling,
 } from "../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
+import { NO_HABITS } from "../domain/habits.ts";
+import { statusOf } from "../domain/history.ts";
 import { type FormerSpelling, writeFor } from "../domain/spellings.ts";
 import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
-import type { SubscriptionState } from "../domain/working-set.ts";
 import { listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
@@ -75,15 +79,12 @@ export async function readFeedChanges(
   return { ...found.changes, timestamp: window.given };
 }
 
-/** Habits of an app that nothing identifies. */
-const NO_HABITS = { mistakesOwn: false, ignoresScheme: true, followsRedirects: false, spelling: "as sent" } as const;
-
 async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window: SyncWindow): Promise<Found> {
   const { client, last } = cursor;
   const { start, since, clock } = window;
   const listings = new Map<string, Listing>();
   for (const row of await listChangedAfter(tx, { user_id, start })) {
-    const listing = currentListing(hashFeedUrl(row.feed_url), { ...row, is_subscribed: row.is_subscribed === 1 });
+    const listing = currentListing(hashFeedUrl(row.feed_url), row);
     listings.set(listing.feed, listing);
   }
   for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
@@ -93,8 +94,7 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
     ? await readHoldings(tx, user_id, client, [...listings.keys()], window)
     : new Map<string, Holding>();
   const missing = [...holdings.values()].filter(
-    ({ feed, resend_at, reported }) =>
-      !listings.has(feed) && (since === 0 ? reported : resend_at !== null && resend_at > start),
+    (one) => !listings.has(one.feed) && (since === 0 ? one.reported : isResent(window, one)),
   );
   for (const listing of await findListings(tx, user_id, missing)) listings.set(listing.feed, listing);
   const spellings = await readSpellings(tx, user_id, cursor, listings.keys());
@@ -128,17 +128,12 @@ const spellingsOf = (rows: FormerSpelling[], { began, fromNothing }: ClientCurso
   return { former: Map.groupBy(rows, ({ feed }) => feed), began, fromNothing };
 };
 
-export function currentListing(
-  feed: string,
-  {
-    feed_url,
-    is_subscribed,
-    subscription_changed,
-    deleted,
-  }: Omit<SubscriptionState, "id" | "guid" | "guid_changed" | "title">,
-): Listing {
-  const state = is_subscribed && deleted === null ? "subscribed" : "unsubscribed";
-  return { feed, feed_url, state, changed: Math.max(subscription_changed, deleted ?? 0) };
+type Current = Pick<SubscriptionTable, "feed_url" | "subscription_changed" | "deleted"> &
+  Parameters<typeof statusOf>[0];
+
+export function currentListing(feed: string, row: Current): Listing {
+  const state = statusOf(row) === "subscribed" ? "subscribed" : "unsubscribed";
+  return { feed, feed_url: row.feed_url, state, changed: Math.max(row.subscription_changed, row.deleted ?? 0) };
 }
 
 /** The listings of feeds that a client holds; what leads nowhere has been left. */
@@ -154,8 +149,7 @@ async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promi
   return holdings.map(({ feed, feed_url }) => {
     const row = rows.get(feed);
     const to = row && subscriptions.get(row.subscription);
-    if (to && hashFeedUrl(to.feed_url) === feed)
-      return currentListing(feed, { ...to, is_subscribed: to.is_subscribed === 1 });
+    if (to && hashFeedUrl(to.feed_url) === feed) return currentListing(feed, to);
     return { feed, feed_url: row?.left_url ?? feed_url, state: "left", changed: row?.left_at ?? 0 };
   });
 }

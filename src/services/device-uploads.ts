@@ -8,9 +8,9 @@ import {
   receivedSpelling,
 } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
-import type { Habits } from "../domain/habits.ts";
+import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import { statusOf, undoChanges } from "../domain/history.ts";
-import { addedIn, type Heard, hear, isReversed, type Known, type Report, reportsOf } from "../domain/reports.ts";
+import { addedIn, type Heard, hear, isReversed, type Report, reportsOf, settle } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { knownUntil, type Millis, type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
@@ -31,17 +31,6 @@ import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
 /** Seconds by which a client that nothing identifies is sent again what arrived before it uploaded something. */
 const UNKNOWN_MARGIN = 60 * 60;
-
-/** Habits of an app that nothing identifies. */
-type UploadHabits = Known["habits"] & Pick<Habits, "reportsNews" | "clock">;
-
-const NO_HABITS: UploadHabits = {
-  mistakesOwn: false,
-  echoes: "never",
-  reportsNews: false,
-  ignoresScheme: true,
-  clock: "own",
-};
 
 export interface FeedUpload {
   add: string[];
@@ -96,7 +85,7 @@ async function applyReports(
   context: Context,
   user: UserTx,
   client: Client | null,
-  habits: UploadHabits,
+  habits: Habits,
   reports: Report[],
   before: Holdings,
 ): Promise<Seconds> {
@@ -126,7 +115,7 @@ async function applyReports(
   const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });
     if (one.holds) holdings.set(report.feed, one.holds);
-    return { ...one, report };
+    return one;
   });
   await mapInTurns(heard, ({ change, report }) => {
     const url = read.get(report.feed);
@@ -136,16 +125,10 @@ async function applyReports(
   if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
   await cursor.noteUpload(user, now, user.clock() > clock);
   const after = await listingsIn(set, read.keys());
-  for (const { change, holds, resend, report } of heard) {
-    const holding = holdings.get(report.feed);
-    if (!holds || !holding) continue;
-    const listing = after.get(report.feed);
-    const agrees = (listing?.state === "subscribed") === report.subscribed;
-    holdings.set(report.feed, {
-      ...holding,
-      decided: change && agrees && listing ? listing.changed : holding.decided,
-      resend_at: resend || !agrees ? user.nextTimestamp() : holding.resend_at,
-    });
+  for (const one of heard) {
+    const { feed } = one.report;
+    const holding = holdings.get(feed);
+    if (one.holds && holding) holdings.set(feed, settle(holding, one, after.get(feed), user.nextTimestamp));
   }
   const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), knew));
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
@@ -177,9 +160,9 @@ function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl
  * and an app that echoes at once had them with the feed.
  */
 function newlyHeld(
-  habits: UploadHabits,
+  habits: Habits,
   last: SyncPosition | null,
-  heard: readonly (Heard & { report: Report })[],
+  heard: readonly Heard[],
   listings: ReadonlyMap<string, Listing>,
   before: Holdings,
 ): Listing[] {

@@ -161,7 +161,9 @@ const broken: Record<string, Partial<Rules>> = {
   "who repeats itself decides again": {
     hear: (report, known) => RULES.hear(report, { ...known, knew: LATE }),
   },
-  "who repeats itself is not resent the feed": { resends: () => false },
+  "who repeats itself is not resent the feed": {
+    settle: (holding, ...given) => ({ ...RULES.settle(holding, ...given), resend_at: holding.resend_at }),
+  },
   "what was so when the last GET began is not known": {
     hear: (report, known) => RULES.hear(report, { ...known, wasListed: () => undefined }),
   },

@@ -9,7 +9,7 @@ import {
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Habits } from "../../src/domain/habits.ts";
-import { addedIn, hear, type Report, reportsOf } from "../../src/domain/reports.ts";
+import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
 import { knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
@@ -24,8 +24,7 @@ export const RULES = {
   knownUntil,
   /** The timestamp that a POST answers. */
   timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
-  /** Whether a feed is resent to who reported it, by what it heard and whether the server has it as reported. */
-  resends: (resend: boolean, agrees: boolean) => resend || !agrees,
+  settle,
   /** Whether former URLs of subscriptions are sent. */
   sendsLeft: true,
   /** Whether clients keep the spelling that they received when the subscription takes another one. */
@@ -363,20 +362,18 @@ export class Server implements SyncServer {
     const heard = reports.map((report) => {
       const one = this.rules.hear(report, { ...known, holdings });
       if (one.holds) holdings.set(report.feed, one.holds);
-      return { ...one, report };
+      return one;
     });
     for (const { change, report } of heard) if (change) this.write(report.feed_url, report.subscribed);
     if (last) this.positions.set(client, { ...last, uploaded_at: this.wall });
-    for (const { change, holds, resend, report } of heard) {
-      const holding = holdings.get(report.feed);
-      if (!holds || !holding) continue;
-      const listing = this.listing(report.feed);
-      const agrees = (listing?.state === "subscribed") === report.subscribed;
-      holdings.set(report.feed, {
-        ...holding,
-        decided: change && agrees && listing ? listing.changed : holding.decided,
-        resend_at: this.rules.resends(resend, agrees) ? this.stamp() : holding.resend_at,
-      });
+    for (const one of heard) {
+      const { feed } = one.report;
+      const holding = holdings.get(feed);
+      if (!one.holds || !holding) continue;
+      holdings.set(
+        feed,
+        this.rules.settle(holding, one, this.listing(feed), () => this.stamp()),
+      );
     }
     return this.rules.timestampOfPost(last, this.clock || this.wall);
   }
