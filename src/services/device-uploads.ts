@@ -7,15 +7,13 @@ import {
   type Listing,
   receivedSpelling,
 } from "../domain/device-list.ts";
-import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
-import { statusOf, undoChanges } from "../domain/history.ts";
 import { addedIn, type Heard, hear, isReversed, type Report, reportsOf, settle } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { knownUntil, type Millis, type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
-import { listChangesFrom } from "../store/history.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
 import { saveSpellings } from "../store/spellings.ts";
 import { mapInTurns } from "../turns.ts";
@@ -23,9 +21,11 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { byFeed, currentListing, keepHoldings, readSpellings } from "./device-list.ts";
+import { byFeed, keepHoldings, readSpellings } from "./device-list.ts";
 import { renewForClient } from "./episode-rows.ts";
 import { findMeant } from "./meant-feeds.ts";
+import { splitReports } from "./parts.ts";
+import { listingsIn, readPast } from "./reported-feeds.ts";
 import { transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -51,27 +51,55 @@ export async function uploadFeedChanges(
   const both = new Set(add);
   if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
   const [sentAdded, sentRemoved] = [await readFeedUrls(add), await readFeedUrls(remove)];
-  return transact(context, actor, async (user) => {
+  return upload(context, actor, client, client?.habits ?? NO_HABITS, async (user) => {
     const added = await findMeant(user, client, sentAdded);
     const removed = await findMeant(user, client, sentRemoved);
-    const feeds = [...new Set([...added, ...removed].map(({ hash }) => hash))].map((feed) => ({ feed }));
-    const of = { user_id: user.user_id, client: client?.id ?? "" };
-    const holdings = client ? byFeed(await findHoldings(user.tx, of, feeds)) : new Map<string, Holding>();
-    const reports = [...removed.map(reportAs(false)), ...added.map(reportAs(true))];
-    return applyReports(context, user, client, client?.habits ?? NO_HABITS, reports, holdings);
+    return [...removed.map(reportAs(false)), ...added.map(reportAs(true))];
   });
 }
 
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
 export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
   const sent = await readFeedUrls(urls);
-  return transact(context, actor, async (user) => {
+  // A whole list is what its user has now, and nothing that was queued.
+  const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
+  return upload(context, actor, client, habits, async (user) => {
     const list = (await findMeant(user, client, sent)).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
-    const holdings = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
-    // A whole list is what its user has now, and nothing that was queued.
-    const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
-    return applyReports(context, user, client, habits, reportsOf(list, holdings), holdings);
+    return reportsOf(list, byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id })));
   });
+}
+
+/** What all parts of an upload have in common, as the first one read it. */
+interface Upload {
+  cursor: ClientCursor;
+  parts: Report[][];
+  /** The user's clock after the part that was applied last. */
+  clock: Millis;
+}
+
+/**
+ * Applies reports, some in each transaction: an app that gets no response sends all of them again, and what is done
+ * already changes nothing. @returns the timestamp that the client was given last
+ */
+async function upload(
+  context: Context,
+  actor: Actor,
+  client: Client | null,
+  habits: Habits,
+  readReports: (user: UserTx) => Promise<Report[]>,
+): Promise<Seconds> {
+  let known: Upload | undefined;
+  for (let n = 0; n === 0 || n < (known?.parts.length ?? 0); n++) {
+    const begun: Upload | undefined = known;
+    known = await transact(context, actor, async (user) => {
+      const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
+      const upload = begun ?? { cursor, parts: await splitReports(user, await readReports(user)), clock: 0 };
+      await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? []);
+      return { ...upload, clock: user.clock() };
+    });
+  }
+  if (!client) return Math.max(0, secondOf(known?.clock ?? 0) - UNKNOWN_MARGIN);
+  return known?.cursor.last?.given ?? 0;
 }
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
@@ -84,18 +112,18 @@ const reportAs =
 async function applyReports(
   context: Context,
   user: UserTx,
-  client: Client | null,
+  cursor: ClientCursor,
   habits: Habits,
   reports: Report[],
-  before: Holdings,
-): Promise<Seconds> {
+): Promise<void> {
   const { tx, user_id } = user;
+  const { client, last } = cursor;
   const now = context.clock.now();
-  const cursor = await ClientCursor.begin(user, client, "feeds", false, now);
-  const { last } = cursor;
   const clock = user.clock();
   const feeds = await readFeedUrls(reports.map(({ feed_url }) => feed_url));
   const read = new Map(feeds.map((feed) => [feed.hash, feed]));
+  const wanted = [...read.keys()].map((feed) => ({ feed }));
+  const before = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, wanted) : []);
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
   const listings = await listingsIn(set, read.keys());
@@ -122,7 +150,7 @@ async function applyReports(
     if (change && url) applyReport(set, report, url);
   });
   await saveWorkingSet(user, set, context);
-  if (!client) return Math.max(0, secondOf(user.clock()) - UNKNOWN_MARGIN);
+  if (!client) return;
   await cursor.noteUpload(user, now, user.clock() > clock);
   const after = await listingsIn(set, read.keys());
   for (const one of heard) {
@@ -143,7 +171,6 @@ async function applyReports(
     { user_id },
     respelled.map(({ feed, feed_url }) => ({ feed, feed_url, until: 0 })),
   );
-  return last?.given ?? 0;
 }
 
 function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl): void {
@@ -183,42 +210,3 @@ const isKept = (holding: Holding, stored: Holding | undefined, knew: Millis) =>
   stored !== undefined &&
   Bun.deepEquals({ ...holding, reported_at: 0 }, { ...stored, reported_at: 0 }) &&
   (stored.reported_at ?? 0) > knew;
-
-/** Whether feeds were on the list when the client knew it last, as far as they were the user's then. */
-async function readPast(
-  { tx, user_id }: UserTx,
-  set: WorkingSet,
-  reports: Report[],
-  until: Millis | null,
-): Promise<Map<string, boolean>> {
-  const listed = new Map<string, boolean>();
-  if (reports.length === 0 || until === null) return listed;
-  const changes = await listChangesFrom(tx, { user_id, from: until + 1 });
-  const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
-  const past = undoChanges(
-    states.map((one) => ({ ...one, status: statusOf(one) })),
-    changes,
-  );
-  const byUrl = new Map([...past.values()].map((one) => [hashFeedUrl(one.feed_url), one]));
-  for (const { feed } of reports) {
-    const one = byUrl.get(feed);
-    // What leads to a subscription that had another URL then was not on the list.
-    if (one || past.has(set.byFeed(feed)?.id ?? 0)) listed.set(feed, one?.status === "subscribed");
-  }
-  return listed;
-}
-
-async function listingsIn(set: WorkingSet, feeds: Iterable<string>): Promise<Map<string, Listing>> {
-  const listings = new Map<string, Listing>();
-  await mapInTurns(feeds, (feed) => {
-    const subscription = set.byFeed(feed);
-    if (!subscription) return;
-    if (hashFeedUrl(subscription.feed_url) === feed) {
-      listings.set(feed, currentListing(feed, subscription));
-    } else {
-      const { left_url, left_at } = set.leaving(feed) ?? {};
-      listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
-    }
-  });
-  return listings;
-}

@@ -8,6 +8,7 @@ import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid, listSubscriptions as listRows } from "../store/subscriptions.ts";
 import { type Actor, requireWrite, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { inParts } from "./parts.ts";
 import { transact } from "./transact.ts";
 import { changeSubscriptions, describeChange, loadWorkingSet } from "./working-set.ts";
 
@@ -70,8 +71,8 @@ export interface NewSubscription {
 }
 
 /**
- * Subscribes to feeds in one transaction.
- * @returns for each, in the order given, its subscription after the whole transaction
+ * Subscribes to feeds, some in each transaction: what is done already changes nothing when a request is repeated.
+ * @returns for each, in the order given, its subscription after all of them
  */
 export async function addSubscriptions(
   context: Context,
@@ -79,14 +80,20 @@ export async function addSubscriptions(
   items: NewSubscription[],
 ): Promise<SubscriptionState[]> {
   requireWrite(actor);
-  if (items.length === 0) return [];
-  const wanted = {
-    guids: items.map(({ feed, guid }) => guid ?? feed.computed_guid),
-    feeds: items.map(({ feed }) => feed.hash),
-  };
-  return changeSubscriptions(context, actor, wanted, (set) =>
-    items.map((item) => add(set, item)).map((added) => set.current(added)),
-  );
+  let added: SubscriptionState[] = [];
+  for (const part of inParts(items)) {
+    const wanted = {
+      guids: part.map(({ feed, guid }) => guid ?? feed.computed_guid),
+      feeds: part.map(({ feed }) => feed.hash),
+    };
+    const before = added;
+    added = await changeSubscriptions(context, actor, wanted, (set) => {
+      const fresh = part.map((item) => add(set, item));
+      // Items of this part may have changed what earlier ones added.
+      return [...before.map((one) => set.byId(one.id) ?? one), ...fresh.map((one) => set.current(one))];
+    });
+  }
+  return added;
 }
 
 function add(set: WorkingSet, { feed, guid, title = null }: NewSubscription): SubscriptionState {

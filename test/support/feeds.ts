@@ -14,7 +14,7 @@ export const actorOf = (user_id: string): Actor => ({
   scope: "write",
 });
 
-/** Subscribes a user to feeds in one transaction. */
+/** Subscribes a user to feeds. */
 export function addFeeds(context: Context, user_id: string, feed_urls: string[]) {
   const items = feed_urls.map((feed_url) => {
     const feed = readFeedUrl(feed_url);

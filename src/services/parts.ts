@@ -1,0 +1,38 @@
+// Parts of large requests: each is a transaction, so that no other user waits for the whole.
+import { readFeedUrl } from "../domain/feed-url.ts";
+import type { Report } from "../domain/reports.ts";
+import { findFeeds } from "../store/feeds.ts";
+import { findGuids } from "../store/guids.ts";
+import { mapInTurns } from "../turns.ts";
+import type { UserTx } from "./transact.ts";
+
+/** Items of a part. */
+const PART = 128;
+
+/** Splits items, in their order. @param groupOf those of one group stay together */
+export function inParts<T>(items: readonly T[], groupOf: (item: T) => unknown = (item) => item): T[][] {
+  const parts: T[][] = [];
+  for (const group of Map.groupBy(items, groupOf).values()) {
+    const last = parts.at(-1);
+    if (last && last.length + group.length <= PART) last.push(...group);
+    else parts.push(group);
+  }
+  return parts;
+}
+
+/** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
+export async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
+  if (reports.length <= PART) return [reports];
+  const wanted = reports.map(({ feed }) => ({ feed }));
+  const leads = new Map((await findFeeds(tx, { user_id }, wanted)).map((row) => [row.feed, row.subscription]));
+  const guids = new Map<string, string>();
+  await mapInTurns(reports, ({ feed, feed_url }) => {
+    const url = leads.has(feed) ? null : readFeedUrl(feed_url);
+    if (url && "hash" in url) guids.set(url.computed_guid, feed);
+  });
+  const computed = [...guids.keys()].map((guid) => ({ guid }));
+  for (const { guid, subscription } of await findGuids(tx, { user_id }, computed)) {
+    leads.set(guids.get(guid) ?? "", subscription);
+  }
+  return inParts(reports, ({ feed }) => leads.get(feed) ?? feed);
+}

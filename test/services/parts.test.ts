@@ -1,0 +1,213 @@
+// Large requests that change a list: others don't wait for the whole, and what is cut off is completed by a repetition.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { appNamed } from "../../src/http/apps.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../src/services/clients.ts";
+import type { Context } from "../../src/services/context.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
+import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-uploads.ts";
+import { forgetDevice } from "../../src/services/devices.ts";
+import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { deleteUser } from "../../src/services/users.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actorOf, addFeeds } from "../support/feeds.ts";
+
+setDefaultTimeout(60_000);
+
+/** More than three parts. */
+const MANY = 400;
+
+let podkeep: TestApp;
+beforeAll(async () => {
+  podkeep = await openTestApp();
+});
+afterAll(() => podkeep.close());
+
+const urls = (name: string, count = MANY) => Array.from({ length: count }, (_, n) => `https://${name}.example/${n}`);
+
+interface Device {
+  actor: Actor;
+  client: Client;
+}
+
+function deviceOf(user: TestUser, device: string, product = "gPodder"): Device {
+  const actor = { ...actorOf(user.id), device };
+  return { actor, client: identifyClient(actor, appNamed(product, "gpodder")) };
+}
+
+const get = ({ actor, client }: Device, since: number) => readFeedChanges(podkeep.app, actor, client, { since });
+
+async function listOf(user: TestUser): Promise<string[]> {
+  return (await exportFeeds(podkeep.app, actorOf(user.id))).map(({ feed_url }) => feed_url).sort();
+}
+
+const countHistory = async (user: TestUser) =>
+  Number((await podkeep.sql(`select count(*) as count from history where user_id = '${user.id}'`))[0]?.["count"]);
+
+/** The app, that calls `act` before each write, with its number from 1 on. */
+function beforeWrites(act: (write: number) => Promise<void> | void): Context {
+  const { app } = podkeep;
+  let writes = 0;
+  const database: Context["database"] = Object.assign(Object.create(app.database), {
+    read: app.database.read.bind(app.database),
+    write: async <T>(work: Parameters<typeof app.database.write<T>>[0], queue: string) => {
+      await act(++writes);
+      return app.database.write(work, queue);
+    },
+  });
+  return { ...app, database };
+}
+
+/** Requests with MANY podcasts, after which the list is that of "new". */
+const REQUESTS: Record<string, (context: Context, user: TestUser) => Promise<unknown>> = {
+  "a POST of new feeds": (context, user) => addFeeds(context, user.id, urls("new")),
+  "an import": (context, user) =>
+    importFeeds(
+      context,
+      actorOf(user.id),
+      urls("new").map((feed_url) => ({ feed_url, title: null })),
+      { dry_run: false, progress: () => {} },
+    ),
+  "an app's additions": (context, user) => {
+    const { actor, client } = deviceOf(user, "phone");
+    return uploadFeedChanges(context, actor, client, { add: urls("new"), remove: [] });
+  },
+  "additions of an app that nothing identifies": (context, user) =>
+    uploadFeedChanges(context, actorOf(user.id), null, { add: urls("new"), remove: [] }),
+  "an app's list": (context, user) => {
+    const { actor, client } = deviceOf(user, "phone");
+    return uploadFeedList(context, actor, client, urls("new"));
+  },
+};
+
+test.each(Object.entries(REQUESTS))("%s: another user's change waits for a part of it", async (_, request) => {
+  const [ann, bob] = [await podkeep.user(), await podkeep.user()];
+  const ended: string[] = [];
+  const sent = request(podkeep.app, ann).then(() => ended.push("request"));
+  await Bun.sleep(0);
+  const added = bob.add("https://bob.example/").then(() => ended.push("other"));
+  await Promise.all([sent, added]);
+  expect(ended).toEqual(["other", "request"]);
+  expect(await listOf(ann)).toEqual(urls("new").sort());
+});
+
+test.each(Object.entries(REQUESTS))("%s that is cut off is completed by its repetition", async (_, request) => {
+  const user = await podkeep.user();
+  const cutOff = beforeWrites((write) => {
+    if (write === 3) throw new Error("cut off");
+  });
+  await expect(request(cutOff, user)).rejects.toThrow("cut off");
+  const stored = (await listOf(user)).length;
+  expect(stored).toBeGreaterThan(0);
+  expect(stored).toBeLessThan(MANY);
+  await request(podkeep.app, user);
+  expect(await listOf(user)).toEqual(urls("new").sort());
+  expect(await countHistory(user)).toBe(MANY);
+  await request(podkeep.app, user);
+  expect(await countHistory(user)).toBe(MANY);
+});
+
+test("a POST tells each subscription as it is after all items, in the order given", async () => {
+  const user = await podkeep.user();
+  const guids = urls("item").map((_, n) => guidOf(n + 1));
+  const items = urls("item").map((feed_url, n) => ({ feed_url, guid: guids[n] }));
+  // The last ones move the first subscription, and merge the second into the third.
+  items.push({ feed_url: "https://moved.example/", guid: guids[0] }, { feed_url: items[1]!.feed_url, guid: guids[2] });
+  const { status, body } = await user.request("POST", "/subscriptions", { subscriptions: items });
+  expect([status, body.failure, body.success.length]).toEqual([200, [], items.length]);
+  for (const [n, item] of body.success.entries()) {
+    const { body: now } = await user.request("GET", `/subscriptions/${items[n]?.guid}`);
+    const { feed_url, is_subscribed, subscription_changed } = now;
+    expect(item).toEqual({ guid: now.new_guid ?? now.guid, feed_url, is_subscribed, subscription_changed });
+  }
+});
+
+test.each(["POST", "PUT"])("a podcast whose URL an app replaces stays, however much a %s changes", async (method) => {
+  const user = await podkeep.user();
+  const phone = deviceOf(user, "phone");
+  const [from, to] = ["https://from.example/", "https://to.example/"];
+  await uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [from, ...urls("old")], remove: [] });
+  const { timestamp } = await get(phone, 0);
+  const [before] = await user.changes("", 500);
+  await user.request("PATCH", `/subscriptions/${before.guid}`, { new_feed_url: to });
+  await user.request("PATCH", `/subscriptions/${before.guid}`, { new_feed_url: from });
+  await get(phone, timestamp);
+  const history = await countHistory(user);
+  // Both URLs lead to the one subscription.
+  if (method === "PUT") await uploadFeedList(podkeep.app, phone.actor, phone.client, [...urls("new"), to]);
+  else {
+    const upload = { add: [...urls("new"), to], remove: [from, ...urls("old")] };
+    await uploadFeedChanges(podkeep.app, phone.actor, phone.client, upload);
+  }
+  expect(await listOf(user)).toEqual([from, ...urls("new")].sort());
+  expect(await countHistory(user)).toBe(history + 2 * MANY);
+});
+
+test("a device that syncs between all parts of another one's uploads ends with the same list", async () => {
+  const user = await podkeep.user();
+  const [phone, tablet] = [deviceOf(user, "phone"), deviceOf(user, "tablet", "AntennaPod")];
+  const shown = new Set<string>();
+  let since = 0;
+  const sync = async () => {
+    const { add, remove, timestamp } = await get(tablet, since);
+    for (const url of add) shown.add(url);
+    for (const url of remove) shown.delete(url);
+    since = timestamp;
+  };
+  const watched = beforeWrites(sync);
+  const { actor, client } = phone;
+  await get(phone, 0);
+  await uploadFeedChanges(watched, actor, client, { add: urls("a"), remove: [] });
+  await uploadFeedChanges(watched, actor, client, { add: urls("b"), remove: urls("a") });
+  await uploadFeedList(watched, actor, client, urls("c"));
+  await sync();
+  expect([...shown].sort()).toEqual(urls("c").sort());
+  expect(await listOf(user)).toEqual(urls("c").sort());
+});
+
+test("uploads of two devices at once are each done, and a change between parts stays", async () => {
+  const user = await podkeep.user();
+  const [phone, laptop] = [deviceOf(user, "phone"), deviceOf(user, "laptop")];
+  for (const device of [phone, laptop]) await get(device, 0);
+  const between = beforeWrites(async (write) => {
+    if (write === 4) await addFeeds(podkeep.app, user.id, ["https://between.example/"]);
+  });
+  await Promise.all([
+    uploadFeedChanges(between, phone.actor, phone.client, { add: urls("phone"), remove: [] }),
+    uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: urls("phone"), remove: [] }),
+    uploadFeedChanges(podkeep.app, laptop.actor, laptop.client, { add: urls("laptop"), remove: [] }),
+    addFeeds(podkeep.app, user.id, urls("api")),
+  ]);
+  const all = [...urls("phone"), ...urls("laptop"), ...urls("api"), "https://between.example/"].sort();
+  expect(await listOf(user)).toEqual(all);
+  expect(await countHistory(user)).toBe(all.length);
+});
+
+test("a device that is forgotten between parts of its upload is known again", async () => {
+  const user = await podkeep.user();
+  const phone = deviceOf(user, "phone");
+  await get(phone, 0);
+  const forgets = beforeWrites(async (write) => {
+    if (write === 3) await forgetDevice(podkeep.app, phone.actor, "phone");
+  });
+  await uploadFeedChanges(forgets, phone.actor, phone.client, { add: urls("new"), remove: [] });
+  expect(await listOf(user)).toEqual(urls("new").sort());
+});
+
+test("of a user who is deleted between parts, nothing is left", async () => {
+  for (const [what, request] of Object.entries(REQUESTS)) {
+    const user = await podkeep.user();
+    const deletes = beforeWrites(async (write) => {
+      if (write === 3) await deleteUser(podkeep.app, user.name);
+    });
+    const sent = request(deletes, user).then(
+      () => "done",
+      ({ code }) => code,
+    );
+    expect([what, await sent]).toEqual([what, "not_found"]);
+    for (const table of ["users", "subscriptions", "feeds", "history", "clients", "holdings"]) {
+      const owner = table === "users" ? "id" : "user_id";
+      expect(await podkeep.sql(`select 1 as found from ${table} where ${owner} = '${user.id}'`)).toEqual([]);
+    }
+  }
+});
