@@ -62,6 +62,9 @@ Example: podkeep conformance https://podcasts.example.org --user test`,
     .action((url: string, options: Options, command: Command) => check(url, options, command));
 }
 
+/** Requests a second without `--rate`; 0 for no limit. */
+export const rateFor = (url: string) => (isLocal(url) ? 0 : RATE);
+
 function readRate(text: string): number {
   const rate = Number(text);
   if (!(rate > 0 && rate <= 1000)) throw new InvalidArgumentError("It must be a number from above 0 to 1000.");
@@ -164,7 +167,7 @@ async function readTarget(url: string, options: Options): Promise<Target> {
     token,
     second_token: secondToken,
     second_password: null,
-    rate: rate ?? (isLocal(url) ? 0 : RATE),
+    rate: rate ?? rateFor(url),
     timeout: options.timeout,
     send: (request) => fetch(request),
     clock: { now: Date.now, sleep: Bun.sleep },

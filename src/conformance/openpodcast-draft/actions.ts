@@ -11,14 +11,14 @@ const isAt = (time: string | null | undefined, at: number) => Date.parse(time ??
 export const draftActions: Check[] = [
   {
     id: "openpodcast-draft/action/subscribe",
-    says: "subscribe makes an entity with a sync_id, subscribed at the time of the action",
+    says: "subscribe makes an entity with a sync_id and the guid of the action, subscribed at its time",
     source: `${DRAFT}, subscribe`,
     level: "MUST",
     async run(prober) {
       const app = draftClient(prober);
-      const [feed_url, at] = [prober.feed(), prober.clock.now() - MINUTE];
-      const { status, entity } = await app.say("subscribe", at, { feed_url });
-      expectEqual("status and feed_url", [status, entity.feed_url], ["applied", feed_url]);
+      const [feed_url, guid, at] = [prober.feed(), crypto.randomUUID(), prober.clock.now() - MINUTE];
+      const { status, entity } = await app.say("subscribe", at, { feed_url, guid });
+      expectEqual("status, feed_url, guid", [status, entity.feed_url, entity.guid], ["applied", feed_url, guid]);
       expect(`subscribed_at is ${entity.subscribed_at}`, isAt(entity.subscribed_at, at));
       expectEqual("unsubscribed_at", entity.unsubscribed_at ?? undefined, undefined);
       expectEqual("the list", await app.ours(), [feed_url]);

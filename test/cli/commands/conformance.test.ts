@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { rateFor } from "../../../cli/commands/conformance.ts";
 import { createNaiveServer } from "../../conformance/naive-server.ts";
 import { openProgram, type Ran } from "../../support/program.ts";
 
@@ -74,6 +75,30 @@ test("a URL with a path and a slash at its end is the base of every request", as
     return naive.send(new Request(`http://naive.test${pathname.slice(4)}${search}`, request));
   });
   expect((await run(`${url}/pod/`, CHECK)).code).toBe(0);
+});
+
+test("a terminal shows how far the run is, on one line that ends with it; a file does not", async () => {
+  const { url, password } = serveNaive();
+  const terminal = podkeep.spawnOnTerminal(
+    ["conformance", url, "--user", "test", "--token", password, ...CHECK],
+    {},
+    40,
+  );
+  const { code, shown } = await terminal.ended();
+  expect(code).toBe(0);
+  const [, first, second, rest = ""] = shown.split("\r\x1b[K");
+  expect([first, second]).toEqual([
+    "1/2 gpodder/subscriptions/again-changes-",
+    "2/2 nextcloud/subscriptions/again-change",
+  ]);
+  expect(Bun.stripANSI(rest)).toStartWith("CHECKS");
+  const { out, err } = await run(url, CHECK);
+  for (const mark of ["\r", "\x1b", "1/2"]) expect((out + err).includes(mark)).toBe(false);
+});
+
+test("a server on this machine is asked without a limit, any other ten times a second", () => {
+  expect(["http://127.0.0.1:8042", "http://localhost/pod", "http://[::1]:8042"].map(rateFor)).toEqual([0, 0, 0]);
+  expect(["https://podcasts.example.org", "http://192.168.1.20:8042"].map(rateFor)).toEqual([10, 10]);
 });
 
 describe("what is no server to check is named", () => {
