@@ -1,9 +1,10 @@
-// Bugs that were reported against other servers of these protocols: podkeep has none of them.
+// Bugs that were reported against other servers of these protocols: podkeep has none of them. More of them are checks
+// (src/conformance/apps).
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { setPassword } from "../../src/services/passwords.ts";
 import { ORIGIN } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
-import { basic, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { basic, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 beforeEach(async () => {
@@ -45,22 +46,6 @@ const statusWith = async (path: string, headers: Record<string, string>) =>
   (await openAs(server, headers)("GET", path)).status;
 
 const BUGS: readonly (readonly [report: string, meaning: string, run: () => Promise<unknown>])[] = [
-  [
-    "nextcloud-gpodder#20",
-    "all actions of a batch are stored, and not only the first",
-    async () => {
-      await app().post(`${NEXTCLOUD}/episode_action/create`, [on(1), on(2), on(3)]);
-      expect((await other().actions()).map(({ position }) => position)).toEqual([1, 2, 3]);
-    },
-  ],
-  [
-    "nextcloud-gpodder#78",
-    "two guids with one file are two episodes",
-    async () => {
-      await app().post(PLAYS, [on(1, { episode: EPISODE }), on(2, { episode: EPISODE })]);
-      expect((await other().actions()).map(({ guid }) => guid).toSorted()).toEqual(["guid-1", "guid-2"]);
-    },
-  ],
   [
     "nextcloud-gpodder#109",
     "actions with guid and URL crossed stop no sync",
@@ -179,15 +164,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     },
   ],
   [
-    "AntennaPod#7209",
-    "a local folder in an upload is left out, and the others are taken",
-    async () => {
-      const local = "antennapod_local:content://com.android.externalstorage.documents/tree/primary%3APodcasts";
-      await app().change("phone", { add: [local, FEED], remove: [] });
-      expect(await other().feeds("other")).toEqual([FEED]);
-    },
-  ],
-  [
     "PinePods#476",
     "thousands of actions in one upload are taken, and given again",
     async () => {
@@ -206,15 +182,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     },
   ],
   [
-    "gpodder2go#37",
-    "what follows AntennaPod's login needs its cookie alone",
-    async () => {
-      const login = await app().send("POST", "/api/2/auth/ann/login.json");
-      const Cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-      await app("AntennaPod/3.11.4", { Cookie }).get("/api/2/devices/ann.json");
-    },
-  ],
-  [
     "AntennaPod#8229",
     "passwords may have any character, in Basic of both alphabets, in UTF-8 and Latin-1",
     async () => {
@@ -229,29 +196,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
           }
         }
       }
-    },
-  ],
-  [
-    "gpodder2go, pull request 50",
-    "Basic on every request is taken (Kasts)",
-    async () => {
-      for (let n = 0; n < 5; n++) await app("Kasts/25.04.3").feeds("kasts-desk");
-    },
-  ],
-  [
-    "PodFetch#523",
-    "AntennaPod's login sets a cookie, on a session too",
-    async () => {
-      const login = await app().send("POST", "/api/2/auth/ann/login.json");
-      expect(login.headers.getSetCookie()).toHaveLength(1);
-    },
-  ],
-  [
-    "PodFetch#372",
-    "Kodi finds a cookie called sessionid after its login",
-    async () => {
-      const login = await app("Kodi/21.2").send("POST", "/api/2/auth/ann/login.json");
-      expect(login.headers.getSetCookie().join()).toContain("sessionid=");
     },
   ],
   [
@@ -292,15 +236,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
       ]);
       expect(await other().actions()).toMatchObject([{ podcast: FEED, position: 9 }]);
       expect(await other().feeds("other")).toEqual([FEED]);
-    },
-  ],
-  [
-    "PinePods#637",
-    "the credentials in a feed's URL stay",
-    async () => {
-      const secret = "https://ann:pa%24s@feeds.example/private?auth=x";
-      await app().change("phone", { add: [secret], remove: [] });
-      expect(await other().feeds("other")).toEqual([secret]);
     },
   ],
   [
@@ -349,14 +284,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
       await app("gPodder/3.11").post(PLAYS, [on(1, { started: undefined, position: undefined, total: undefined })]);
       expect(await app("mygpoclient/1.9").actions()).toMatchObject([{ action: "play", episode: `${FEED}/1.mp3` }]);
       expect(await app().actions()).toEqual([]);
-    },
-  ],
-  [
-    "AntennaPod#2758",
-    "devices share one list",
-    async () => {
-      await app().change("phone", { add: [FEED], remove: [] });
-      expect(await app().feeds("tablet")).toEqual([FEED]);
     },
   ],
   [
@@ -415,14 +342,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
       await app("tauri-plugin-http/2.5.7", { ...basic("ann", server.token), Origin }).feeds();
       const browser = { ...basic("ann", server.token), Origin, "User-Agent": "Mozilla/5.0" };
       expect(await statusWith("/subscriptions/ann.opml", browser)).toBe(403);
-    },
-  ],
-  [
-    "gpodsync's wire contract",
-    "a cookie over http has neither Secure nor Domain",
-    async () => {
-      const login = await app().send("POST", "/api/2/auth/ann/login.json");
-      expect(login.headers.getSetCookie().join()).not.toMatch(/;\s*(secure|domain)/i);
     },
   ],
 ];

@@ -19,7 +19,7 @@ const NGINX = "/usr/sbin/nginx";
 
 /** One race, and what needs no seconds to pass. */
 const QUICK =
-  /^(openpodcast\/(auth|add|read|change)\/|openpodcast\/page\/(next|by|previous|changes)|openpodcast-draft\/(auth|action|sync|list)\/|(gpodder|nextcloud)\/(auth|login|devices)\/|gpodder\/race-kasts\/added-between-download-and-upload|nextcloud\/subscriptions\/(list|again|first|whole|upload))/;
+  /^(openpodcast\/(auth|add|read|change)\/|openpodcast\/page\/(next|by|previous|changes)|openpodcast-draft\/|(gpodder|nextcloud)\/(auth|login|devices)\/|gpodder\/race-kasts\/added-between-download-and-upload|(gpodder|nextcloud)\/subscriptions\/(list|again|first|whole|upload|url|a-local)|(gpodder|nextcloud)\/episodes\/(two|every))/;
 const isWanted = ({ id }: Check) => IS_WHOLE || QUICK.test(id);
 
 let ends: (() => unknown)[] = [];
