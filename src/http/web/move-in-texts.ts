@@ -15,6 +15,7 @@ export const moveIn = {
   podcasts: (added: number, present: number) =>
     `${plural(added, "podcast", "podcasts")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
   failed: (count: number) => `${plural(count, "feed URL", "feed URLs")} can't be used.`,
+  noEpisodes: "It has no play positions.",
   episodes: (all: number, stored: number) =>
     `${plural(all, "position or mark", "positions and marks")} of episodes, ${stored} of them new or later than here.`,
   devices: (count: number) => `${plural(count, "device", "devices")} will be added.`,

@@ -109,9 +109,10 @@ test("the history is searched and filtered by podcast and app, and comes in page
   const found = textOf((await browser.open("/listening/history?search=EPISODE+77")).body);
   expect(found).toContain("episode 77 ");
   expect(found).not.toContain("episode 78 ");
-  const link = /\/listening\/history\?podcast=(-?\d+)">b\.example/.exec(first.body)?.[1];
-  const ofPodcast = await browser.open(`/listening/history?podcast=${link}`);
+  const podcast = /<option value="(-\d+)">b\.example/.exec(first.body)?.[1];
+  const ofPodcast = await browser.open(`/listening/history?podcast=${podcast}`);
   expect(ofPodcast.body.split("/listening/episodes/")).toHaveLength(2);
+  expect(ofPodcast.body).toMatch(new RegExp(`<option value="${podcast}" selected[^>]*>b\\.example`));
   expect((await browser.open("/listening/history?by=test&search=nothing")).body).toContain("No play matches.");
   for (const query of ["after=x", "podcast=x", "podcast=0", "by=%27%22", "search=%25", "year=0"]) {
     expect((await browser.open(`/listening/history?${query}`)).status).toBe(200);

@@ -1,14 +1,20 @@
 // What is begun, and the history of listening.
 /** @jsxImportSource hono/jsx */
-import { type Child, useContext } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
-import { type BegunEpisode, type EpisodePlace, episodeName, type PlayEntry } from "../../../services/listening.ts";
+import {
+  type BegunEpisode,
+  type EpisodePlace,
+  episodeName,
+  type NamedEpisode,
+  type PlayEntry,
+} from "../../../services/listening.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { assets } from "../assets.ts";
-import { FrameContext } from "../frame.ts";
-import { ActorName, actorName, keyOf, Layout, Time } from "../layout.tsx";
+import { ActorName, Layout, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
+import { Filter, type Filters, podcastsOf } from "./listening-filter.tsx";
 
 const text = texts.listening;
 
@@ -53,25 +59,46 @@ function Progress({ position, total }: { position: number; total: number | null 
   return total === null ? null : <Bar part={position / total} />;
 }
 
+/** A row that leads to an episode, with its name. */
+function EpisodeRow({ episode, children }: { episode: NamedEpisode; children?: Child }) {
+  return (
+    <li>
+      <a href={`/listening/episodes/${episode.episode}`}>
+        <span class="grow">
+          {episodeName(episode)}
+          {children}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** A play, with its podcast if `podcast` is set. */
+export function PlayRow({ play, podcast }: { play: PlayEntry; podcast?: true }) {
+  return (
+    <EpisodeRow episode={play}>
+      {podcast && <small>{nameOf(play)}</small>}
+      <small>
+        <Stretch play={play} /> · <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
+      </small>
+    </EpisodeRow>
+  );
+}
+
 export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
   return (
     <ListeningLayout tab="">
       {episodes.length === 0 && <p class="muted">{text.none}</p>}
-      <ul class="rows">
+      <ul class="rows links">
         {episodes.map((episode) => (
-          <li>
-            <div class="grow">
-              <a class="title" href={`/listening/episodes/${episode.episode}`}>
-                {episodeName(episode)}
-              </a>
-              <div class="muted small">{nameOf(episode)}</div>
-              <div class="small">{text.of(clockOf(episode.position), clockIfAny(lengthOf(episode)))}</div>
-              <Progress position={episode.position} total={lengthOf(episode)} />
-              <div class="muted small">
-                <ActorName by={episode.by} /> · <Time ms={episode.at} />
-              </div>
-            </div>
-          </li>
+          <EpisodeRow episode={episode}>
+            <small>{nameOf(episode)}</small>
+            <span class="small">{text.of(clockOf(episode.position), clockIfAny(lengthOf(episode)))}</span>
+            <Progress position={episode.position} total={lengthOf(episode)} />
+            <small>
+              <ActorName by={episode.by} /> · <Time ms={episode.at} />
+            </small>
+          </EpisodeRow>
         ))}
       </ul>
       {episodes.some((one) => one.episode_title === null) && <p class="muted small">{text.titles}</p>}
@@ -84,12 +111,6 @@ export function Stretch({ play: { started, position, total } }: { play: PlayEntr
   if (position === null) return <>{text.markedFinished}</>;
   if (started !== null && started < position) return <>{text.fromTo(clockOf(started), clockOf(position))}</>;
   return <>{position === total ? text.markedFinished : text.setTo(clockOf(position))}</>;
-}
-
-export interface Filters {
-  podcast: number | undefined;
-  by: string;
-  search: string;
 }
 
 interface HistoryProps {
@@ -120,13 +141,12 @@ export function PlayHistoryPage(props: HistoryProps) {
   const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
   return (
     <ListeningLayout tab="/history">
-      {filters.podcast && (
-        <p>
-          {text.onlyOf(podcastName ?? text.thisPodcast)}{" "}
-          <a href={historyPath({ by: filters.by, search: filters.search })}>{text.allPlays}</a>
-        </p>
-      )}
-      <Filter filters={filters} players={players} />
+      <Filter
+        filters={filters}
+        podcasts={podcastsOf(days.flatMap(({ plays }) => plays))}
+        podcastName={podcastName}
+        players={players}
+      />
       {days.length === 0 && <p class="muted">{isFiltered ? text.noneFound : text.noPlays}</p>}
       {days.map(({ day, seconds, plays }) => (
         <section>
@@ -134,21 +154,9 @@ export function PlayHistoryPage(props: HistoryProps) {
             {DAY.format(Date.parse(day))}
             {seconds !== undefined && <span class="muted small"> · {text.duration(seconds)}</span>}
           </h2>
-          <ul class="rows">
+          <ul class="rows links">
             {plays.map((play) => (
-              <li>
-                <div class="grow">
-                  <a class="title" href={`/listening/episodes/${play.episode}`}>
-                    {episodeName(play)}
-                  </a>
-                  <div class="muted small">
-                    <a href={historyPath({ ...filters, podcast: play.podcast })}>{nameOf(play)}</a>
-                  </div>
-                  <div class="muted small">
-                    <Stretch play={play} /> · <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
-                  </div>
-                </div>
-              </li>
+              <PlayRow play={play} podcast />
             ))}
           </ul>
         </section>
@@ -180,29 +188,5 @@ function Downloads() {
         {text.json}
       </a>
     </div>
-  );
-}
-
-function Filter({ filters: { podcast, by, search }, players }: { filters: Filters; players: ChangedBy[] }) {
-  const { captions } = useContext(FrameContext);
-  const options = new Map(players.map((one) => [keyOf(one), actorName(one, captions)]));
-  options.delete("");
-  if (by && !options.has(by)) options.set(by, by);
-  return (
-    <form method="get" action="/listening/history" class="bar">
-      {podcast && <input type="hidden" name="podcast" value={podcast} />}
-      <input type="search" name="search" value={search} aria-label={text.search} placeholder={text.search} />
-      {options.size > 1 && (
-        <select name="by" aria-label={text.app}>
-          <option value="">{text.allApps}</option>
-          {[...options].map(([key, name]) => (
-            <option value={key} selected={key === by}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-      <button type="submit">{text.filter}</button>
-    </form>
   );
 }

@@ -71,7 +71,7 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
           </ul>
         </>
       )}
-      <p>{moveIn.episodes(found.actions, found.stored)}</p>
+      <p>{found.actions === 0 ? moveIn.noEpisodes : moveIn.episodes(found.actions, found.stored)}</p>
       {found.devices > 0 && <p>{moveIn.devices(found.devices)}</p>}
       <form method="post" action="/account/move-in/confirm" enctype="multipart/form-data">
         <input type="hidden" name="data" value={data} />

@@ -3,11 +3,11 @@
 import type { ChangedBy } from "../../../domain/history.ts";
 import { hostOf } from "../../../domain/readable-url.ts";
 import type { HistoryEntry } from "../../../services/history.ts";
-import { episodeName, type PlayEntry } from "../../../services/listening.ts";
+import type { PlayEntry } from "../../../services/listening.ts";
 import { nameOf, type Podcast } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Copyable, Layout, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
-import { historyPath, ListeningStyle, Stretch } from "./listening.tsx";
+import { historyPath, ListeningStyle, PlayRow } from "./listening.tsx";
 
 interface PodcastProps {
   podcast: Podcast;
@@ -57,18 +57,9 @@ export function PodcastPage(props: PodcastProps) {
       </p>
       <h2>{text.plays}</h2>
       {plays.length === 0 && <p class="muted">{text.noPlays}</p>}
-      <ul class="rows">
+      <ul class="rows links">
         {plays.map((play) => (
-          <li>
-            <div class="grow">
-              <a class="title" href={`/listening/episodes/${play.episode}`}>
-                {episodeName(play)}
-              </a>
-              <div class="muted small">
-                <Stretch play={play} /> · <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
-              </div>
-            </div>
-          </li>
+          <PlayRow play={play} />
         ))}
       </ul>
       {plays.length > 0 && (

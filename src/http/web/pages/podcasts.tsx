@@ -40,7 +40,7 @@ export function PodcastsPage(props: PodcastsProps) {
   return (
     <Layout title={texts.menu.podcasts} section="podcasts">
       <div class="bar">
-        <h1>{search ? podcasts.found(page.matches, search) : all}</h1>
+        <h1>{isNew ? texts.menu.podcasts : search ? podcasts.found(page.matches, search) : all}</h1>
         {!isNew && <Search page={page} query={query} />}
         {canWrite && (
           <a class={isNew ? "button" : "button primary"} href="/podcasts/add">
