@@ -157,7 +157,10 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   const holding = holdings.get(feed);
   const wasSo = wasListed(feed) === subscribed;
   // A device that starts from nothing knew nothing: all that it reported, it reported after that.
-  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || (holding.reported_at ?? 0) > knew;
+  const reported_at = holding?.reported_at ?? 0;
+  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knew;
+  // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
+  if (habits.echoes === "at once" && holding?.reported === !subscribed && reported_at >= knew) return false;
   const others = holding?.decided !== listings.get(feed)?.changed;
   return habits.echoes !== "never" && feed_url === received && others && wasSo;
 }

@@ -53,6 +53,14 @@ describe("what a device adds after somebody has removed it", () => {
     expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: true });
   });
 
+  test("is its user's decision, if the device itself removed it before, and another app added and removed it since", () => {
+    // The removal came right after the GET to which the device confirmed its knowledge.
+    const own = held({ reported: false, reported_at: 1000, decided: 1200 });
+    const known = { wasListed: () => true, habits: antennapod };
+    expect(hearOne(true, removed(1500), own, known).change).toBe(true);
+    expect(hearOne(true, removed(1500), { ...own, reported_at: 999 }, known).change).toBe(false);
+  });
+
   test("is an echo, if the app reports what it received, and not if it doesn't", () => {
     const known = { wasListed: () => true };
     const none = held({ reported: null, decided: null });
