@@ -18,9 +18,6 @@ import type { Processes } from "./processes.ts";
 import type { Entry } from "./state.ts";
 import { type Client, type History, World } from "./world.ts";
 
-/** Whether apps drop the positions of feeds that they lack, which can leave one without (docs/devices.md). */
-const DROPS = process.env["PODKEEP_MODEL_DROPS"] === "1";
-
 /** An episode that is in several feeds. */
 const SHARED = "https://shared.example/1.mp3";
 
@@ -260,7 +257,8 @@ export class DeviceServer implements SyncServer, Others {
 
   #playerOf(device: Device): Player {
     const { name, kind, skew } = device;
-    const holds = (feed_url: string) => !DROPS || device.holds(feedOf(feed_url)) !== undefined;
+    // Apps drop the positions of feeds that they lack.
+    const holds = (feed_url: string) => device.holds(feedOf(feed_url)) !== undefined;
     const library = { holds, received: device.received, keyOf };
     const player = this.#players.get(device) ?? new Player(this.#actionServer, name, kind, skewOf(kind, skew), library);
     this.#players.set(device, player);
