@@ -201,8 +201,8 @@ class PostgresDatabase implements Database {
       if (failed) throw failed.error;
       const start = performance.now();
       await control("commit").catch((error) => {
-        // It may have been committed: no other attempt.
-        throw isConflict(error) ? error : inDoubt(translate(error));
+        // What it wrote may have been committed: no other attempt.
+        throw begin === READ || isConflict(error) ? error : inDoubt(translate(error));
       });
       if (begin === WRITE) this.options.metrics?.committed(1, (performance.now() - start) / 1000);
       return result;
