@@ -21,6 +21,7 @@ import { addRefusals } from "./0016_refusals.ts";
 import { addDraft } from "./0017_draft.ts";
 import { addSyncPauses } from "./0018_sync_pauses.ts";
 import { addEpisodeTitles } from "./0019_episode_titles.ts";
+import { giveEpisodesRowids } from "./0020_episode_pages.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -44,11 +45,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0017_draft": addDraft(dialect),
     "0018_sync_pauses": addSyncPauses,
     "0019_episode_titles": addEpisodeTitles(dialect),
+    "0020_episode_pages": giveEpisodesRowids(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0019_episode_titles";
+export const SCHEMA_VERSION = "0020_episode_pages";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 
