@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 /** User id, payload, HMAC-SHA256 of both with the user's session key. */
-const SESSION = /^([a-z2-7]{16})\.([\w-]{1,2000})\.([\w-]{43})$/;
+const SESSION = /^([a-z2-7]{6,16})\.([\w-]{1,2000})\.([\w-]{43})$/;
 
 const Payload = z.object({
   audience: z.enum(["app", "page"]),

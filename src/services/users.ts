@@ -18,6 +18,9 @@ import {
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 
+/** Letters of an id: each key begins with it, so it is short. */
+const ID_LENGTH = 6;
+
 /** The user of a name, which is compared without case. Exactly this name comes first. */
 export async function findUser(tx: Tx, name: string) {
   if (!isUserName(name)) return null;
@@ -33,7 +36,7 @@ export async function createUser(context: Context, name: string): Promise<{ id: 
 
 /** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
 export async function addUser(tx: Tx, { clock, ids }: Context, name: string): Promise<{ id: string; name: string }> {
-  const id = ids.random(16);
+  const id = ids.random(ID_LENGTH);
   await takeSetupCode(tx, {});
   const taken = await findUser(tx, name);
   if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
