@@ -18,6 +18,7 @@ import { DomainError, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
+import { choosePageSize } from "./page-size.ts";
 import { codeOf } from "./retry-busy.ts";
 
 export interface Contents {
@@ -95,6 +96,7 @@ function copyInto(file: string, partial: string): Contents {
     if (!isOurs(source)) throw new DomainError("config", `${file} is not a podkeep database`);
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");
+    choosePageSize(source);
     source.run("vacuum into ?", [partial]);
     return contentsOf(witness);
   } finally {

@@ -2,8 +2,8 @@
 import type { Moved, Task } from "./checkpoint-thread.ts";
 import type { SqliteConnection } from "./connection.ts";
 
-/** Pages in the log that start a checkpoint: SQLite's default. */
-const LARGE_LOG = 1000;
+/** Pages in the log that start a checkpoint: 4 MB. */
+const LARGE_LOG = 4000;
 /** Pages in the log from which writers wait for it to become empty. */
 const LONG_LOG = 4 * LARGE_LOG;
 /** Pages in the log from which a commit moves them itself, because the thread did not. */

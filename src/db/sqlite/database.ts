@@ -16,6 +16,7 @@ import { damaged, prepareFile, refuseDamaged, removeLeftovers, sizeOf } from "./
 import { GroupWriter } from "./group-commit.ts";
 import { refuseLost } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
+import { choosePageSize } from "./page-size.ts";
 import { codeOf, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
@@ -52,6 +53,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     const pending = await retry(() => isPending(sqlite, options));
     // Not at every command: it takes time in proportion to the file.
     if (use === "server" && !pending) await retry(() => refuseDamaged(sqlite, file));
+    if (sizeOf(file) === 0) choosePageSize(sqlite);
     await retry(() => sqlite.run("pragma journal_mode = wal"));
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server" || pending) keepStatistics(sqlite);

@@ -10,6 +10,7 @@ import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
 import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseDamaged, sizeOf } from "./file.ts";
+import { shrinkPages } from "./page-size.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
 export interface UpgradeOptions {
@@ -61,6 +62,8 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
       refuseDamaged(sqlite, file);
       const backup = backup_dir === null ? null : backUpBefore(file, backup_dir);
       migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
+      shrinkPages(sqlite, file);
+      await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
     }
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
     await migrate(kyselyOn(sqlite), DIALECT, { disableTransactions: true });

@@ -84,8 +84,8 @@ test("completion reads only what it suggests: a damaged table elsewhere doesn't 
     .get();
   sqlite.run("pragma wal_checkpoint(truncate)");
   sqlite.close();
-  const start = ((row?.page ?? 0) - 1) * 4096;
-  writeFileSync(file, readFileSync(file).fill(0xa5, start, start + 4096));
+  const start = ((row?.page ?? 0) - 1) * 1024;
+  writeFileSync(file, readFileSync(file).fill(0xa5, start, start + 1024));
   const { out } = await podkeep.run(["__complete", "token", "list", "--data-dir", copy, ""]);
   expect(out).toBe("alice\tuser\nbob\tuser\n");
 });

@@ -77,9 +77,9 @@ test("damage in a large database is reported, and the other checks run", async (
     select id, 1, 1, 'SUCCESS', 0, hex(zeroblob(17 << 20)), 1, 1, 1, 1 from users`);
   const sqlite = new Sqlite(file());
   const users = sqlite.query<{ page: number }, []>("select rootpage as page from sqlite_schema where name = 'users'");
-  const start = ((users.get()?.page ?? 0) - 1) * 4096;
+  const start = ((users.get()?.page ?? 0) - 1) * 1024;
   sqlite.close();
-  writeFileSync(file(), readFileSync(file()).fill(0xa5, start, start + 4096));
+  writeFileSync(file(), readFileSync(file()).fill(0xa5, start, start + 1024));
   expect(await ask("database", "--url", "http://127.0.0.1:1")).toMatchObject({ code: 1, state: "problem" });
   expect(await ask("port")).toMatchObject({ state: "warning" });
 });

@@ -7,7 +7,7 @@ import { databaseFile } from "../../support/database.ts";
 import { install } from "../../support/start-server.ts";
 
 /** Pages from which the thread moves the log; a commit does it at sixteen times as many. */
-const LARGE_LOG = 1000;
+const LARGE_LOG = 4000;
 /** Bytes. */
 const KEPT_LOG = 16 * 1024 * 1024;
 

@@ -1,0 +1,38 @@
+// The size of the file's pages. A change of one row writes each page that it touches whole, to the log and to the file.
+import type { Database as Sqlite } from "bun:sqlite";
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { firstValue, sizeOf } from "./file.ts";
+
+/** Bytes: a quarter of SQLite's default. Rows that are often longer than 200 bytes are in tables with a rowid. */
+const PAGE_SIZE = 1024;
+
+/** Has a file that is still empty get small pages. */
+export const choosePageSize = (sqlite: Sqlite) => sqlite.run(`pragma page_size = ${PAGE_SIZE}`);
+
+/**
+ * Gives an older file small pages, unless another process has it open or the disk has no room: then it stays as it is.
+ * If the process is killed, SQLite undoes it. The connection is left without write-ahead log.
+ */
+export function shrinkPages(sqlite: Sqlite, file: string): void {
+  if (firstValue(sqlite, "pragma page_size") === PAGE_SIZE || !hasRoom(file)) return;
+  try {
+    if (firstValue(sqlite, "pragma journal_mode = delete") !== "delete") return;
+    // The copy that VACUUM makes belongs on the disk that has room, not into memory.
+    sqlite.run("pragma temp_store = file");
+    sqlite.run(`pragma temp_store_directory = '${dirname(file).replaceAll("'", "''")}'`);
+    choosePageSize(sqlite);
+    sqlite.run("vacuum");
+  } catch {
+    // The next migration tries again.
+  } finally {
+    sqlite.run("pragma temp_store_directory = ''");
+    sqlite.run("pragma temp_store = memory");
+  }
+}
+
+/** For VACUUM's copy and the pages as they were before. */
+function hasRoom(file: string): boolean {
+  const { bavail, bsize } = statfsSync(dirname(file));
+  return bavail * bsize > 3 * (sizeOf(file) + sizeOf(`${file}-wal`));
+}

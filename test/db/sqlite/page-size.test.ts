@@ -1,0 +1,69 @@
+// The size of the file's pages, which each change writes whole.
+import { Database as Sqlite } from "bun:sqlite";
+import { afterEach, expect, test } from "bun:test";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createBackup } from "../../../src/backups/backups.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { databaseFile } from "../../support/database.ts";
+
+let podkeep: TestApp;
+afterEach(async () => {
+  await podkeep.app.close();
+  rmSync(podkeep.folder, { recursive: true, force: true });
+});
+
+function pageSizeOf(file: string): unknown {
+  const sqlite = new Sqlite(file, { readwrite: true });
+  try {
+    return Object.values(sqlite.query("pragma page_size").get() ?? {})[0];
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Puts a database of an older version, with pages of 4 KB, into the data directory. */
+async function placeOlder(): Promise<string> {
+  podkeep = await openTestApp();
+  await podkeep.app.close();
+  const file = databaseFile(podkeep.app.config);
+  const older = join(import.meta.dir, "..", "..", "upgrades", "0019_episode_titles.db.gz");
+  await Bun.write(file, Bun.gunzipSync(await Bun.file(older).bytes()));
+  expect(pageSizeOf(file)).toBe(4096);
+  return file;
+}
+
+test("a new database and its backups have small pages", async () => {
+  podkeep = await openTestApp();
+  expect(pageSizeOf(databaseFile(podkeep.app.config))).toBe(1024);
+  expect(pageSizeOf(createBackup(podkeep.app.config, podkeep.clock).file)).toBe(1024);
+});
+
+test("a database of an older version gets small pages, and nothing is left beside it", async () => {
+  const file = await placeOlder();
+  const before = readdirSync(podkeep.folder, { recursive: true }).map(String);
+  await podkeep.open();
+  expect(await podkeep.sql("pragma page_size")).toEqual([{ page_size: 1024 }]);
+  expect(await podkeep.sql("pragma journal_mode")).toEqual([{ journal_mode: "wal" }]);
+  expect(await podkeep.sql("pragma integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  await podkeep.app.close();
+  const added = readdirSync(podkeep.folder, { recursive: true })
+    .map(String)
+    .filter((name) => !before.includes(name));
+  expect(added.filter((name) => !name.includes("backup"))).toEqual([]);
+  expect(pageSizeOf(file)).toBe(1024);
+});
+
+test("a database that another program has open keeps its pages, and works", async () => {
+  const file = await placeOlder();
+  const other = new Sqlite(file, { readwrite: true });
+  other.run("pragma journal_mode = wal");
+  expect(other.query("select count(*) as n from users").get()).toEqual({ n: expect.any(Number) });
+  try {
+    await podkeep.open();
+    expect(await podkeep.sql("pragma page_size")).toEqual([{ page_size: 4096 }]);
+    expect(await podkeep.sql("pragma journal_mode")).toEqual([{ journal_mode: "wal" }]);
+  } finally {
+    other.close();
+  }
+});
