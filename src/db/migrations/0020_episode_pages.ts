@@ -6,7 +6,7 @@ export function giveEpisodesRowids(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      if (dialect.tableOptions === "") return;
+      if (!dialect.prefersRowids) return;
       await db.schema
         .createTable("episodes_rebuilt")
         .addColumn("user_id", text, (column) => column.notNull())

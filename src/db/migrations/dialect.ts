@@ -7,6 +7,8 @@ export interface Dialect {
   readonly text: "text" | 'text collate "C"';
   /** Appended to `create table`. */
   readonly tableOptions: string;
+  /** Whether tables with these options keep long rows worse than others. */
+  readonly prefersRowids: boolean;
   /** Whether a constraint can be dropped. If not, the table is rebuilt without it. */
   readonly dropsConstraints: boolean;
 }

@@ -25,7 +25,12 @@ import {
   translate,
 } from "./pool.ts";
 
-export const DIALECT: Dialect = { text: 'text collate "C"', tableOptions: "", dropsConstraints: true };
+export const DIALECT: Dialect = {
+  text: 'text collate "C"',
+  tableOptions: "",
+  prefersRowids: false,
+  dropsConstraints: true,
+};
 /** Maximum attempts of a transaction. */
 const ATTEMPTS = 5;
 /** Maximum milliseconds before the second attempt; doubled for each further one. */

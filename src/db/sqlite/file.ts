@@ -9,7 +9,12 @@ import { MIGRATION_TABLE } from "../migrations/migrate.ts";
 /** "podk", in the file's header. */
 export const APPLICATION_ID = 0x706f646b;
 
-export const DIALECT: Dialect = { text: "text", tableOptions: "without rowid", dropsConstraints: false };
+export const DIALECT: Dialect = {
+  text: "text",
+  tableOptions: "without rowid",
+  prefersRowids: true,
+  dropsConstraints: false,
+};
 
 /** Bytes up to which refuseDamaged() checks a file. */
 const QUICKLY_CHECKED = 32 * 1024 * 1024;
