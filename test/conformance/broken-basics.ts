@@ -189,4 +189,19 @@ export const brokenBasics: Broken[] = [
     does: "gives no places if `aggregated` is asked for",
     change: instead(READ_ACTIONS, ({ url }) => (url.includes("aggregated=true") ? noActions() : null)),
   },
+  {
+    breaks: ["gpodder/auth/name-in-any-case"],
+    does: "knows the user's name in small letters only",
+    change: instead({ path: /\/Test\.json$/ }, () => refuse(400)),
+  },
+  {
+    breaks: ["gpodder/devices/sync-devices"],
+    does: "has no groups of devices",
+    change: instead({ path: /\/sync-devices\// }, () => refuse(404)),
+  },
+  {
+    breaks: ["gpodder/subscriptions/two-slashes"],
+    does: "has no path that begins with two slashes",
+    change: instead({ path: /^\/\// }, () => refuse(404)),
+  },
 ];

@@ -1,4 +1,5 @@
 // A sync server as one writes it first: changes are filtered by time, and the answer is the present second.
+import { basename } from "node:path";
 import type { Clock, Target } from "../../src/conformance/prober.ts";
 
 interface Change {
@@ -28,6 +29,7 @@ export function createNaiveServer(clock = createClock()): Target {
   const changes = new Map<string, Change>();
   const plays = new Map<string, Play>();
   const devices = new Map<string, object>();
+  const sessions = new Set<string>();
   const [user, password] = ["test", "a password of the naive server"];
   const basic = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
   const json = (body: unknown, headers = {}) => Response.json(body, { headers });
@@ -49,45 +51,48 @@ export function createNaiveServer(clock = createClock()): Target {
     for (const one of sent) {
       const { podcast, episode, action, timestamp } = one;
       if (!podcast || !episode || !timestamp || (action !== "play" && action !== "download")) continue;
-      const key = JSON.stringify([episode, action]);
+      const key = JSON.stringify([episode, one["guid"], action]);
       const before = plays.get(key);
       if (!before || String(before["timestamp"]) < String(timestamp)) plays.set(key, { ...one, arrived: second() });
     }
     return json({ timestamp: second(), update_urls: [] });
   }
-  const readPlays = (since: number) => {
-    const actions = [...plays.values()].filter(({ arrived }) => arrived > since).map(({ arrived: _, ...one }) => one);
-    return json({ actions, timestamp: second() });
-  };
+  function readPlays(since: number, isNextcloud: boolean): Response {
+    const nowhere = isNextcloud && { started: -1, position: -1, total: -1 };
+    const later = [...plays.values()].filter(({ arrived }) => arrived > since);
+    return json({ actions: later.map(({ arrived: _, ...one }) => ({ ...nowhere, ...one })), timestamp: second() });
+  }
 
   async function send(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url);
     const given = request.headers.get("authorization");
-    const signedIn = given === null ? request.headers.get("cookie") === "naive=yes" : given === basic;
-    if (!signedIn) return new Response("", { status: 401, headers: { "WWW-Authenticate": "Basic" } });
-    const since = Number(searchParams.get("since"));
-    const response = await answer(request, since);
-    if (given !== null) response.headers.append("Set-Cookie", "naive=yes; Path=/");
+    const session = request.headers.get("cookie")?.replace("sessionid=", "") ?? "";
+    if (given === null ? !sessions.has(session) : given !== basic)
+      return new Response("", { status: 401, headers: { "WWW-Authenticate": "Basic" } });
+    if (request.url.endsWith("/logout.json")) sessions.delete(session);
+    const response = await answer(request, Number(searchParams.get("since")));
+    if (given === null) return response;
+    const begun = crypto.randomUUID();
+    sessions.add(begun);
+    response.headers.append("Set-Cookie", `sessionid=${begun}; Path=/`);
     return response;
   }
 
   async function answer(request: Request, since: number): Promise<Response> {
-    const { pathname } = new URL(request.url);
+    const isUser = new RegExp(`/${user}(?=[/.])`, "i");
+    const pathname = new URL(request.url).pathname.replace("//", "/").replace(isUser, `/${user}`);
     const text = await request.text();
     const body = text === "" ? null : JSON.parse(text);
     const what = `${request.method} ${pathname}`;
-    if (pathname.endsWith("/login.json")) return json({});
+    if (/\/log(in|out)\.json$/.test(pathname)) return json({});
+    if (pathname === `/api/2/sync-devices/${user}.json`) return json({ synchronized: [], "not-synchronized": [] });
     if (what === `GET /api/2/devices/${user}.json`) {
       const listed = { id: "server", caption: "server", type: "server", subscriptions: subscribed().length };
       return json([listed, ...devices.values()]);
     }
     if (what.startsWith(`POST /api/2/devices/${user}/`)) {
-      const id =
-        pathname
-          .split("/")
-          .at(-1)
-          ?.replace(/\.json$/, "") ?? "";
-      devices.set(id, { id, ...body, subscriptions: subscribed().length });
+      const id = basename(pathname, ".json");
+      devices.set(id, { ...devices.get(id), id, ...body, subscriptions: subscribed().length });
       return new Response("");
     }
     if (what.startsWith(`GET /api/2/subscriptions/${user}/`) || what === `GET ${NEXTCLOUD}/subscriptions`) {
@@ -106,7 +111,7 @@ export function createNaiveServer(clock = createClock()): Target {
       return new Response("");
     }
     if (what === `GET /api/2/episodes/${user}.json` || what === `GET ${NEXTCLOUD}/episode_action`)
-      return readPlays(since);
+      return readPlays(since, pathname.startsWith(NEXTCLOUD));
     if (what === `POST /api/2/episodes/${user}.json` || what === `POST ${NEXTCLOUD}/episode_action/create`)
       return play(body);
     return new Response("", { status: 404 });
