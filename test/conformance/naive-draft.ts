@@ -1,4 +1,4 @@
-// A server that does what the draft's text says, rule by rule, and nothing else: one time for each entity.
+// A server that does what the draft's text says and nothing else: one time for each entity.
 import type { Clock, Target } from "../../src/conformance/prober.ts";
 
 interface Entity {
@@ -26,8 +26,15 @@ function createClock(): Clock {
 
 const TOKEN = "a token of the letter";
 
+/**
+ * Where two places of the text differ on when an action counts: the conventions compare times always, the rules of
+ * `unsubscribe` none if the entity is subscribed.
+ */
+export const READINGS = ["conventions", "rules"] as const;
+export type Reading = (typeof READINGS)[number];
+
 /** One account. Names and passwords are those of no user, so logging in is not checked. */
-export function createLetterServer(clock = createClock()): Target {
+export function createLetterServer(reading: Reading, clock = createClock()): Target {
   const entities: Entity[] = [];
   const time = (text: string) => Date.parse(text);
   const error = (status: number) => Response.json({ error: "Error", description: "An error" }, { status });
@@ -44,15 +51,14 @@ export function createLetterServer(clock = createClock()): Target {
       entities.push(entity);
       return ["applied", entity];
     }
+    if (reading === "conventions" && time(occurred_at) <= time(found.last_updated)) return ["ignored", found];
     const { unsubscribed_at } = found.data;
     if (action === "subscribe") {
       if (unsubscribed_at === undefined || time(unsubscribed_at) >= time(occurred_at)) return ["ignored", found];
       delete found.data.unsubscribed_at;
       found.data.subscribed_at = occurred_at;
     } else if (action === "unsubscribe") {
-      if (unsubscribed_at !== undefined || time(occurred_at) < time(found.data.subscribed_at))
-        return ["ignored", found];
-      if (time(occurred_at) === time(found.last_updated)) return ["ignored", found];
+      if (unsubscribed_at !== undefined) return ["ignored", found];
       found.data.unsubscribed_at = occurred_at;
     } else {
       if (time(found.last_updated) >= time(occurred_at)) return ["ignored", found];
