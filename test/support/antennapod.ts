@@ -1,4 +1,4 @@
-// A database as AntennaPod exports it, with the tables and columns of AntennaPod 3.
+// A database as AntennaPod exports it, with the tables and columns of three versions.
 import { Database } from "bun:sqlite";
 
 export interface ExportedEpisode {
@@ -23,21 +23,67 @@ export interface ExportedFeed {
   state?: number;
 }
 
-const SCHEMA = [
-  `CREATE TABLE Feeds (id INTEGER PRIMARY KEY AUTOINCREMENT ,title TEXT,custom_title TEXT,file_url TEXT,
-    download_url TEXT,downloaded INTEGER,link TEXT,description TEXT,payment_link TEXT,last_update TEXT,language TEXT,
-    author TEXT,image_url TEXT,type TEXT,feed_identifier TEXT,auto_download INTEGER DEFAULT 1,username TEXT,
-    password TEXT,state INTEGER)`,
-  `CREATE TABLE FeedItems (id INTEGER PRIMARY KEY AUTOINCREMENT ,title TEXT,pubDate INTEGER,read INTEGER,link TEXT,
-    description TEXT,payment_link TEXT,media INTEGER,feed INTEGER,has_simple_chapters INTEGER,item_identifier TEXT,
-    image_url TEXT,auto_download INTEGER)`,
-  `CREATE TABLE FeedMedia (id INTEGER PRIMARY KEY AUTOINCREMENT ,duration INTEGER,file_url TEXT,download_url TEXT,
-    downloaded INTEGER,position INTEGER,filesize INTEGER,mime_type TEXT,playback_completion_date INTEGER,
-    feeditem INTEGER,played_duration INTEGER,has_embedded_picture INTEGER,last_played_time INTEGER)`,
-  "CREATE INDEX FeedItems_feed ON FeedItems (feed)",
-  "CREATE TABLE Queue (id INTEGER PRIMARY KEY,feeditem INTEGER,feed INTEGER)",
-  "CREATE TABLE Favorites (id INTEGER PRIMARY KEY,feeditem INTEGER,feed INTEGER)",
-];
+/** The present one, one of 2022, and the first with favorites, of 2015. */
+export type Version = "3" | "2.6" | "1.4";
+
+const USER_VERSION: Record<Version, number> = { "3": 3_050_000, "2.6": 2_060_000, "1.4": 1_040_001 };
+
+/** Columns that every version has, and those of some. All have the type that their name says in AntennaPod. */
+const COLUMNS = {
+  Feeds: {
+    all: `title text, file_url text, download_url text, link text, description text, payment_link text,
+      last_update text, language text, author text, type text, feed_identifier text, auto_download integer default 1,
+      username text, password text, is_paged integer default 0, next_page_link text, hide text,
+      last_update_failed integer default 0, auto_delete_action integer default 0`,
+    "3": `custom_title text, image_url text, last_refresh_attempt integer, sort_order text, tags text,
+      feed_playback_speed real default -1, feed_skip_silence integer default 0, new_episodes_action integer default 0,
+      state integer default 0`,
+    "2.6": `custom_title text, image_url text, downloaded integer, sort_order text, tags text,
+      feed_playback_speed real default -1, keep_updated integer default 1`,
+    "1.4": "downloaded integer, image integer, flattr_status integer",
+  },
+  FeedItems: {
+    all: `title text, pubDate integer, read integer, link text, description text, payment_link text, media integer,
+      feed integer, has_simple_chapters integer, item_identifier text, auto_download integer`,
+    "3": `image_url text, podcastindex_chapter_url text, podcastindex_transcript_type text,
+      podcastindex_transcript_url text, social_interact_url text`,
+    "2.6": "image_url text, podcastindex_chapter_url text",
+    "1.4": "content_encoded text, image integer, flattr_status integer",
+  },
+  FeedMedia: {
+    all: `duration integer, file_url text, download_url text, downloaded integer, position integer, filesize integer,
+      mime_type text, playback_completion_date integer, feeditem integer, played_duration integer,
+      has_embedded_picture integer`,
+    "3": "last_played_time integer",
+    "2.6": "last_played_time integer",
+    "1.4": null,
+  },
+};
+
+function createTables(database: Database, version: Version): void {
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const all = [columns.all, columns[version]].filter((some) => some !== null);
+    database.run(`create table ${table} (id integer primary key autoincrement, ${all.join(", ")})`);
+  }
+  database.run("create index FeedItems_feed on FeedItems (feed)");
+  for (const table of ["Queue", "Favorites"]) {
+    database.run(`create table ${table} (id integer primary key, feeditem integer, feed integer)`);
+  }
+}
+
+/** Inserts a row, without the columns that this version lacks. */
+function insertRow(database: Database, table: string, row: Record<string, string | number | null>): void {
+  const present = new Set(
+    database
+      .query<{ name: string }, []>(`pragma table_info(${table})`)
+      .all()
+      .map((one) => one.name),
+  );
+  const columns = Object.keys(row).filter((column) => present.has(column));
+  database
+    .query(`insert into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`)
+    .run(...columns.map((column) => row[column] ?? null));
+}
 
 /** Writes a database; `change` does more to it. */
 export function writeAntennaPod(
@@ -45,24 +91,24 @@ export function writeAntennaPod(
   feeds: ExportedFeed[],
   episodes: ExportedEpisode[],
   change: (database: Database) => void = () => {},
+  version: Version = "3",
 ): void {
   const database = new Database(file);
   database.run("pragma journal_mode = wal");
-  database.run("pragma user_version = 3050000");
-  for (const statement of SCHEMA) database.run(statement);
+  database.run(`pragma user_version = ${USER_VERSION[version]}`);
+  createTables(database, version);
   const insert = database.transaction(() => {
-    const feed = database.query("insert into Feeds (id, title, custom_title, download_url, state) values (?,?,?,?,?)");
-    for (const { id, title, custom_title = null, url, state = 0 } of feeds)
-      feed.run(id, title, custom_title, url, state);
-    const item = database.query("insert into FeedItems (id, title, read, feed, item_identifier) values (?,?,?,?,?)");
-    const media = database.query(
-      `insert into FeedMedia (duration, download_url, position, feeditem, played_duration, last_played_time)
-       values (?,?,?,?,?,?)`,
-    );
+    for (const { url: download_url, custom_title = null, state = 0, ...feed } of feeds) {
+      insertRow(database, "Feeds", { ...feed, custom_title, download_url, state });
+    }
     for (const [index, episode] of episodes.entries()) {
       const { feed, guid, url, read = 0, position = 0, duration = 0, played_at = 0, played_duration = 0 } = episode;
-      item.run(index + 1, `Episode ${index}`, read, feed, guid);
-      media.run(duration, url, position, index + 1, played_duration, played_at);
+      const id = index + 1;
+      insertRow(database, "FeedItems", { id, title: `Episode ${index}`, read, feed, item_identifier: guid });
+      const media = { feeditem: id, duration, download_url: url, position, played_duration };
+      // AntennaPod 1.4 has one time only.
+      const time = version === "1.4" ? { playback_completion_date: played_at } : { last_played_time: played_at };
+      insertRow(database, "FeedMedia", { ...media, ...time });
     }
   });
   insert();

@@ -8,7 +8,7 @@ import { type App, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { readMovingFile } from "../../../src/moving/apart.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
-import { writeAntennaPod } from "../../support/antennapod.ts";
+import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
 import { openProgram } from "../../support/program.ts";
 
@@ -149,67 +149,6 @@ describe("from a podkeep server", () => {
   });
 });
 
-test("killed while it reads a server or stores what it read, and run again, it ends as if it was never killed", async () => {
-  const feeds = Array.from({ length: 20 }, (_, n) => `https://f${n}.example/rss`);
-  const actions = Array.from({ length: 2000 }, (_, n) => ({
-    ...{ podcast: feeds[n % 20], episode: episode(`s${n}`), guid: `s-${n}`, action: "play", started: n },
-    ...{ position: n + 60, total: 10_000, timestamp: new Date(Date.UTC(2026, 0, 1) + n * 60_000).toISOString() },
-  }));
-  const routes: Record<string, unknown> = {
-    "/api/2/auth/ann/login.json": {},
-    "/api/2/devices/ann.json": [{ id: "phone", caption: "Phone", type: "mobile", subscriptions: 20 }],
-    "/subscriptions/ann.json": feeds.map((url, n) => ({ url, title: `Podcast ${n}` })),
-    "/api/2/episodes/ann.json": { actions, timestamp: 1_800_000_000 },
-  };
-  /** The path whose response doesn't come, and what tells that it was asked. */
-  let held = { path: "", asked: () => {} };
-  const server = Bun.serve({
-    ...{ port: 0, hostname: "127.0.0.1" },
-    fetch(request) {
-      const { pathname } = new URL(request.url);
-      if (pathname === held.path) {
-        held.asked();
-        return new Promise<Response>(() => {});
-      }
-      const value = routes[pathname];
-      return value === undefined ? new Response("", { status: 404 }) : Response.json(value);
-    },
-  });
-  const from = `http://127.0.0.1:${server.port}`;
-  const start = async (name: string) => {
-    const terminal = here.spawnOnTerminal(["import", name, "--from", from, "--type", "gpodder", "--user", "ann"]);
-    await terminal.screen(/Password: /);
-    terminal.type("secret\r");
-    return terminal;
-  };
-  const kill = async ({ child }: Awaited<ReturnType<typeof start>>) => {
-    child.kill("SIGKILL");
-    await child.exited;
-  };
-  const [whole, killed] = [await user("server-whole"), await user("server-killed")];
-  expect((await (await start(whole)).ended()).code).toBe(0);
-  for (const path of Object.keys(routes)) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    held = { path, asked: resolve };
-    const terminal = await start(killed);
-    await promise;
-    await kill(terminal);
-  }
-  expect(stateOf(killed)).toEqual({ feeds: [], places: [], plays: [] });
-  held = { path: "", asked: () => {} };
-  for (const moment of [/20 of 20 subscriptions/, /\b[4-9]\d\d of 2000 episodes/, /\b1[0-4]\d\d of 2000/]) {
-    const terminal = await start(killed);
-    await terminal.screen(moment);
-    await kill(terminal);
-  }
-  const half = stateOf(killed).places.length;
-  expect([half > 0, half < 2000]).toEqual([true, true]);
-  expect((await (await start(killed)).ended()).code).toBe(0);
-  expect(stateOf(killed)).toEqual(stateOf(whole));
-  expect(stateOf(whole).places).toHaveLength(2000);
-  await server.stop(true);
-});
-
 test.each([
   [["import", "nobody", "--from", "https://a.example"], 4, "no user nobody"],
   [["import", "bob"], 2, "Give a file, or a server with --from"],
@@ -250,27 +189,34 @@ describe("from a file", () => {
     { feed: 2, guid: "g-new", url: episode("new"), read: -1, duration: 600_000 },
   ];
 
-  test("AntennaPod's database: list, places and times are there, and hours stay honest", async () => {
-    writeAntennaPod(file("AntennaPod.db"), FEEDS, EPISODES);
-    const name = await user("antennapod");
-    const { code, err } = await run("import", name, file("AntennaPod.db"));
-    expect([code, err]).toEqual([0, ""]);
-    const { feeds, plays } = stateOf(name);
-    expect(feeds).toEqual([
-      { feed_url: A, title: "Podcast A" },
-      { feed_url: B, title: "My B" },
-    ]);
-    expect(placesOf(name)).toEqual([
-      [episode("begun"), 600, "2026-01-01 12:00:00"],
-      [episode("done"), 1800, "2026-01-02 12:00:00"],
-      [episode("undated"), 30, "1970-01-01 00:00:01"],
-    ]);
-    // What AntennaPod counted as listened, and no listening without a time.
-    expect(plays.map(({ started, position }) => [started, position])).toEqual([
-      [600, 600],
-      [1000, 1800],
-    ]);
-  });
+  test.each<[Version, string[]]>([
+    ["3", ["Podcast A", "My B"]],
+    // It has no state of a feed.
+    ["2.6", ["Podcast A", "My B", "Only looked at"]],
+    // Nor titles that its user gave.
+    ["1.4", ["Podcast A", "Long title", "Only looked at"]],
+  ])(
+    "the database of AntennaPod %s: list, places and times are there, and hours stay honest",
+    async (version, titles) => {
+      writeAntennaPod(file(`AntennaPod-${version}.db`), FEEDS, EPISODES, undefined, version);
+      const name = await user(`antennapod-${version}`);
+      const { code, err } = await run("import", name, file(`AntennaPod-${version}.db`));
+      expect([code, err]).toEqual([0, ""]);
+      const { feeds, plays } = stateOf(name);
+      const urls = [A, B, "https://not.example/rss"];
+      expect(feeds).toEqual(titles.map((title, n) => ({ feed_url: urls[n] ?? "", title })));
+      expect(placesOf(name)).toEqual([
+        [episode("begun"), 600, "2026-01-01 12:00:00"],
+        [episode("done"), 1800, "2026-01-02 12:00:00"],
+        [episode("undated"), 30, "1970-01-01 00:00:01"],
+      ]);
+      // What AntennaPod counted as listened, and no listening without a time.
+      expect(plays.map(({ started, position }) => [started, position])).toEqual([
+        [600, 600],
+        [1000, 1800],
+      ]);
+    },
+  );
 
   test("gPodder's database", async () => {
     const database = new Database(file("Database"));
@@ -320,36 +266,6 @@ describe("from a file", () => {
       .map((one) => one.split(";")[0])
       .join("; ");
   }
-
-  test("killed at any moment and run again, it ends as if it was never killed", async () => {
-    const many = Array.from({ length: 4000 }, (_, index) => ({
-      ...{ feed: 1 + (index % 50), guid: `g-${index}`, url: episode(`e${index}`), position: 1000 * (index + 1) },
-      ...{ duration: 10_000_000, played_at: at(1) + index * 60_000, played_duration: 1000 * (index + 1) },
-    }));
-    const feeds = Array.from({ length: 50 }, (_, index) => ({
-      id: index + 1,
-      url: `https://f${index}.example/`,
-      title: `F${index}`,
-    }));
-    writeAntennaPod(file("many.db"), feeds, many);
-    const [whole, killed] = [await user("whole"), await user("killed")];
-    await run("import", whole, file("many.db"));
-    for (const moment of [
-      /^/,
-      /50 of 50 subscriptions/,
-      /\b(1[2-9]|2\d)\d\d of 4000 episodes/,
-      /\b(2[6-9]|3\d)\d\d of 4000/,
-    ]) {
-      const terminal = here.spawnOnTerminal(["import", killed, file("many.db")]);
-      await terminal.screen(moment);
-      terminal.child.kill("SIGKILL");
-      await terminal.child.exited;
-    }
-    const half = stateOf(killed).places.length;
-    expect([half > 0, half < 4000]).toEqual([true, true]);
-    expect((await run("import", killed, file("many.db"))).code).toBe(0);
-    expect(stateOf(killed)).toEqual(stateOf(whole));
-  });
 
   test("a link to the file is followed, and journals beside it are not", async () => {
     writeAntennaPod(file("linked.db"), FEEDS, EPISODES);
