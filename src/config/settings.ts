@@ -1,9 +1,9 @@
 // Settings: their schema, and loading them from flags, the environment and files.
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { DomainError, reasonOf } from "../errors.ts";
+import { findHome } from "./home.ts";
 import type { Location } from "./location.ts";
 import { age, choice, duration, host, listen, positiveDuration, ranges, schedule, size, url, whole } from "./values.ts";
 
@@ -195,16 +195,7 @@ export function strayVariables(env: Environment): string[] {
     .sort();
 }
 
-/** "/" for an account that is in no passwd file, as containers start with a number of their own; homedir() throws there. */
-function findHome(): string {
-  try {
-    return homedir();
-  } catch {
-    return "/";
-  }
-}
-
 function defaultDataDir(env: Environment): string {
   if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
-  return join(env["XDG_DATA_HOME"] || join(env["HOME"] || findHome(), ".local", "share"), "podkeep");
+  return join(env["XDG_DATA_HOME"] || join(findHome(env), ".local", "share"), "podkeep");
 }

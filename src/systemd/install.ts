@@ -12,7 +12,9 @@ import { ACCOUNT, DATA_DIRECTORY, describeUnit, placeOf, UNIT } from "./unit.ts"
 /** Directories that the unit hides from a system service. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 
-const WITHOUT_LINGER = `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${userInfo().username}`;
+/** In a function, because an account in no passwd file has no name. */
+const adviseToLinger = () =>
+  `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${userInfo().username}`;
 
 export interface InstallOptions {
   /** For the account that runs the command, not for the whole machine. */
@@ -62,7 +64,7 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
   const verbs = [["daemon-reload"], ["enable", UNIT], ["restart", UNIT]];
   steps.push(...verbs.map((verb) => ({ run: [...place.systemctl, ...verb] })));
   // Keeps it running without a login. polkit decides whether an account may ask for that.
-  if (user) steps.push({ run: ["loginctl", "enable-linger"], otherwise: WITHOUT_LINGER });
+  if (user) steps.push({ run: ["loginctl", "enable-linger"], otherwise: adviseToLinger() });
   return steps;
 }
 

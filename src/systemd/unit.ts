@@ -1,6 +1,6 @@
 // The systemd unit that runs the server, for the whole machine or for one account.
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { findHome } from "../config/home.ts";
 
 export interface UnitOptions {
   /** Absolute path of the program. */
@@ -28,7 +28,7 @@ const SYSTEM_PLACE: Place = {
 /** @param user for the account that runs the command, not for the whole machine */
 export function placeOf(user: boolean): Place {
   if (!user) return SYSTEM_PLACE;
-  const folder = process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
+  const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env), ".config");
   return {
     unit: join(folder, "systemd/user", UNIT),
     settings: join(folder, "podkeep.env"),
