@@ -1,12 +1,13 @@
 import { homedir } from "node:os";
 
 /**
- * The account's home directory; "/" without HOME and for an account that is in no passwd file, such as a
- * container's that is a number. homedir() throws there.
+ * @param given HOME of the environment
+ * @returns the home directory; "/" for an account in no passwd file, such as the number that a container is started
+ *   with, for which homedir() throws
  */
-export function findHome(env: { HOME?: string | undefined }): string {
+export function findHome(given: string | undefined): string {
   try {
-    return env["HOME"] || homedir();
+    return given || homedir();
   } catch {
     return "/";
   }

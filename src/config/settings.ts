@@ -197,5 +197,5 @@ export function strayVariables(env: Environment): string[] {
 
 function defaultDataDir(env: Environment): string {
   if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
-  return join(env["XDG_DATA_HOME"] || join(findHome(env), ".local", "share"), "podkeep");
+  return join(env["XDG_DATA_HOME"] || join(findHome(env["HOME"]), ".local", "share"), "podkeep");
 }

@@ -28,7 +28,7 @@ const SYSTEM_PLACE: Place = {
 /** @param user for the account that runs the command, not for the whole machine */
 export function placeOf(user: boolean): Place {
   if (!user) return SYSTEM_PLACE;
-  const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env), ".config");
+  const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env["HOME"]), ".config");
   return {
     unit: join(folder, "systemd/user", UNIT),
     settings: join(folder, "podkeep.env"),
