@@ -3,7 +3,7 @@ FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 ARG TARGETARCH
 WORKDIR /src
 COPY package.json package-lock.json bunfig.toml ./
-RUN npm ci --include=dev --no-audit --no-fund
+RUN npm ci --omit=dev --no-audit --no-fund
 COPY . .
 # Podman leaves TARGETARCH empty.
 RUN arch=${TARGETARCH:-$(dpkg --print-architecture)} && \
