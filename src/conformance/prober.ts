@@ -121,7 +121,7 @@ export class Prober {
     return url;
   }
 
-  /** Whether a feed URL is one of this check's, in whatever spelling. */
+  /** Whether a feed URL is one of this check's, in any spelling. */
   isOurs = (feed_url: string): boolean => feed_url.toLowerCase().includes(`conformance.example/${this.id}/`);
 
   /** Keeps what has to be done to leave the account as it was. */

@@ -41,7 +41,7 @@ export type SyncClient = ReturnType<typeof syncClient>;
 
 /**
  * @param device used by the gPodder API only
- * @param second whether it is a second app, with a password of its own if there is one
+ * @param second whether it is a second app; it has another password if the account has one
  */
 export function syncClient(
   prober: Prober,

@@ -91,7 +91,7 @@ export class Phone {
     const { actions, timestamp } = await this.#client.readActions(this.#episodesSince);
     const pending = new Set(this.#plays.map(({ episode }) => episode));
     for (const { action, episode, position } of actions) {
-      // A place of its own that it has not sent yet counts for the app.
+      // The app keeps a position that it has not sent yet.
       if (action.toLowerCase() !== "play" || !position || pending.has(episode)) continue;
       this.positions.set(episode, position);
     }

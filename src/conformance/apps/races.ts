@@ -10,7 +10,7 @@ import { Phone } from "./phone.ts";
 interface Scene {
   prober: Prober;
   phone: Phone;
-  /** Another device of the account: a script that sends at once what it is told to. */
+  /** Another device of the account: a script that sends each change at once. */
   other: SyncClient;
   /** One more device with the same app. */
   another(): Phone;

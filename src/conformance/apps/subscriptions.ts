@@ -6,7 +6,7 @@ import type { Demand } from "./demand.ts";
 export const feedDemands: Demand[] = [
   {
     key: "subscriptions/first-download-has-the-list",
-    says: "A device without a `since` of its own gets every subscription in `add`, and none in `remove`",
+    says: "A device without an earlier `since` gets every subscription in `add`, and none in `remove`",
     source: "gPodder API, Subscriptions: Get Subscription Changes; AntennaPod's first sync",
     level: "MUST",
     async run(prober, client, another) {
@@ -47,7 +47,7 @@ export const feedDemands: Demand[] = [
   },
   {
     key: "subscriptions/body-without-content-type",
-    says: "A body is read as JSON, whatever its Content-Type",
+    says: "A body is read as JSON with any Content-Type",
     source: "mygpoclient and Qt send application/x-www-form-urlencoded",
     level: "MUST",
     async run(prober, client, another) {

@@ -63,7 +63,7 @@ export const openPodcastPages: Check[] = [
       await prober.clock.sleep(1100);
       const { subscription_changed } = await api.addOne(at);
       await api.addOne(after);
-      // Whether the moment itself belongs to it is a question of its own.
+      // Another check asks whether the moment itself belongs to it.
       const later = urlsOf(await api.ours(subscription_changed)).filter((feed) => feed !== at);
       expectEqual("feeds changed after the second one", later, [after]);
     },
