@@ -55,5 +55,5 @@ function networkAddress(interfaces: Interfaces): string | null {
   return reached?.address ?? null;
 }
 
-// In a container they are those of its own network.
+// A container sees only the addresses of its internal network.
 const readInterfaces = (): Interfaces => (containerEngine() ? {} : networkInterfaces());

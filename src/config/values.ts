@@ -64,7 +64,7 @@ export const size = (least: number, most: number) =>
     )
     .refine((bytes) => bytes >= least && bytes <= most, `is not between ${least} and ${most} bytes`);
 
-/** A host name or IP address; the system decides whether it is one of its own. */
+/** A host name or IP address; the system decides whether this machine has it. */
 export const host = z
   .string()
   .min(1, { error: "is empty", abort: true })

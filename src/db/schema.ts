@@ -132,7 +132,7 @@ export interface LoginFlowTable {
   token_id: string | null;
 }
 
-/** A network from which a user signed in: there, wrong passwords from elsewhere keep nobody out. */
+/** A network from which a user signed in. Wrong passwords from elsewhere don't lock the user out there. */
 export interface KnownNetworkTable {
   user_id: string;
   /** An IPv4 address, or the /64 of an IPv6 address. */
@@ -278,7 +278,7 @@ export interface EpisodeTable {
   sought_at: number | null;
 }
 
-/** What feeds say of an episode, and nobody else. */
+/** What only feeds say of an episode, and no app. */
 export type FeedColumns = "title" | "duration" | "published_at" | "sought_at";
 
 /** The latest action of each kind on an episode (src/domain/episodes.ts). */

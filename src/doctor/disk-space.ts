@@ -25,7 +25,7 @@ export function checkDiskSpace(directory: string, file: string): Finding[] {
       ? problem(
           "inodes",
           `${ffree} free: almost no files can be created`,
-          "Remove small files; df -i shows where they are",
+          "Remove small files; df -i shows which disks have too many",
         )
       : ok("inodes", files > 0 ? `${ffree} free` : "not limited"),
   ];

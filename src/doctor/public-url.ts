@@ -64,7 +64,7 @@ function adviceOnTls(code: string, host: string): string {
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `Get a certificate for ${host}, or use the name that this one is for; apps refuse it too`;
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return "Get a certificate from a CA, as Caddy does by itself; apps refuse this one too";
+      return "Get a certificate from a CA: Caddy does this without further setup. Apps refuse this certificate too";
     case "EPROTO":
       return "Give the port that has TLS, or turn TLS on for this one in the proxy";
     default:

@@ -2,8 +2,8 @@
 import type { Spelling } from "./spellings.ts";
 
 /**
- * What an app sends as `since`: a timestamp that it was given, always the time of its own clock, or that time after an
- * upload and else a timestamp that it was given.
+ * What an app sends as `since`: a timestamp that it was given, always the time of the device's clock, or that time after an
+ * upload and otherwise a timestamp that it was given.
  */
 type SinceClock = "server" | "own" | "own after upload";
 

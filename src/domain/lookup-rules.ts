@@ -50,7 +50,7 @@ export type Outcome = "changed" | "moved" | "guid taken" | "another guid";
 
 /**
  * Changes a subscription by what its feed says. A guid replaces only a computed one and never merges: publishers copy
- * guids. A subscription whose guid is not that of the target stays where it is.
+ * guids. A subscription with another guid than the target's does not move.
  * @param former_urls feed URLs that the subscription left
  */
 export function applyFinding(

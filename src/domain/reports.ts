@@ -125,7 +125,7 @@ function isNothing(
   if (added.has(feed)) return true;
   // Apps echo the removals that they received, those of URLs that a subscription left too.
   if (!listing || listing.state === "left") return true;
-  // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it by itself.
+  // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it without a report.
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (holding?.other_url === feed_url && !same) return true;
   // The device may lack what somebody else has added since the client's last GET.

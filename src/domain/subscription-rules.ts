@@ -88,7 +88,7 @@ export function touchSubscription(set: WorkingSet, subscription: SubscriptionSta
   if (subscription.deleted === null) subscription.subscription_changed = set.timestamp(subscription);
 }
 
-/** Creates a subscription that gets the feed URL and the guid, whatever they led to. */
+/** Creates a subscription that gets the feed URL and the guid, also if another one had them. */
 export function createSubscription(set: WorkingSet, feed: FeedUrl, guid: string): SubscriptionState {
   const subscription = set.create(feed.feed_url, guid);
   set.guids.set(guid, { subscription, retired_at: null });
@@ -115,7 +115,7 @@ function subscribe(set: WorkingSet, subscription: SubscriptionState, feed: FeedU
   subscription.subscription_changed = set.timestamp(subscription);
 }
 
-/** Gives a subscription a feed URL, whatever that led to. */
+/** Gives a subscription a feed URL, also if another one had it. */
 export function moveSubscription(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl): void {
   set.feeds.set(feed.hash, subscription);
   if (subscription.feed_url === feed.feed_url) return;

@@ -36,7 +36,7 @@ type Ctx = Context<HttpEnv>;
 /** Bytes that take a millisecond or two to parse. */
 const SHORT_BODY = 128 * 1024;
 
-/** Parses a body as JSON, whatever its Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
+/** Parses a body as JSON with any Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
 export async function readJson<T>(c: Ctx, { config }: App, schema: z.ZodType<T>): Promise<T> {
   const bytes = await readBody(c, config.max_body);
   requireFewValues(bytes, config);
@@ -87,7 +87,7 @@ export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null
 
 /** Products, in lower case, that mark an episode as played when a play has no position (gPodder: my.py); podkeep moves it in. */
 const READING_BARE_PLAYS = ["gpodder", "mygpoclient", "podkeep"];
-/** Products, in lower case, that take a time with a zone for 1970 (Qt::ISODate with a format of its own). */
+/** Products, in lower case, that take a time with a zone for 1970 (they parse it with a format and Qt::ISODate). */
 const READING_NO_ZONES = ["kasts"];
 
 /** How the app reads actions. @param nextcloud whether it asks by Nextcloud's protocol */

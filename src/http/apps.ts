@@ -5,7 +5,7 @@ import type { SyncApp } from "../services/clients.ts";
 type Protocol = "gpodder" | "nextcloud";
 
 const GPODDER: Partial<Habits> = {
-  // my.py: applies what it receives, whoever made it (run: 3.11.1).
+  // my.py: applies each change that it receives, also its own (run: 3.11.1).
   mistakesOwn: true,
   // my.py: queues what its user accepts as own actions (run).
   echoes: "once accepted",

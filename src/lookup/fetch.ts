@@ -42,7 +42,7 @@ interface FetchRead {
   /** Validators of the response; null if it has none that can be sent back. */
   etag: string | null;
   last_modified: string | null;
-  /** Where permanent redirects lead; null if there are none. */
+  /** The URL after permanent redirects; null without any. */
   moved_to: string | null;
   /** Whether the response broke off behind the head. */
   cut_off: boolean;

@@ -38,7 +38,7 @@ const NO_VALIDATORS = { etag: null, last_modified: null };
 
 /**
  * Looks a feed up that this process has claimed.
- * @returns what the fetch found; null if nobody is subscribed to it any more, or the lookup was ended
+ * @returns what the fetch found; null if no user is subscribed to it any more, or the lookup was stopped
  * @throws DomainError "unavailable" if the database can't be written; the feed is due again later
  */
 export async function lookUp(context: LookupContext, row: FeedLookupTable): Promise<FetchResult | null> {

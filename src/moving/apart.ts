@@ -28,7 +28,7 @@ const NO_LIMITS = { feeds: Number.POSITIVE_INFINITY, episodes: Number.POSITIVE_I
 
 /**
  * Reads a file that somebody moves in with: OPML, podkeep's export, AntennaPod's or gPodder's database.
- * @throws DomainError "invalid" if it is no such file, or damaged; "too_large"
+ * @throws DomainError "invalid" if it is another kind of file, or damaged; "too_large"
  */
 export async function readMovingFile(file: Uint8Array, options: FileOptions): Promise<Moving> {
   const { most, limits = NO_LIMITS, patience = PATIENCE, signal } = options;

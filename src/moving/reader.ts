@@ -30,7 +30,7 @@ async function readInput(most: number): Promise<Uint8Array> {
 const tooLarge = (most: number) =>
   new DomainError("too_large", `The file is larger than ${Math.floor(most / 1024 / 1024)} MB`);
 
-/** By what the bytes are, whatever the file's name. */
+/** By its bytes, not by its name. */
 function read(bytes: Uint8Array): Moving {
   if (isSqlite(bytes)) return readDatabase(bytes);
   if (bytes.length > MOST_TEXT) throw tooLarge(MOST_TEXT);

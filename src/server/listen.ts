@@ -40,7 +40,7 @@ export async function requireOwn(host: string): Promise<void> {
   await server.stop(true);
 }
 
-// For a name without an address, Bun.serve() reports whatever failed before.
+// For a name without an address, Bun.serve() reports the error of an earlier call.
 async function requireAddress(host: string): Promise<void> {
   try {
     await Bun.dns.lookup(host);

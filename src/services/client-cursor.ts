@@ -1,4 +1,4 @@
-// The cursor of a client: where it is in one stream, and the frame of each GET of that stream.
+// The cursor of a client: how far it has read one stream, and the steps of each GET of that stream.
 import type { ClientTable, CursorTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
@@ -143,7 +143,7 @@ interface Reading<Found> {
   stream: Stream;
   /** As sent; 0 for everything. */
   since: Seconds;
-  /** True to leave the client where it is. */
+  /** True if the cursor must not move. */
   peek: boolean;
   /** Overlap in seconds for a client that can't be identified: it gets that much before `since` again. */
   margin: Seconds;

@@ -34,7 +34,7 @@ export function identifyClient(
   { user_id, id: token_id, device: named, scope }: Actor,
   { product, habits }: SyncApp,
 ): Client {
-  // A token that may only read is one client, whatever it names, and has no device: it must not displace others.
+  // A token that may only read is one client for all device ids, and has no device: it must not replace others.
   const isReader = scope === "read";
   const device = product === null || isReader ? null : named;
   const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, isReader ? null : product]), "base64url");

@@ -110,7 +110,7 @@ function findDue({ database, clock, config }: Context): Promise<Due[]> {
   return database.read((tx) => listDue(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
 }
 
-// True if the deletion was taken, whatever its outcome. Counting the attempt also sets its next time: the first process to
+// True if the deletion was taken, also if it then failed. Counting the attempt also sets its next time: the first process to
 // count has it until then, and if that process dies, it becomes due again.
 async function attempt(context: Context, log: Logger, { user_id, id, attempts, user }: Due): Promise<boolean> {
   const { database, config, clock } = context;

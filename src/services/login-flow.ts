@@ -34,7 +34,7 @@ const isSecret = (text: string) => /^[a-z2-7]{52}$/.test(text);
 
 /**
  * Starts a flow, and returns the secrets in the page's URL and for the app to poll with. If an address (the /64 of an
- * IPv6 address) has started too many, or all have, the oldest one that nobody has approved ends.
+ * IPv6 address) has started too many, or all have, the oldest one that is not approved ends.
  * @param label what the app calls itself
  * @param address the app's IP address
  */
@@ -101,7 +101,7 @@ export async function approveLoginFlow(context: Context, actor: Actor, page: str
   if (!flow) await findLoginFlow(context, actor, page);
 }
 
-/** Ends a flow that nobody has approved: its app gets nothing. @throws as approveLoginFlow() does */
+/** Ends a flow that is not approved: its app gets no password. @throws as approveLoginFlow() does */
 export async function denyLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
   const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashOf(page), now: clock.now() }));

@@ -33,7 +33,7 @@ export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id" 
   }),
 );
 
-/** Flows, those first that nobody has approved, the oldest first. */
+/** Flows, the oldest first; those that are not approved come before the others. */
 const oldestFlows = (db: Kysely<Schema>, limit: number) =>
   db
     .selectFrom("login_flows")
@@ -51,7 +51,7 @@ export const deleteOldestFlowsOf = statement((db, p: { address: string; excess: 
   db.deleteFrom("login_flows").where("page_hash", "in", oldestFlows(db, p.excess).where("address", "=", p.address)),
 );
 
-/** A flow that is not over: nobody's, or the one that this user has approved. */
+/** A flow that has not expired, and that no other user has approved. */
 export const findOpenFlow = statement((db, p: { page_hash: string; user_id: string; now: number }) =>
   db
     .selectFrom("login_flows")

@@ -1,4 +1,4 @@
-// What devices hold apart from where they are, and former spellings of feeds.
+// What devices hold, in another table than their cursors, and former spellings of feeds.
 import { type Kysely, type Migration, sql } from "kysely";
 import { type Dialect, textType } from "./dialect.ts";
 

@@ -117,7 +117,7 @@ export class GroupWriter {
   /** @returns null if the job is too long, and was undone */
   async #runNext(job: Job): Promise<Outcome | null> {
     let statements = 0;
-    const tooLong = new Error("This needs a transaction of its own");
+    const tooLong = new Error("This needs a separate transaction");
     const count = () => {
       if (++statements > MOST_STATEMENTS) throw tooLong;
     };

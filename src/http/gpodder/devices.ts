@@ -14,7 +14,7 @@ const Device = z.object({
   type: z.enum(["desktop", "laptop", "mobile", "server", "other"]).nullish().catch(null),
 });
 
-/** PinePods, which names no product, reads the lists of the devices that it is told of, so for it there is always one. */
+/** PinePods sends no product name. It reads the list of each device that the server names, so the server always names one. */
 const NO_DEVICE = { id: "podkeep", caption: "podkeep", type: "server" };
 
 export function serveDevices(http: Hono<HttpEnv>, app: App): void {

@@ -29,7 +29,7 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
       middleware: [requireToken(app, shared, true, authenticateLogin), requireJson(app.config)],
       request: { headers: ClientHeaders, ...sentBody(SyncRequest) },
       responses: {
-        200: jsonBody("What became of each action", SyncResponse),
+        200: jsonBody("The result of each action", SyncResponse),
         ...describeErrors("invalid", "unauthorized", "forbidden", "too_large"),
       },
     }),
