@@ -35,7 +35,7 @@ export interface AppRequests {
   play?: (play: Play) => object;
   /** Whether it can read an action. */
   canRead?: (action: Record<string, unknown>) => boolean;
-  /** Its `since` is the time of its own clock, not the timestamp that it was given. */
+  /** Its `since` is the time of the device's clock, not the timestamp that it was given. */
   ownClock?: true;
   signOut?: Sent & { 0: string };
   /** Whether signing out ends what it signed in with. */
@@ -100,7 +100,7 @@ export const APPS: readonly AppRequests[] = [
     device: "kasts-desk",
     setUp: [GET_DEVICES, SAVE_DEVICE, ["GET", "/api/2/sync-devices/ann.json"]],
     play: (play) => ({ ...play, started: play.position, device: "kasts-desk" }),
-    // Qt::ISODate with a format of its own: a zone makes it 1970.
+    // Qt::ISODate together with a format: a zone makes it 1970.
     canRead: (action) => !hasZone(action),
     signOut: LOGOUT,
   },

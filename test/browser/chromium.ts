@@ -28,7 +28,7 @@ export interface Watched {
   problems: string[];
 }
 
-/** Opens a window on a server, and notes whatever should not happen. */
+/** Opens a window on a server, and notes what should not happen. */
 export async function openWindow(
   browser: Browser,
   origin: string,

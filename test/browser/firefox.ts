@@ -1,4 +1,4 @@
-// Debian's Firefox, driven by WebDriver BiDi (w3.org/TR/webdriver-bidi): playwright-core drives only a Firefox of its own.
+// Debian's Firefox, driven by WebDriver BiDi (w3.org/TR/webdriver-bidi): playwright-core drives only its patched Firefox.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,7 +98,7 @@ export async function openFirefox(): Promise<FirefoxWindow> {
   };
   const evaluate = async (script: string, where: "page" | "frame" = "page"): Promise<unknown> => {
     const target = { context: where === "page" ? context : await findFrame() };
-    // As JSON, because WebDriver BiDi has a form of its own for values.
+    // As JSON, because WebDriver BiDi has a special form for values.
     const expression = `Promise.resolve(${script}).then((value) => JSON.stringify(value ?? null))`;
     const params = { expression, target, awaitPromise: true };
     const evaluated = Evaluated.parse(await send("script.evaluate", params));

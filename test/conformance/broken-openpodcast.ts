@@ -67,7 +67,7 @@ export const brokenOpenPodcast: Broken[] = [
   },
   {
     breaks: ["openpodcast/add/guid-of-the-app-is-kept"],
-    does: "makes guids of its own",
+    does: "makes other guids",
     change: hears(post(LIST), eachItem(without("guid"))),
   },
   {

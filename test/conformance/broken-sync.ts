@@ -106,7 +106,7 @@ function brokenSync(protocol: Protocol): Broken[] {
     },
     {
       breaks: failing("subscriptions/changes-reach-another-device", "subscriptions/since-is-by-arrival"),
-      does: "gives the whole list whatever `since` is",
+      does: "gives the whole list for any `since`",
       change: asks(readFeeds, (query) => query.set("since", "0")),
     },
     {
@@ -261,7 +261,7 @@ const brokenGpodder: Broken[] = [
   },
   {
     breaks: ["gpodder/auth/another-name-is-refused"],
-    does: "reads the list of whoever signed in, under any name",
+    does: "reads the list of the user who signed in, under any name",
     change: (send) => (request) => send(new Request(request.url.replace("somebody-else-of-a-check", "test"), request)),
   },
   {

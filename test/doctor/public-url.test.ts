@@ -147,7 +147,7 @@ test("behind a trusted proxy the address is shown that podkeep has of this machi
   await trusting.close();
 });
 
-test("nobody learns an address of the server without a token", async () => {
+test("without a token a stranger learns no address of the server", async () => {
   for (const headers of [{}, { Authorization: "Bearer podkeep_doctor" }]) {
     const request = new Request("http://podkeep.test/v1/subscriptions", { headers: { ...headers, [DOCTOR]: "1" } });
     expect((await podkeep.http.fetch(request, { address: "127.0.0.1" })).headers.get(CLIENT)).toBeNull();

@@ -8,7 +8,7 @@ import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
 import { play, type World, world } from "./device-world.ts";
 
-// Longer than bun allows by itself: it explores random histories.
+// Longer than bun's default: it explores random histories.
 setDefaultTimeout(60_000);
 
 /** Later than all that happens in a world. */

@@ -401,7 +401,7 @@ export const protocolOf = (name: string) =>
 export const appOf = (name: string) => appNamed(PRODUCTS[kindOf(name)], protocolOf(name));
 export const habitsOf = (name: string): Habits => appOf(name).habits;
 
-/** How an app decides that two URLs are one feed when it is told to add one. */
+/** How an app decides that two URLs are one feed when it receives one to add. */
 const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
   antennapod: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
   kasts: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),

@@ -310,7 +310,7 @@ const broken: Record<string, Partial<Rules>> = {
   "an action without a guid is another episode": {
     addAction: (set, one, at) => RULES.addAction(set, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),
   },
-  "a client that starts again is not told of its own": {
+  "a client that starts again does not get what it sent": {
     openWindow: (...given) => ({ ...openWindow(...given), own: false }),
   },
 };

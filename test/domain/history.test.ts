@@ -248,7 +248,7 @@ describe("history", () => {
     );
   });
 
-  test("brings back any list there was and keeps what was added since; what has moved stays where it is", () => {
+  test("brings back any list there was and keeps what was added since; what has moved stays at its new URL", () => {
     fc.assert(
       fc.property(steps, fc.nat(), (all, choice) => {
         const { memory, moments } = playAll(all);

@@ -66,7 +66,7 @@ test("a thousand redirects to 8 KB of slashes don't stop the server", () => {
   }
 });
 
-test("a feed moves to a URL that three lookups over a week named, whatever they named before", () => {
+test("a feed moves to a URL that three lookups over a week named, also if earlier ones named another", () => {
   const WEEK = 7 * DAY;
   let move = countMove({ moved_to: null, moved_since: null, moved_seen: 0 }, B, NOW);
   move = countMove(move, B, NOW + WEEK);

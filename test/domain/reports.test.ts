@@ -202,7 +202,7 @@ describe("a GET sends", () => {
     expect(send(listed(900), both, { habits: gpodder })).toEqual({ add: [X], remove: [HTTP] });
   });
 
-  test("a removal in both schemes, to an app that follows redirects by itself", () => {
+  test("a removal in both schemes, to an app that follows redirects without a report", () => {
     expect(send(removed(1500), held(), { habits: antennapod }).remove).toEqual([X, HTTP]);
     expect(send(removed(1500), held()).remove).toEqual([X]);
   });

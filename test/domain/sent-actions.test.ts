@@ -1,4 +1,4 @@
-// What is read of an episode action, whatever an app sends.
+// What is read of an episode action, valid or not.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isWritable } from "../../src/domain/date-time.ts";

@@ -8,7 +8,7 @@ import { report } from "./rounds.ts";
 
 /** Megabytes of resident memory; the shipped limits of systemd and compose are 512. */
 const MOST_MEMORY = 200;
-/** Megabytes at which the server is ended: by the system, or where it can't limit that, by the test. */
+/** Megabytes at which the server is ended: by the system, or by the test if the system can't limit memory. */
 const KILLED_AT = 512;
 /** Milliseconds for which an attack that only waits is kept up. */
 const HELD = 2000;
@@ -82,7 +82,7 @@ interface Raw {
   ends: boolean;
 }
 
-/** Sends a chunked body over a socket of its own, as fast as it is taken, whatever the server responds. */
+/** Sends a chunked body over a separate socket, as fast as it is taken, and ignores the response. */
 async function pour({ head, chunk, times, ends }: Raw): Promise<void> {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);

@@ -24,7 +24,7 @@ let world: World;
 let routes: Route[];
 beforeAll(async () => {
   world = await openWorld();
-  // Nobody reads a body for GET. OPTIONS is the answer to browsers, from the middleware for CORS.
+  // The server reads no body of a GET. OPTIONS is the answer to browsers, from the middleware for CORS.
   routes = routesOf(world.server).filter(({ method }) => method !== "GET");
 });
 afterAll(() => world.server.close());

@@ -155,7 +155,7 @@ export function createDevice(user: string, token: string, name: string, kind: Ki
     return found;
   }
 
-  /** Checks all of its own: as acknowledged, and each part of the upload without a response wholly done or not at all. */
+  /** Checks all that this device sent: as acknowledged, and each part of the upload without a response wholly done or not at all. */
   function expectKept<Value>(found: Map<string, Value>, kept: Map<string, Value>, open: Map<string, Value>): void {
     for (const [key, value] of kept) if (!open.has(key)) expect([key, found.get(key)]).toEqual([key, value]);
     const done = [...open].map(([key, value]) => {

@@ -105,7 +105,7 @@ async function createPerson(server: TestApp, name: Person["name"], number: numbe
   return { ...person, session_id: String(session?.["id"]), ...(await startFlow(server)) };
 }
 
-/** Starts a login flow; it is nobody's until it is allowed. */
+/** Starts a login flow; it has no user until it is allowed. */
 export async function startFlow({ app }: TestApp): Promise<Pick<Person, "flow" | "poll">> {
   const { page, poll } = await startLoginFlow(app, { label: "an app", address: "192.0.2.1" });
   return { flow: page, poll };

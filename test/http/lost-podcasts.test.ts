@@ -18,7 +18,7 @@ afterEach(() => server.close());
 
 const me = () => actorOf(ann.id);
 
-/** A gPodder client with its own token and device. `sync` answers what it is told, and keeps the timestamp. */
+/** A gPodder client with its own token and device. `sync` returns what it receives, and keeps the timestamp. */
 async function gpodder(device: string) {
   const { token } = await issueToken(server.app, me(), { label: device, scope: "write", expires_at: null });
   const authorization = `Basic ${Buffer.from(`ann:${token}`).toString("base64")}`;
@@ -40,7 +40,7 @@ async function gpodder(device: string) {
   };
 }
 
-/** AntennaPod, which follows a redirect to https by itself, is told removals in both schemes. */
+/** AntennaPod follows a redirect to https without a report, so it gets removals in both schemes. */
 const inBothSchemes = (urls: string[]) =>
   [...new Set(urls.flatMap((url) => [url.replace(/^https?/, "http"), url.replace(/^https?/, "https")]))].sort();
 

@@ -260,7 +260,7 @@ describe("with a token as the password", () => {
     expect(await verifications(work)).toBe(0);
   });
 
-  test("Bearer takes it where that is allowed", async () => {
+  test("Bearer takes it on routes that allow it", async () => {
     const headers = { Authorization: `Bearer ${ann.token}` };
     expect(await (await get("/me", headers)).json()).toMatchObject({ user: "ann", kind: "token" });
     expect((await get("/devices/phone", headers)).status).toBe(401);
@@ -336,7 +336,7 @@ describe("with a session", () => {
     await secure.close();
   });
 
-  test("a logout ends the session for whoever has its cookie, and no other one", async () => {
+  test("a logout ends the session of its cookie, also for a copy of the cookie, and no other session", async () => {
     const [ended, other] = [cookieOf(await login()), cookieOf(await login("ann", ann.token))];
     expect((await get("/logout", ended)).status).toBe(204);
     expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);

@@ -140,7 +140,7 @@ describe("passwords", () => {
     expect(await sync(HOME)).toBe(429);
   });
 
-  test("wrong ones from a known network are limited too, and keep nobody out elsewhere", async () => {
+  test("wrong ones from a known network are limited too, and lock the user out nowhere else", async () => {
     expect(await sync(HOME)).toBe(200);
     expect((await guess("ann", 31, () => HOME)).at(-1)).toBe(429);
     expect(await sync(AWAY)).toBe(200);

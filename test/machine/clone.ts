@@ -1,4 +1,4 @@
-// A bare clone: npm installs what the commands need, whatever NODE_ENV is.
+// A bare clone: npm installs what the commands need, with any NODE_ENV.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -30,7 +30,7 @@ export const examples: [World][] = [
     ],
     ...[tap(0, 0), listen(0), sync(0), listen(0), wait(-500_000), sync(0), sync(1)],
   ),
-  // All clocks go back after a device has sent a place: it is told that place again.
+  // All clocks go back after a device has sent a place: the server sends it that place again.
   worldOf([["antennapod", 0]], ...[tap(0, 0), listen(0), sync(0), wait(-500_000), listen(0), sync(0)]),
   // A device whose clock is ahead plays and sends in the second in which gPodder plays: both show one place.
   worldOf(
@@ -105,7 +105,7 @@ export const examples: [World][] = [
     ...[write(0, true), sync(0), listen(0), sync(0), sync(1), sync(2), sync(2)],
     ...[0, 1, 2].flatMap((device) => [tap(device, 0), tap(device, 0), sync(device), tap(device, 0), tap(device, 0)]),
   ),
-  // Kasts drops a feed that its user added again, as it is told of its own removal.
+  // Kasts drops a feed that its user added again, because it receives its own removal.
   worldOf([["kasts", 0]], ...[tap(0, 0), sync(0), listen(0), sync(0), tap(0, 0), sync(0), tap(0, 0), sync(0)]),
   // A play that was earlier arrives later, from a device that knew the later one.
   worldOf(

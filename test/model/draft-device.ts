@@ -1,4 +1,4 @@
-// A client of the draft of the Open Podcast API, offline at times and with a clock of its own.
+// A client of the draft of the Open Podcast API, offline at times and with a wrong clock.
 import { expect } from "bun:test";
 import { action, type DraftClient } from "../http/openpodcast-draft/client.ts";
 

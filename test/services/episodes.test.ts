@@ -258,7 +258,7 @@ test("an app that may report its whole list with each sync is not told all posit
   for (const told of [[1], [], []]) expect(await sync(client, report(client, { add: [A] }))).toEqual([[], told]);
 });
 
-test("a podcast that Kasts drops after it was added again, as it is told of the removal, comes back with its positions", async () => {
+test("a podcast that Kasts drops after it was added again, because it receives the removal, comes back with its positions", async () => {
   await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
   const [kasts, sync] = [clientOf("laptop", "Kasts"), syncing()];

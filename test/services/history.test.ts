@@ -64,7 +64,7 @@ const later = (by = MINUTE) => {
   server.clock.advance(by);
   return server.clock.now();
 };
-/** A client of the same user with a token of its own. */
+/** A client of the same user with another token. */
 async function app(label: string): Promise<TestUser & { token_id: string }> {
   const { id, token } = await issueToken(server.app, me(), { label, scope: "write", expires_at: null });
   return { ...server.as(user, token), token_id: id };

@@ -109,7 +109,7 @@ const session = fc.record({
   length: fc.integer({ min: 20, max: 600 }),
 });
 
-test("whatever is uploaded when, together or again, the plays are those that were listened to", async () => {
+test("in any order, together or again, uploads leave the plays that were listened to", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(session, { maxLength: 15 }), fc.array(fc.boolean()), async (sessions, cuts) => {
       const actor = actorOf((await podkeep.user()).id);

@@ -30,7 +30,7 @@ export interface PostgresServer {
 
 export interface Standby {
   port: number;
-  /** Makes it a server of its own, which takes writes. */
+  /** Makes it a primary server, which takes writes. */
   promote(): Promise<void>;
   /** Ends the server and removes its directory. */
   remove(): Promise<void>;

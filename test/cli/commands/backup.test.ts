@@ -68,7 +68,7 @@ test("a restore needs the server stopped", async () => {
   expect(json.tables.subscriptions).toBe(count);
 });
 
-test("a restore asks before it replaces data, and not where there is none", async () => {
+test("a restore asks before it replaces data, and does not ask if there is none", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);
   const before = statSync(join(folder, "podkeep.db")).ino;

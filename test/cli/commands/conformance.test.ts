@@ -280,7 +280,7 @@ test("no report has a password, a token, Basic or a cookie", async () => {
   expect(texts.at(-1)).toContain("Authorization: Basic ***");
 });
 
-test.skipIf(!existsSync("/usr/bin/python3"))("the JUnit report is XML, whatever the server answers", async () => {
+test.skipIf(!existsSync("/usr/bin/python3"))("the JUnit report is XML for any response of the server", async () => {
   const nasty = `]]>&<"'\u0000\u0008\ud800`;
   const { url } = serveNaive(({ method }) => (method === "POST" ? new Response(nasty, { status: 500 }) : null));
   const { code } = await run(url, ["--check", "subscriptions/again", "--junit", file("report.xml")]);

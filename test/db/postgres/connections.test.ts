@@ -60,7 +60,7 @@ test("many writes of one user leave connections to the others", async () => {
   expect(new Set(timestamps).size).toBe(20);
 });
 
-test("writes of one user on two servers succeed, whatever isolation level the database has as default", async () => {
+test("writes of one user on two servers succeed with any default isolation level of the database", async () => {
   await open();
   await beside((sql) => sql(`alter database ${name} set default_transaction_isolation = 'repeatable read'`));
   await app.reopen();
@@ -143,7 +143,7 @@ test("a connection that stops responding is given up without the transactions on
   expect(await writing).toBe("committed");
 });
 
-test("reads that wait behind others end nobody's transaction", async () => {
+test("reads that wait behind others end no other transaction", async () => {
   await open({ database_pool: "2", database_timeout: "1s" });
   const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] });
   const writing = app.app.database.write(async (tx) => {

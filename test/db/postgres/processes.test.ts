@@ -142,7 +142,7 @@ test("after a server is killed the others finish its deletions, each exactly onc
   const user = await cluster.client("ann");
   const [amount, before] = [200, 20];
   await sql("create table done (subscription bigint)");
-  // Deletions wait for the lock once some are done: a server is killed in the midst of them, however slow the machine is.
+  // Deletions wait for the lock once some are done: a server is killed between them, however slow the machine is.
   await sql(`create function note() returns trigger language plpgsql as $$ begin
     if (select count(*) from done) >= ${before} then perform pg_advisory_xact_lock_shared(1); end if;
     insert into done values (new.id); return new; end $$`);

@@ -60,7 +60,7 @@ async function syncPhone(agent = "AntennaPod/3.9.0") {
   return { client, phone, since, unsubscribe };
 }
 
-/** Backups are of a file; PostgreSQL has tools of its own. */
+/** Backups are of a file; PostgreSQL has other tools. */
 const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 
 test.if(onSqlite)(
@@ -174,7 +174,7 @@ test("a podcast that came and went elsewhere unheard is subscribed again by the 
   expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([true]);
 });
 
-test("AntennaPod removes a podcast whose redirect to https it followed by itself", async () => {
+test("AntennaPod removes a podcast whose redirect to https it followed without a report", async () => {
   await ann.add("http://x.example/rss");
   const phone = appOf(await ann.another(), "AntennaPod/3.9.0");
   await phone.get(0);

@@ -44,7 +44,7 @@ const action = {
 };
 
 test.each([PLACE, "/apps/gpoddersync"])(
-  "an app with a token syncs under %s, whatever its clock says",
+  "an app with a token syncs under %s, also with a wrong clock",
   async (place) => {
     const app = appOf(ann.token);
     await ann.add(A);

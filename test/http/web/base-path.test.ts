@@ -7,7 +7,7 @@ import { type Browser, openBrowser } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 
-/** A server behind a proxy that serves it at a path of its own origin, and nothing else. */
+/** A server behind a proxy that serves it at a path, and nothing else. */
 function behindProxy(server: TestApp, base: string, strips: boolean): Pick<TestApp, "http"> {
   const fetch: TestApp["http"]["fetch"] = async (request, env) => {
     const url = new URL(request.url);

@@ -58,7 +58,7 @@ test("a bad name or password is explained, and the link still works", async () =
   expect((await browser.submit(path, { name: "ann", password: PASSWORD })).status).toBe(200);
 });
 
-test("nobody makes a user without the code, and guesses are limited", async () => {
+test("no user can be created without the code, and guesses are limited", async () => {
   await setupPath();
   const statuses = new Set<number>();
   for (let guess = 0; guess < server.app.config.failed_logins + 10; guess++) {

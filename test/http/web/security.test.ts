@@ -419,7 +419,7 @@ test("guesses at the present password are counted like those at the sign-in", as
 });
 
 describe("a host name that a stranger has in the DNS", () => {
-  test("shows no page and signs nobody in, if the public URL has another one", async () => {
+  test("shows no page and refuses to sign in if the public URL has another one", async () => {
     const home = await openTestApp({ public_url: "https://pods.example" });
     const { token } = await home.user("ann");
     const form = { "Content-Type": "application/x-www-form-urlencoded" };

@@ -243,7 +243,7 @@ test("a signed-in user keeps the menu on a page that does not exist; a visitor h
   expect((await openBrowser(server).open("/sign-in")).body).not.toContain("<nav");
 });
 
-test("a cookie of the same name that a sibling domain has set signs nobody out", async () => {
+test("a cookie of the same name that a sibling domain has set does not sign the user out", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const good = `podkeep_page=${browser.cookies.get("podkeep_page")}`;
   for (const Cookie of [`podkeep_page=evil; ${good}`, `${good}; podkeep_page=evil`, `podkeep_page=; ${good}`]) {
