@@ -4,7 +4,7 @@ import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { checkReady } from "../services/health.ts";
-import { readStatus } from "../services/status.ts";
+import { type Counts, readStatus } from "../services/status.ts";
 import { VERSION } from "../version.ts";
 
 /** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */
@@ -155,10 +155,12 @@ function createDatabaseGauges(): (app: App) => Promise<string> {
   const deletions = gauge("podkeep_deletions", "Deletions by status", ["status"]);
   const oldest = gauge("podkeep_deletion_oldest_pending_seconds", "Age of the oldest pending deletion; 0 without one");
   const feeds = gauge("podkeep_feeds", "Feeds by what their last lookup found", ["state"]);
+  let counts: Counts | undefined;
   return async (app) => {
     try {
       await checkReady(app);
-      const status = await readStatus(app);
+      const status = await readStatus(app, counts);
+      counts = status.counts;
       waiting.set(status.waiting);
       bytes.set(status.bytes);
       walBytes.set(status.wal_bytes);

@@ -1,14 +1,15 @@
 // Counts over all users, for monitoring.
 import type { DatabaseStatus } from "../db/database.ts";
 import { countLookups } from "../store/feed-lookups.ts";
-import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
-import { listUsersAfter } from "../store/transfer.ts";
+import { countDeletions, countLiveSubscriptions, listClocks, oldestPending } from "../store/status.ts";
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 import type { DeletionStatus } from "./deletions.ts";
 
 export interface Status extends DatabaseStatus {
   users: number;
+  /** For the next call. */
+  counts: Counts;
   /** Subscriptions that are neither deleted nor unsubscribed. */
   subscriptions: number;
   deletions: Record<DeletionStatus, number>;
@@ -20,14 +21,20 @@ export interface Status extends DatabaseStatus {
 
 const NO_FEEDS = { known: 0, checked: 0, failing: 0 };
 
-/** Users whose rows are counted in one turn of the event loop. */
-const BATCH = 50;
+/** Users whose clocks are read in one turn of the event loop, and those whose rows are counted in one. */
+const [CLOCKS, BATCH] = [1000, 50];
 
-/** Reads whole tables, in turns: call it for each scrape, not for each request. */
-export async function readStatus(context: Context): Promise<Status> {
+/** The live subscriptions of each user, and the user's clock when they were counted. */
+export type Counts = Map<string, { clock: number; subscriptions: number }>;
+
+/**
+ * Reads in turns: call it for each scrape, not for each request.
+ * @param counts of the last call; they stand for users whose clock stands still
+ */
+export async function readStatus(context: Context, counts: Counts = new Map()): Promise<Status> {
   const { database, clock } = context;
   const figures = await database.status();
-  const counted = await countRows(context);
+  const counted = await countRows(context, counts);
   return database.read(async (tx) => {
     const [oldest] = await oldestPending(tx, {});
     const [{ known, checked, failing } = NO_FEEDS] = await countLookups(tx, {});
@@ -42,23 +49,31 @@ export async function readStatus(context: Context): Promise<Status> {
 }
 
 /** Counts users and their rows, a batch of users at a time. */
-async function countRows({ database }: Context): Promise<Pick<Status, "users" | "subscriptions" | "deletions">> {
-  const counted = { users: 0, subscriptions: 0, deletions: { PENDING: 0, SUCCESS: 0, FAILURE: 0 } };
+async function countRows(
+  { database }: Context,
+  before: Counts,
+): Promise<Pick<Status, "users" | "counts" | "subscriptions" | "deletions">> {
+  const counts: Counts = new Map();
+  const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
   for (let after: string | undefined = ""; after !== undefined; await nextTurn()) {
     const id: string = after;
-    const { users, subscriptions, deletions } = await database.read(async (tx) => {
-      const users = await listUsersAfter(tx, { id, limit: BATCH });
-      const span = { after: id, last: users.at(-1)?.id ?? id };
-      return {
-        users,
-        subscriptions: await countLiveSubscriptions(tx, span),
-        deletions: await countDeletions(tx, span),
-      };
-    });
-    counted.users += users.length;
-    counted.subscriptions += Number(subscriptions[0]?.count ?? 0);
-    for (const { status, count } of deletions) counted.deletions[status] += Number(count);
+    const users = await database.read((tx) => listClocks(tx, { after: id, limit: CLOCKS }));
+    const changed: typeof users = [];
+    for (const user of users) {
+      const known = before.get(user.id);
+      if (known?.clock === user.clock) counts.set(user.id, known);
+      else changed.push(user);
+    }
+    for (let start = 0; start < changed.length; start += BATCH, await nextTurn()) {
+      const some = changed.slice(start, start + BATCH);
+      const rows = await database.read((tx) => countLiveSubscriptions(tx, {}, some));
+      const live = new Map(rows.map(({ user_id, count }) => [user_id, Number(count)]));
+      for (const { id, clock } of some) counts.set(id, { clock, subscriptions: live.get(id) ?? 0 });
+    }
     after = users.at(-1)?.id;
+    const ended = await database.read((tx) => countDeletions(tx, { after: id, last: after ?? id }));
+    for (const { status, count } of ended) deletions[status] += Number(count);
   }
-  return counted;
+  const subscriptions = counts.values().reduce((sum, user) => sum + user.subscriptions, 0);
+  return { users: counts.size, counts, subscriptions, deletions };
 }

@@ -1,18 +1,28 @@
 // Statements that count over all users.
 import { sql } from "kysely";
-import { statement } from "../db/statement.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 
 /** Users by their ids: those after `after`, up to `last`. */
 type Users = { after: string; last: string };
 
-export const countLiveSubscriptions = statement((db, p: Users) =>
+/** The clocks of users, by their ids. */
+export const listClocks = statement((db, p: { after: string; limit: number }) =>
+  db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
+);
+
+/** A row for each user who has any. */
+export const countLiveSubscriptions = bulkStatement((db, _: Record<string, never>, users: { id: string }[]) =>
   db
     .selectFrom("subscriptions")
-    .select((row) => row.fn.countAll<number>().as("count"))
-    .where("user_id", ">", p.after)
-    .where("user_id", "<=", p.last)
+    .select((row) => ["user_id", row.fn.countAll<number>().as("count")])
+    .where(
+      "user_id",
+      "in",
+      users.map(({ id }) => id),
+    )
     .where("deleted", "is", null)
-    .where((row) => row("is_subscribed", "=", row.lit(1))),
+    .where((row) => row("is_subscribed", "=", row.lit(1)))
+    .groupBy("user_id"),
 );
 
 export const countDeletions = statement((db, p: Users) =>

@@ -1,7 +1,8 @@
 // Counts over all users: others get turns of the event loop while they are read.
 import { expect, test } from "bun:test";
 import { readStatus } from "../../src/services/status.ts";
-import { openTestApp } from "../support/app.ts";
+import { deleteUser } from "../../src/services/users.ts";
+import { guidOf, openTestApp } from "../support/app.ts";
 
 test("counting the rows of a thousand users takes a turn of the event loop for each fifty of them", async () => {
   const podkeep = await openTestApp();
@@ -18,5 +19,31 @@ test("counting the rows of a thousand users takes a turn of the event loop for e
   ended = true;
   await counting;
   expect(turns).toBeGreaterThanOrEqual(20);
+  await podkeep.close();
+});
+
+test("counts that were made before are right after each change, and only changed users are counted again", async () => {
+  const podkeep = await openTestApp();
+  const [ann, bob] = [await podkeep.user("ann"), await podkeep.user("bob")];
+  await ann.add("https://a.example/1", guidOf(1));
+  await bob.add("https://b.example/1", guidOf(2));
+  let { counts } = await readStatus(podkeep.app);
+  const count = async () => {
+    const status = await readStatus(podkeep.app, counts);
+    counts = status.counts;
+    return status.subscriptions;
+  };
+  await podkeep.sql("update subscriptions set is_subscribed = 0");
+  expect(await count()).toBe(2);
+  await podkeep.sql("update subscriptions set is_subscribed = 1");
+  await ann.add("https://a.example/2", guidOf(3));
+  expect(await count()).toBe(3);
+  await ann.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  expect(await count()).toBe(2);
+  await ann.remove(guidOf(3));
+  await podkeep.drain();
+  expect(await count()).toBe(1);
+  await deleteUser(podkeep.app, "ann");
+  expect(await count()).toBe(1);
   await podkeep.close();
 });
