@@ -52,7 +52,9 @@ export async function logIn(context: Context, credentials: Credentials, attempts
   const owns_token = id === null ? 1 : 0;
   const family: Family = { user_id, token_id: id ?? row.id, family: context.ids.random(16), owns_token };
   return context.database.write(async (tx) => {
-    await lockUser(tx, { user_id });
+    const [user] = await lockUser(tx, { user_id });
+    // Deleted since, by another server.
+    if (!user) throw new DomainError("unauthorized", "The name or the password is wrong");
     await endOldLogins(tx, context, user_id);
     if (owns_token) await insertToken(tx, row);
     return issue(tx, context, family, 0);

@@ -6,10 +6,11 @@ import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { listHistory } from "../../../src/services/history.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
-import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { actorOf, addFeeds } from "../../support/feeds.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
@@ -223,19 +224,50 @@ test("a user who is deleted while an app syncs leaves nothing, no history either
   });
 });
 
+/** Runs `act` until it waits for the user's row, which another server deletes then. @returns what it gives or throws */
+async function whileDeleted(user: TestUser, act: () => Promise<unknown>): Promise<unknown> {
+  return beside(async (sql) => {
+    await sql("begin");
+    for (const table of ["login_tokens", "tokens"]) await sql(`delete from ${table} where user_id = '${user.id}'`);
+    await sql(`delete from users where id = '${user.id}'`);
+    const acted = act().catch((error) => error);
+    while ((await beside((look) => backends(look, "pid", "wait_event_type = 'Lock'"))).length < 1) await Bun.sleep(5);
+    await sql("commit");
+    return acted;
+  });
+}
+
 test("a token that is issued while another server deletes its user is refused: there is no such user", async () => {
   await open();
   const ann = await app.user("ann");
-  await beside(async (sql) => {
-    await sql("begin");
-    await sql(`delete from tokens where user_id = '${ann.id}'`);
-    await sql(`delete from users where id = '${ann.id}'`);
-    const issued = issueToken(app.app, actorOf(ann.id), { label: "phone", scope: "write", expires_at: null });
-    const refused = issued.catch((error) => error);
-    while ((await beside((look) => backends(look, "pid", "wait_event_type = 'Lock'"))).length < 1) await Bun.sleep(5);
-    await sql("commit");
-    expect(await refused).toMatchObject({ code: "not_found" });
-  });
+  const issue = () => issueToken(app.app, actorOf(ann.id), { label: "phone", scope: "write", expires_at: null });
+  expect(await whileDeleted(ann, issue)).toMatchObject({ code: "not_found" });
+});
+
+describe("an app of the draft is refused with 401 if another server deletes its user while it", () => {
+  const post = (path: string, body: object) =>
+    app.send("POST", path, { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const password = "correct horse battery staple";
+
+  for (const [does, act] of [
+    ["logs in with the password", async () => () => post("/auth/login", { username: "ann", password })],
+    ["logs in with a token", async (token) => () => post("/auth/login", { username: "ann", password: token })],
+    [
+      "refreshes its access token",
+      async (token) => {
+        const { refresh_token } = (await post("/auth/login", { username: "ann", password: token })).body;
+        return () => post("/auth/refresh", { refresh_token });
+      },
+    ],
+  ] as [string, (token: string) => Promise<() => Promise<Answer>>][]) {
+    test(does, async () => {
+      await open({ open_podcast_draft: "on" });
+      const ann = await app.user("ann");
+      await setPassword(app.app, actorOf(ann.id), password);
+      expect(await whileDeleted(ann, await act(ann.token))).toMatchObject({ status: 401 });
+      expect(await beside((sql) => sql("select * from login_tokens"))).toHaveLength(0);
+    });
+  }
 });
 
 describe("an upload that runs on one server", () => {
