@@ -15,6 +15,8 @@ const STATISTICS: [table: string, index: string, rows: string][] = [
   ["guids", "guids_by_retirement", "10000 100 1"],
   ["deletions", "deletions", "1000000 10000 1"],
   ["deletions", "deletions_pending", "10000 100 1"],
+  ["sync_entities", "sync_entities", "1000000 10000 1"],
+  ["sync_entities", "sync_entities_by_subscription", "1000000 10000 1"],
   ["episodes", "sqlite_autoindex_episodes_1", "1000000 10000 1"],
   ["episodes", "episodes_by_url", "1000000 10000 1 1"],
   ["episodes", "episodes_by_podcast", "1000000 10000 100 1"],
