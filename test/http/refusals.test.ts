@@ -19,10 +19,11 @@ const request = (method: string, path: string, password: string, body?: string, 
     headers: { Authorization: `Basic ${btoa(`${name}:${password}`)}`, "User-Agent": "AntennaPod/3.11.4" },
     ...(body !== undefined && { body }),
   });
-/** The refusals that are stored, once there are as many; they are not waited for by requests. */
-async function stored(count: number) {
+/** The refusals that are stored since a time, once there are as many; they are not waited for by requests. */
+async function stored(count: number, since = 0) {
   for (let turn = 0; turn < 200; turn++) {
-    const rows = await listRefusals(server.app, actorOf(ann.id));
+    const all = await listRefusals(server.app, actorOf(ann.id));
+    const rows = all.filter(({ refused_at }) => refused_at >= since);
     if (rows.length >= count) return rows.toSorted((a, b) => (a.device < b.device ? -1 : 1));
     await Bun.sleep(10);
   }
@@ -55,6 +56,33 @@ test("refusals of names that no user has are not kept, and no device that a requ
   await request("GET", "/api/2/subscriptions/ann/made-up.json", "wrong");
   expect(await stored(1)).toMatchObject([{ device: "" }]);
   expect(await listRefusalsOfAll(server.app)).toHaveLength(1);
+});
+
+test("an app of the draft is listed too: its login, its token, a body that can't be read", async () => {
+  await server.close();
+  server = await openTestApp({ open_podcast_draft: "on" });
+  ann = await server.user("ann");
+  const send = (path: string, body: object, token?: string) =>
+    server.send("POST", path, {
+      headers: {
+        ...{ "Content-Type": "application/json", "User-Agent": "Pods/1.0" },
+        ...(token && { Authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(body),
+    });
+  const login = { username: "ann", password: ann.token };
+  const { access_token, refresh_token } = (await send("/auth/login", login)).body;
+  const refused: [reason: RegExp, () => Promise<{ status: number }>][] = [
+    [/^400 requests: /, () => send("/api/v1/sync", { requests: "none" }, access_token)],
+    [/^401 A refresh token is not an access token/, () => send("/api/v1/sync", { requests: [] }, refresh_token)],
+    [/^401 The name or the password is wrong/, () => send("/auth/login", { ...login, password: "wrong" })],
+  ];
+  for (const [reason, request] of refused) {
+    server.clock.advance(60_000);
+    expect((await request()).status).toBe(Number(/\d+/.exec(reason.source)?.[0]));
+    const [row] = await stored(1, server.clock.now());
+    expect([row?.app, row?.reason]).toEqual(["Pods", expect.stringMatching(reason)]);
+  }
 });
 
 test("an app that is refused again and again writes once a minute", async () => {

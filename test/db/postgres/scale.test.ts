@@ -1,12 +1,25 @@
 // The files that docs/operators/scale.md names, as far as they can be tried without a cluster.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { guidOf, openTestApp } from "../../support/app.ts";
+import { tables } from "../../../src/db/tables.ts";
+import { deleteUser } from "../../../src/services/users.ts";
+import { draftClient } from "../../http/openpodcast-draft/client.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
 
 setDefaultTimeout(30_000);
 
 const docs = join(import.meta.dir, "../../../docs/operators/scale");
+
+/** Logs in, subscribes and reads it back. @returns the action's status, and the last change */
+async function useDraft(app: TestApp, { name, token }: TestUser) {
+  const body = JSON.stringify({ username: name, password: token });
+  const headers = { "Content-Type": "application/json" };
+  const login = await app.send("POST", "/auth/login", { headers, body });
+  const client = draftClient(app, app.as({ name } as TestUser, login.body.access_token));
+  const { status } = await client.subscribe("https://b.example/");
+  return [status, (await client.changes("", "&include_own=true")).at(-1).data.feed_url];
+}
 
 test("the statements for Citus fit the schema, and the server works after them", async () => {
   const server = await sharedPostgres();
@@ -17,12 +30,21 @@ test("the statements for Citus fit the schema, and the server works after them",
     returns void language sql as ''`);
   await connection.unsafe(await Bun.file(join(docs, "citus.sql")).text()).simple();
   await connection.close();
-  const app = await openTestApp({ database_url: server.url("citus") });
+  const app = await openTestApp({ database_url: server.url("citus"), open_podcast_draft: "on" });
   const ann = await app.user("ann");
   await ann.add("https://a.example/", guidOf(1));
   await ann.remove(guidOf(1));
   await app.drain();
   expect((await ann.changes()).map((item) => item.is_subscribed)).toEqual([false]);
+  expect(await useDraft(app, ann)).toEqual(["applied", "https://b.example/"]);
+  await deleteUser(app.app, "ann");
+  const left = server.connect("citus");
+  for (const table of Object.keys(tables))
+    expect([table, await left.unsafe(`select * from ${table}`)]).toEqual([
+      table,
+      expect.objectContaining({ length: 0 }),
+    ]);
+  await left.close();
   await app.close();
 });
 
