@@ -15,6 +15,8 @@ const PATIENCE = { silence: 5000, total: 30_000 };
 const MOST_AT_ONCE = 2;
 /** How many streamed bodies that are larger than other requests may be there at a time, of different users. */
 const MOST_LARGE = 2;
+/** Bytes of a body that may stay in memory until the runtime collects it by itself. */
+const MOST_KEPT = 1024 * 1024;
 /** Milliseconds in which such a body must arrive, so that a slow one does not keep others out. */
 const LARGE_PATIENCE = 10 * 60_000;
 
@@ -44,14 +46,15 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   const reader: Reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    size += next.value.length;
-    if (size > max) {
-      reader.releaseLock();
-      throw tooLarge();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      size += next.value.length;
+      if (size > max) throw tooLarge();
+      hold(request, holder, next.value.length, max);
+      chunks.push(next.value);
     }
-    hold(request, holder, next.value.length, max);
-    chunks.push(next.value);
+  } finally {
+    reader.releaseLock();
   }
   return Buffer.concat(chunks);
 }
@@ -116,8 +119,9 @@ function hold(request: Request, holder: string, bytes: number, max: number): voi
 
 /** Ends what a request holds. */
 export function releaseBody(request: Request): void {
-  large.delete(request);
+  const wasLarge = large.delete(request);
   const held = heldIn.get(request);
+  if (wasLarge || (held?.bytes ?? 0) > MOST_KEPT) Bun.gc(false);
   if (!held) return;
   heldIn.delete(request);
   const left = (heldBy.get(held.holder) ?? 0) - held.bytes;
@@ -140,6 +144,9 @@ export async function discardBody(request: Request, response: Response): Promise
   else if (/close/i.test(headers.get("connection") ?? "") && discarding < MOST_DISCARDED) {
     discarding++;
     await discard(request.body).finally(() => discarding--);
+  } else if (bodyUsed && request.body?.locked === false) {
+    // Of a body that was begun, the runtime would keep what still arrives.
+    await request.body.cancel().catch(() => {});
   }
 }
 

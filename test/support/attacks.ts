@@ -1,0 +1,184 @@
+// Requests made to exhaust a server, for tests and benchmarks.
+import { connect, type Socket } from "node:net";
+
+interface Target {
+  url: string;
+  /** A user, and tokens of that user. */
+  user: string;
+  tokens: string[];
+}
+
+interface Attack {
+  what: string;
+  /** @throws Error if a response is wrong */
+  run(target: Target): Promise<unknown>;
+}
+
+/** Milliseconds for which an attack that only waits is kept up. */
+const HELD = 2000;
+const MEGABYTE = 1024 * 1024;
+/** Just under PODKEEP_MAX_BODY. */
+const LARGEST = 5 * MEGABYTE - 1000;
+/** Characters of a response to five megabytes of wrong elements. */
+const MOST_ANSWERED = 10_000;
+
+interface Raw {
+  head: string;
+  chunk: Uint8Array;
+  /** How often the chunk is sent. */
+  times: number;
+  /** False to send no end, and wait. */
+  ends: boolean;
+}
+
+/** Sends a chunked body over a separate socket, as fast as it is taken, and ignores the response. */
+async function pour({ url }: Target, { head, chunk, times, ends }: Raw): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const gone = Promise.withResolvers<void>();
+  socket.on("error", () => gone.resolve());
+  socket.on("close", () => gone.resolve());
+  socket.resume();
+  const limit = setTimeout(() => gone.resolve(), ends ? 20_000 : HELD);
+  await Promise.race([write(), gone.promise]);
+  if (!ends) await gone.promise;
+  clearTimeout(limit);
+  socket.destroy();
+
+  async function write(): Promise<void> {
+    socket.write(`${head}Host: podkeep.test\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    for (let n = 0; n < times; n++) {
+      socket.write(`${chunk.length.toString(16)}\r\n`);
+      await taken(socket, chunk);
+      socket.write("\r\n");
+    }
+    if (ends) socket.end("0\r\n\r\n");
+  }
+}
+
+const taken = (socket: Socket, chunk: Uint8Array) =>
+  new Promise<void>((resolve) => {
+    if (socket.write(chunk)) resolve();
+    else socket.once("drain", resolve);
+  });
+
+const many = (count: number, one: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, one));
+const megabyte = new Uint8Array(MEGABYTE).fill(120);
+const largest = new Uint8Array(LARGEST).fill(32);
+
+async function send({ url }: Target, token: string, method: string, path: string, body?: unknown) {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+  const response = await fetch(url + path, { method, headers, ...sent });
+  return { status: response.status, text: await response.text() };
+}
+
+function requireThat(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(what);
+}
+
+const refused: Attack[] = [
+  "POST /v1/subscriptions HTTP/1.1\r\n",
+  "POST /livez HTTP/1.1\r\n",
+  "POST /api/2/episodes/USER.json HTTP/1.1\r\n",
+  "POST /podcasts/import HTTP/1.1\r\n",
+].map((head) => ({
+  what: `bodies of 40 MB that are refused: ${head.trim()}`,
+  run: (target) => {
+    const raw = { head: head.replace("USER", target.user), chunk: megabyte, times: 40, ends: true };
+    return many(16, () => pour(target, raw));
+  },
+}));
+
+const stopped: Attack[] = [
+  "POST /podcasts/import HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\n",
+  "POST /sign-in HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n",
+  "POST /index.php/login/v2/poll HTTP/1.1\r\n",
+  "POST /v1/subscriptions HTTP/1.1\r\nContent-Type: application/json\r\n",
+].map((head) => ({
+  what: `bodies that stop before their end, without credentials: ${head.split(" HTTP")[0]}`,
+  run: (target) => many(120, () => pour(target, { head, chunk: largest, times: 1, ends: false })),
+}));
+
+const held: Attack[] = [
+  "POST /v1/subscriptions HTTP/1.1\r\nContent-Type: application/json\r\n",
+  "PUT /subscriptions/USER/phone.txt HTTP/1.1\r\n",
+].map((head) => ({
+  what: `bodies that stop before their end, with a token: ${head.split(" HTTP")[0]}`,
+  run: (target) => {
+    const signed = `${head.replace("USER", target.user)}Authorization: Bearer ${target.tokens[0]}\r\n`;
+    return many(60, () => pour(target, { head: signed, chunk: largest, times: 1, ends: false }));
+  },
+}));
+
+const tooLarge: Attack = {
+  what: "bodies of 40 MB, with a token",
+  run: (target) => {
+    const head = `POST /v1/subscriptions HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: Bearer ${target.tokens[0]}\r\n`;
+    return many(16, () => pour(target, { head, chunk: megabyte, times: 40, ends: true }));
+  },
+};
+
+/** Routes that read JSON, with the text around a list. */
+const JSON_ROUTES = [
+  ["POST", "/v1/subscriptions", '{"subscriptions":', "}"],
+  ["POST", "/api/2/subscriptions/USER/phone.json", '{"add":', "}"],
+  ["PUT", "/subscriptions/USER/phone.json", "", ""],
+  ["POST", "/api/2/episodes/USER.json", "", ""],
+  ["POST", "/apps/gpoddersync/subscription_change/create", '{"remove":', "}"],
+  ["POST", "/apps/gpoddersync/episode_action/create", "", ""],
+] as const;
+
+/** Elements that make the most of five megabytes: numbers, objects, lists, depth, a few long texts. */
+const ELEMENTS = ["1", "{}", "[]", "[", `"${"\\u0041".repeat(50_000)}"`];
+
+const wrong: Attack[] = JSON_ROUTES.map(([method, route, before, after]) => ({
+  what: `five megabytes of wrong elements: ${method} ${route}`,
+  async run(target) {
+    const path = route.replace("USER", target.user);
+    for (const element of ELEMENTS) {
+      const list = Array(Math.floor((LARGEST - 100) / (element.length + 1))).fill(element);
+      const body = `${before}[${list.join(element === "[" ? "" : ",")}]${after}`;
+      for (const token of target.tokens) {
+        const { status, text } = await send(target, token, method, path, body);
+        requireThat(status < 500 && text.length < MOST_ANSWERED, `${path} is ${status}: ${text.slice(0, 200)}`);
+      }
+    }
+  },
+}));
+
+const slashes: Attack = {
+  what: "feed URLs of many slashes, and reading what was stored of them",
+  async run(target) {
+    const urls = Array.from({ length: 600 }, (_, n) => `https://slashes.test/${n}${"/".repeat(8100)}x`);
+    const [api, app] = ["/v1/subscriptions", `/api/2/subscriptions/${target.user}/phone.json`];
+    for (const token of target.tokens) {
+      await send(target, token, "POST", api, { subscriptions: urls.map((feed_url) => ({ feed_url })) });
+      await send(target, token, "POST", app, { add: urls, remove: [] });
+    }
+    const [token = ""] = target.tokens;
+    const { text } = await send(target, token, "GET", `${app}?since=0`);
+    requireThat(JSON.parse(text).add.length >= urls.length, "feed URLs are missing");
+    await send(target, token, "POST", app, { add: [], remove: urls });
+  },
+};
+
+const plays: Attack = {
+  what: "30,000 plays of one URL under guids of their own",
+  async run(target) {
+    const actions = Array.from({ length: 30_000 }, (_, n) => ({
+      ...{ podcast: "https://p.test/feed", episode: "https://p.test/1.mp3", guid: `h${n}`, action: "play" },
+      ...{ started: 0, position: 1, total: 2 },
+    }));
+    const { status, text } = await send(
+      target,
+      target.tokens[0] ?? "",
+      "POST",
+      `/api/2/episodes/${target.user}.json`,
+      actions,
+    );
+    requireThat(status === 200, `the upload is ${status}: ${text}`);
+  },
+};
+
+export const ATTACKS: Attack[] = [...refused, ...stopped, ...held, tooLarge, ...wrong, slashes, plays];
