@@ -62,13 +62,13 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
       refuseDamaged(sqlite, file);
       const backup = backup_dir === null ? null : backUpBefore(file, backup_dir);
       migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
-      shrinkPages(sqlite, file);
-      await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
     }
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
     await migrate(kyselyOn(sqlite), DIALECT, { disableTransactions: true });
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
     sqlite.run("commit");
+    shrinkPages(sqlite, file);
+    await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
     if (migration) options.migrated?.(migration);
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run("rollback");
