@@ -24,6 +24,8 @@ export interface Habits {
   /** Whether the app follows a feed's redirect to https and holds the new URL without reporting it. */
   followsRedirects: boolean;
   clock: SinceClock;
+  /** Whether the app adds one to each timestamp that it is given. */
+  addsOne: boolean;
   /** Whether receiving its own plays again does the app no harm. */
   rereads: boolean;
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
@@ -41,6 +43,7 @@ export const NO_HABITS: Habits = {
   followsRedirects: false,
   // Nextcloud's gPodder Sync answers an upload with no timestamp that an app would have to keep.
   clock: "own",
+  addsOne: false,
   rereads: false,
   forgetsQueue: false,
   spelling: "as sent",

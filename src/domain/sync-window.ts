@@ -8,7 +8,7 @@ export type Millis = number & { readonly unit?: "ms" };
 
 /** Where a client is: what is kept of its last GET. A client is one app on one device with one credential. */
 export interface SyncPosition {
-  /** The `since` of that GET. */
+  /** The `since` of that GET: the timestamp that the app was given, if it keeps one. */
   since: Seconds;
   /** What the client knew before: changes up to this time. Later ones were in the response. */
   start: Millis;
@@ -28,7 +28,7 @@ export interface SyncWindow extends SyncPosition {
   clock: Millis;
 }
 
-type ClockHabits = Pick<Habits, "clock" | "rereads">;
+type ClockHabits = Pick<Habits, "clock" | "rereads" | "addsOne">;
 
 /** Seconds that a response to an upload may take. */
 const LONGEST_RESPONSE = 30;
@@ -55,6 +55,13 @@ function isOwnTime(last: SyncPosition, since: Seconds, habits: ClockHabits): boo
   if (last.uploaded_at === null) return false;
   const ahead = habits.clock === "own" ? 0 : last.ahead;
   return ahead === null || since - secondOf(last.uploaded_at) >= ahead - LONGEST_RESPONSE;
+}
+
+/** Whether the time of an upload has to be kept, because the next `since` may be that time by the app's clock. */
+export function keepsUpload(last: SyncPosition, { clock, rereads }: ClockHabits, now: Millis): boolean {
+  // An app's own time is never before its last one, unless that was ours, which is ahead.
+  const isBehind = clock === "own" && last.given > secondOf(now);
+  return clock === "own after upload" || rereads || isBehind;
 }
 
 /**
@@ -88,14 +95,15 @@ export function knownUntil(
 
 /**
  * Opens the window of a GET and closes its second.
+ * @param sent the `since` of the request
  * @param clock the user's clock; the present when it is 0
  */
-export function openWindow(last: SyncPosition | null, since: Seconds, clock: Millis, habits: ClockHabits): SyncWindow {
+export function openWindow(last: SyncPosition | null, sent: Seconds, clock: Millis, habits: ClockHabits): SyncWindow {
+  const since = habits.addsOne && sent > 1 ? sent - 1 : sent;
   const { start, own } = startOf(last, since, habits);
   const second = secondOf(clock);
-  // Without another second, the client would ask with the same `since` and receive the same forever; Kasts adds one to it.
-  const isSame = second === since || second + 1 === since;
-  const given = isSame && start < second * 1000 ? since + 1 : second;
+  // Without another second, the client would ask with the same `since` and receive the same forever.
+  const given = second === since && start < second * 1000 ? second + 1 : second;
   const ahead = last && aheadOf(last, since, habits);
   return { since, start, own, given, uploaded_at: null, ahead, clock: endOf(given) };
 }

@@ -46,6 +46,7 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
     reportsNews: true,
     // sync.cpp: keeps the timestamp, and adds one.
     clock: "server",
+    addsOne: true,
     // QUrl::toString() is what it stores (run: 25.04.3).
     spelling: "displayed",
     // subscriptionrequest.cpp: decodes what it receives once more (run).

@@ -2,13 +2,13 @@
 import type { ClientTable, CursorTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
+  keepsUpload,
   type Millis,
   openUnknown,
   openWindow,
   type Seconds,
   type SyncPosition,
   type SyncWindow,
-  secondOf,
 } from "../domain/sync-window.ts";
 import { DomainError } from "../errors.ts";
 import { noteClientSeen } from "../store/clients.ts";
@@ -125,11 +125,7 @@ export class ClientCursor {
       await noteClientSeen(tx, { user_id, id: client.id, seen_at: now });
       if (client.device !== null) await noteSync(tx, actor, client.device, now);
     }
-    if (!last) return;
-    const { clock, rereads } = client.habits;
-    // An app's own time is never before its last one, unless that was ours, which is ahead.
-    const isBehind = clock === "own" && last.given > secondOf(now);
-    if (clock !== "own after upload" && !rereads && !isBehind) return;
+    if (!last || !keepsUpload(last, client.habits, now)) return;
     await noteUpload(tx, { user_id, client: client.id, stream, uploaded_at: now });
   }
 }

@@ -56,6 +56,14 @@ test("a GET answers a later second than its `since` when there is something befo
   expect(ahead).toMatchObject({ since: 8, start: 5_999, own: false, given: 9, clock: 9_999 });
 });
 
+test("Kasts, which adds one to each timestamp, goes on from the one that it was given", () => {
+  const { habits } = appNamed("Kasts", "nextcloud");
+  const last = { ...window, since: 4, start: 4_999, own: false, given: 6 };
+  expect(openWindow(last, 7, 9_500, habits)).toMatchObject({ since: 6, start: 6_999, own: false, given: 9 });
+  // Another Kasts with the same device id was given 6.
+  expect(openWindow(last, 6, 9_500, habits)).toMatchObject({ since: 5, start: 4_000, own: true });
+});
+
 const goesOn = { start: 9_999, own: false };
 const restored = (since: number) => ({ start: (since - 1) * 1000, own: true });
 const at = (more: Partial<SyncPosition>): SyncPosition => ({

@@ -7,7 +7,7 @@ const kept = (...kinds: World["devices"][number]["kind"][]): World["devices"] =>
 const luck: Luck = { lost: null, full: false };
 const sync = (device: number, ...between: Step[]): Step => ({ do: "sync", device, luck, between });
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
-const tap = (device: number, feed: number): Step => ({ do: "tap", device, feed, spelling: 0, quick: true });
+const tap = (device: number, feed: number, quick = true): Step => ({ do: "tap", device, feed, spelling: 0, quick });
 const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
 
 /** gPodder accepts a feed, which somebody removes before it says so, and adds again. */
@@ -30,6 +30,10 @@ export const STORIES: Record<string, World> = {
       ...[write(1, true), write(3, true), sync(0), move(3, 1), sync(0), move(3, 0), move(0, 3), sync(0)],
       ...[write(0, false), sync(0)],
     ],
+  },
+  "two Kasts with one device id end with one list": {
+    devices: kept("kasts", "antennapod", "antennapod"),
+    steps: [{ do: "twin", device: 0 }, tap(0, 0), tap(0, 0, false)],
   },
   "PinePods, restored from its backup after the server was, ends with the server's list": {
     devices: kept("antennapod", "pinepods", "antennapod"),

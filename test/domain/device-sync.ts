@@ -11,7 +11,7 @@ import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
-import { knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { keepsUpload, knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 
 /** The rules, so that each can be broken. */
@@ -365,7 +365,7 @@ export class Server implements SyncServer {
       return one;
     });
     for (const { change, report } of heard) if (change) this.write(report.feed_url, report.subscribed);
-    if (last) this.positions.set(client, { ...last, uploaded_at: this.wall });
+    if (last && keepsUpload(last, habits, this.wall)) this.positions.set(client, { ...last, uploaded_at: this.wall });
     for (const one of heard) {
       const { feed } = one.report;
       const holding = holdings.get(feed);
@@ -510,6 +510,8 @@ export class Device {
     this.since = 0;
     this.added.clear();
     this.removed.clear();
+    // One from before would bring the earlier token back.
+    this.backup = null;
   }
 
   /** gPodder's "upload subscription list". */
@@ -532,12 +534,12 @@ export class Device {
   /** Nothing distinguishes an app whose backup is as new as its last GET from one that goes on, or asks again. */
   async restore(): Promise<void> {
     const last = await this.server.positionOf(this.name);
+    const since = this.habits.addsOne ? this.backupSince - 1 : this.backupSince;
     // Its own time may be as old as the longest response.
-    const uploaded = this.kind === "nextcloud" && last !== null && last.uploaded_at !== null ? last : null;
-    const oldest = Math.floor((uploaded?.uploaded_at ?? 0) / 1000) + (uploaded?.ahead ?? -1_000_000) - 30;
-    if (uploaded && this.backupSince >= oldest) return;
-    if (last && (this.backupSince >= last.given || (this.habits.mistakesOwn && this.backupSince === last.since)))
-      return;
+    const uploaded = this.habits.clock === "server" ? null : (last?.uploaded_at ?? null);
+    const ahead = this.habits.clock === "own" ? 0 : (last?.ahead ?? -1_000_000);
+    if (uploaded !== null && since >= Math.floor(uploaded / 1000) + ahead - 30) return;
+    if (last && (since >= last.given || (this.habits.mistakesOwn && since === last.since))) return;
     this.backup?.();
   }
 

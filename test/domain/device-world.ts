@@ -328,7 +328,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     } else if (one.do === "redirect") on.redirect(feedOf(url(one.feed, 0)));
     else if (one.do === "twin") {
       // A phone's backup is restored on another one. Of apps that send their own time, that is a known limit.
-      if (on.kind !== "antennapod") return;
+      if (on.kind !== "antennapod" && on.kind !== "kasts") return;
       const twin = on.twin();
       devices[(one.device + 1) % devices.length] = twin;
       others?.copy(on, twin);

@@ -9,7 +9,7 @@ import {
   publishAction,
   type ToldAction,
 } from "../../src/domain/episodes.ts";
-import { endOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { endOf, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { habitsOf, KINDS, type Kind } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
@@ -94,7 +94,9 @@ export class Server implements EpisodeServer {
 
   post(client: string, actions: EpisodeAction[]): number {
     const last = this.positions.get(client);
-    if (last) this.positions.set(client, { ...last, uploaded_at: this.wall });
+    if (last && keepsUpload(last, habitsOf(client), this.wall)) {
+      this.positions.set(client, { ...last, uploaded_at: this.wall });
+    }
     const after = this.clock;
     const arrival: Arrival = {
       now: this.wall,

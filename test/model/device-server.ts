@@ -319,7 +319,10 @@ export class DeviceServer implements SyncServer, Others {
         const player = this.#playerOf(device);
         const shown = player.places.get(episode)?.position;
         // Of two phones with one id and token, nothing says which one dropped a feed.
-        if (shown === undefined && (player.unheard.has(episode) || this.#twins.has(device.name))) continue;
+        const isTwin = this.#twins.has(device.name);
+        if (shown === undefined && (player.unheard.has(episode) || isTwin)) continue;
+        // Nor does Kasts receive what the other one played.
+        if (isTwin && device.kind === "kasts") continue;
         // gPodder ignores what is older than its own, by its own clock.
         const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
         if (shown !== position && !ignores) {

@@ -169,7 +169,8 @@ function syncing() {
     const feeds = await readFeedChanges(podkeep.app, ann, client, { since: last.feeds });
     await between();
     const { timestamp, actions } = await read(client, { since: last.episodes });
-    since.set(client, { feeds: feeds.timestamp, episodes: timestamp });
+    const one = client.habits.addsOne ? 1 : 0;
+    since.set(client, { feeds: feeds.timestamp + one, episodes: timestamp + one });
     return [feeds.add, actions.map(({ position }) => position)];
   };
 }
