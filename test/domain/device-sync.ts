@@ -481,6 +481,8 @@ export class Device {
   redirect(feed: string): void {
     const held = this.holds(feed);
     if (!held?.startsWith("http:") || !this.habits.followsRedirects) return;
+    // A known limit: what is to be added, and removed before, looks as if its user had typed it with http again.
+    if (this.added.has(held)) return;
     this.urls.delete(held);
     this.urls.add(inOtherScheme(held));
   }
