@@ -229,7 +229,9 @@ export class Player {
     if (!holds(feed_url)) return;
     const at = Date.parse(`${timestamp}Z`);
     const key = keyOf(feed_url, episode);
-    const pending = this.queue.find((one) => this.keyOf(one) === key);
+    // AntennaPod (EpisodeActionFilter) takes what is queued for another feed's URL for another episode.
+    const isExact = this.kind === "antennapod" || this.kind === "nextcloud";
+    const pending = this.queue.find((one) => this.keyOf(one) === key && (!isExact || one.feed_url === feed_url));
     if (pending && this.kind !== "pinepods" && at <= pending.sent_at) return;
     // PinePods overwrites what it was about to send.
     if (this.kind === "pinepods") this.queue = this.queue.filter((one) => one !== pending);
