@@ -15,6 +15,19 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
 export const findExported = (text: string): string[] =>
   [...text.matchAll(/^[ \t]*export[ \t]+(\w+)[ \t]*=/gm)].map(([, name = ""]) => name);
 
+/** Sets variables in the text of a file, at their place or at its end, and leaves all else. */
+export function setVariables(text: string, variables: Record<string, string>): string {
+  const left = new Set(Object.keys(variables));
+  const changed = text.replace(ASSIGNMENT, (assignment, name: string, value: string) => {
+    const wanted = variables[name];
+    if (wanted === undefined) return assignment;
+    left.delete(name);
+    return assignment.slice(0, assignment.length - value.length) + quoteValue(wanted);
+  });
+  const added = [...left].map((name) => `${name}=${quoteValue(variables[name] ?? "")}\n`).join("");
+  return added && changed && !changed.endsWith("\n") ? `${changed}\n${added}` : changed + added;
+}
+
 /** A value in an EnvironmentFile. */
 export const quoteValue = (text: string) => `"${text.replace(/["\\$`]/g, "\\$&")}"`;
 

@@ -1,13 +1,15 @@
 // Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { containerEngine } from "../config/container.ts";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
-import { quoteValue } from "./environment-file.ts";
+import { setVariables } from "./environment-file.ts";
 import { ACCOUNT, DATA_DIRECTORY, describeUnit, placeOf, UNIT } from "./unit.ts";
+
+const HEAD = "# Settings of podkeep, one PODKEEP_… per line; `podkeep help settings` lists them.\n";
 
 /** Directories that the unit hides from a system service. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
@@ -40,25 +42,20 @@ export function requireSystemd(user: boolean): void {
   }
 }
 
-/** @throws DomainError "invalid", "config" or "conflict" if the service could not run like this */
+/** @throws DomainError "invalid" or "config" if the service could not run like this */
 export function installSteps({ user, flags, executable }: InstallOptions): Step[] {
   const place = placeOf(user);
-  const settings = settingLines(flags, user);
-  if (settings.length > 0 && existsSync(place.settings)) {
-    throw new DomainError(
-      "conflict",
-      `${place.settings} exists already: edit it, and run service install without flags for settings`,
-    );
-  }
+  const variables = variablesOf(flags, user);
   const unit = describeUnit({ executable: requireVisible(executable, user), settings: place.settings, user });
   const steps: Step[] = [];
   if (!user && !succeeds(["id", ACCOUNT])) {
     const home = ["--home-dir", DATA_DIRECTORY, "--no-create-home", "--shell", "/usr/sbin/nologin"];
     steps.push({ run: ["useradd", "--system", "--user-group", ...home, ACCOUNT] });
   }
-  if (!existsSync(place.settings)) {
-    const head = "# Settings of podkeep, one PODKEEP_… per line; `podkeep help settings` lists them.\n";
-    steps.push({ write: place.settings, mode: 0o600, text: head + settings.map((line) => `${line}\n`).join("") });
+  const present = existsSync(place.settings);
+  if (!present || Object.keys(variables).length > 0) {
+    const text = setVariables(present ? readText(place.settings) : HEAD, variables);
+    steps.push({ write: place.settings, mode: 0o600, text });
   }
   steps.push({ write: place.unit, mode: 0o644, text: unit });
   const verbs = [["daemon-reload"], ["enable", UNIT], ["restart", UNIT]];
@@ -84,11 +81,22 @@ export function undoSteps(steps: Step[], user: boolean): Step[] {
   const { unit, systemctl } = placeOf(user);
   // One that was installed before may run again when the cause is gone.
   if (existsSync(unit)) return [];
-  const written = steps.flatMap((step) => ("write" in step ? [{ remove: step.write }] : []));
+  const written = steps.flatMap((step): Step[] => {
+    if (!("write" in step)) return [];
+    return [existsSync(step.write) ? { ...step, text: readText(step.write) } : { remove: step.write }];
+  });
   return [{ run: [...systemctl, "disable", "--now", UNIT] }, ...written, { run: [...systemctl, "daemon-reload"] }];
 }
 
-function settingLines(flags: Flags, user: boolean): string[] {
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new DomainError("config", `${path} can't be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function variablesOf(flags: Flags, user: boolean): Record<string, string> {
   readConfig(flags, {});
   if (!user && flags.data_dir !== undefined) {
     throw new DomainError(
@@ -96,13 +104,13 @@ function settingLines(flags: Flags, user: boolean): string[] {
       `--data-dir: the system service keeps its data in ${DATA_DIRECTORY}; --user takes a directory`,
     );
   }
-  return settingNames.flatMap((name) => {
+  const given = settingNames.flatMap((name): [string, string][] => {
     const text = flags[name];
     if (!text) return [];
     // The service runs in another directory than this command.
-    const value = name.endsWith("_dir") ? resolve(text) : text;
-    return [`${envNameOf(name)}=${quoteValue(value)}`];
+    return [[envNameOf(name), name.endsWith("_dir") ? resolve(text) : text]];
   });
+  return Object.fromEntries(given);
 }
 
 function requireVisible(executable: string | null, user: boolean): string {

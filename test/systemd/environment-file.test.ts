@@ -1,7 +1,7 @@
 // Files of variables, as systemd reads them.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseEnvironmentFile, quoteValue } from "../../src/systemd/environment-file.ts";
+import { parseEnvironmentFile, quoteValue, setVariables } from "../../src/systemd/environment-file.ts";
 
 test.each([
   ["A=1\nB=two words \n", { A: "1", B: "two words" }],
@@ -19,4 +19,24 @@ test.each([
 test("every value that service install writes is read as it was", () => {
   const value = fc.string({ unit: "binary" }).filter((text) => !text.includes("\0"));
   fc.assert(fc.property(value, (text) => expect(parseEnvironmentFile(`A=${quoteValue(text)}\n`)).toEqual({ A: text })));
+});
+
+test.each([
+  ["", 'A="new"\n'],
+  ["# A file\nB=2\n", '# A file\nB=2\nA="new"\n'],
+  ["B=2", 'B=2\nA="new"\n'],
+  ["# A=1\n  A = 1\nB=2\nA=3\n", '# A=1\n  A = "new"\nB=2\nA="new"\n'],
+  ['A="one\ntwo"\nB=2\n', 'A="new"\nB=2\n'],
+])("a variable that is set in %j keeps all the rest", (text, changed) => {
+  expect(setVariables(text, { A: "new" })).toBe(changed);
+});
+
+test("what is set is what systemd finds, and other variables stay", () => {
+  const value = fc.string({ unit: "binary" }).filter((text) => !text.includes("\0"));
+  fc.assert(
+    fc.property(value, value, (old, text) => {
+      const changed = setVariables(`A=${quoteValue(old)}\nB=2\n`, { A: text, C: text });
+      expect(parseEnvironmentFile(changed)).toEqual({ A: text, B: "2", C: text });
+    }),
+  );
 });

@@ -1,6 +1,6 @@
 // Steps of `podkeep service install` that fail.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
@@ -31,6 +31,15 @@ test("a first installation that fails is undone, so that systemd doesn't try aga
     /the port is taken\. The installation was undone; journalctl --user -u podkeep shows why/,
   );
   expect([existsSync(settings), existsSync(unit())]).toEqual([false, false]);
+});
+
+test("a first installation that fails leaves settings as they were before it", () => {
+  writeFileSync(settings, "PODKEEP_PORT=2\n");
+  const steps: Step[] = [...writes(), { run: ["false"] }];
+  const undo = undoSteps(steps, true);
+  expect(() => takeSteps(steps, undo, "")).toThrow("false failed");
+  expect(readFileSync(settings, "utf8")).toBe("PODKEEP_PORT=2\n");
+  expect(existsSync(unit())).toBe(false);
 });
 
 test("a service that was installed before stays, with its settings", () => {

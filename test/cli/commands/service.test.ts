@@ -1,6 +1,6 @@
 // `podkeep service`: dry runs and errors.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openProgram } from "../../support/program.ts";
@@ -54,6 +54,17 @@ test("flags become the service's settings, quoted for systemd", async () => {
   expect(written(steps, "podkeep.env")).toContain(
     'PODKEEP_HOST="0.0.0.0"\nPODKEEP_PUBLIC_URL="https://a.example/\\$x"\n',
   );
+});
+
+test("over existing settings, flags change those that they name; without flags the file stays as it is", async () => {
+  const folder = join(program.folder, ".config");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "podkeep.env"), "# mine\nPODKEEP_PORT=9000\nPODKEEP_HOST=127.0.0.1\n");
+  const { steps } = await install("--host", "0.0.0.0", "--public-url", "https://a.example");
+  const changed = '# mine\nPODKEEP_PORT=9000\nPODKEEP_HOST="0.0.0.0"\nPODKEEP_PUBLIC_URL="https://a.example"\n';
+  expect(written(steps, "podkeep.env")).toBe(changed);
+  expect(written((await install()).steps, "podkeep.env")).toBeUndefined();
+  rmSync(folder, { recursive: true });
 });
 
 test("relative paths are resolved where the command runs", async () => {
