@@ -1,6 +1,7 @@
 // `podkeep service`: installs, removes and shows the systemd service.
 import type { Command } from "commander";
 import { isCompiled } from "../../src/config/program.ts";
+import { placeOf } from "../../src/config/service.ts";
 import { DomainError } from "../../src/errors.ts";
 import {
   describeStep,
@@ -57,14 +58,12 @@ async function install(command: Command, options: Options): Promise<void> {
 async function carryOut(command: Command, steps: Step[], next: string, undo: Step[] = []): Promise<void> {
   const { user, dryRun } = command.opts<Options>();
   if (!dryRun) requireSystemd(user === true);
-  const warnings = dryRun ? [] : takeSteps(steps, undo, journalOf(user === true));
+  const warnings = dryRun ? [] : takeSteps(steps, undo, `${placeOf(user === true).journal} -n 20`);
   const lines = steps.map((step) => describeStep(step, dryRun === true));
   lines.push(...warnings.map((warning) => `warning: ${warning}`));
   if (next && !dryRun) lines.push("", next);
   await printResult(command, { dry_run: dryRun === true, steps, warnings }, () => lines.join("\n"));
 }
-
-const journalOf = (user: boolean) => `${user ? "journalctl --user" : "sudo journalctl"} -u podkeep -n 20`;
 
 /** @throws DomainError "unavailable" if it does not run */
 async function printStatus(command: Command, user: boolean): Promise<void> {
@@ -73,6 +72,6 @@ async function printStatus(command: Command, user: boolean): Promise<void> {
     layPairs(Object.entries(status).map(([name, value]): [string, string] => [name, String(value)])),
   );
   if (status.state !== "active") {
-    throw new DomainError("unavailable", `The service is ${status.state}: ${journalOf(user)} shows why`);
+    throw new DomainError("unavailable", `The service is ${status.state}: ${placeOf(user).journal} -n 20 shows why`);
   }
 }

@@ -1,6 +1,8 @@
 // How this program is started.
 import { join } from "node:path";
 import { containerEngine } from "./container.ts";
+import { findHome } from "./home.ts";
+import { placeOf } from "./service.ts";
 
 /** Whether this is the compiled executable. */
 export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
@@ -22,9 +24,16 @@ export function findStart(
   return program.container ? "container" : "executable";
 }
 
+function adviseToRestart(user: boolean, setting: string): string {
+  const { settings, control } = placeOf(user);
+  // A page may show this: it does not name the account.
+  const path = settings.replace(`${findHome(process.env["HOME"])}/`, "~/");
+  return `set ${setting} in ${path}, then run ${control} restart podkeep`;
+}
+
 const ADVICE: Record<Start, (setting: string) => string> = {
-  service: (setting) => `set ${setting} in /etc/podkeep.env, then run sudo systemctl restart podkeep`,
-  "own service": (setting) => `set ${setting} in ~/.config/podkeep.env, then run systemctl --user restart podkeep`,
+  service: (setting) => adviseToRestart(false, setting),
+  "own service": (setting) => adviseToRestart(true, setting),
   container: (setting) => `create the container again, with -e ${setting}`,
   executable: (setting) => `stop it, and start it with ${setting} podkeep serve`,
   source: (setting) => `stop it, and start it with ${setting} npm start`,

@@ -1,5 +1,6 @@
 // The installed systemd service.
 import { resolve } from "node:path";
+import { placeOf } from "../config/service.ts";
 import type { Config } from "../config/settings.ts";
 import { readServiceStatus } from "../systemd/status.ts";
 import { DATA_DIRECTORY } from "../systemd/unit.ts";
@@ -13,10 +14,10 @@ const ABOUT = "service";
  */
 export function checkService({ backup_dir }: Pick<Config, "backup_dir">, user: boolean): Finding[] {
   const { state, exit_code, at_boot, writable } = readServiceStatus(user);
-  const [control, journal] = user ? ["systemctl --user", "journalctl --user"] : ["sudo systemctl", "sudo journalctl"];
+  const { control, journal } = placeOf(user);
   const findings: Finding[] = [];
   if (state === "failed") {
-    const advice = `${journal} -u podkeep -n 20 shows why; then ${control} restart podkeep`;
+    const advice = `${journal} -n 20 shows why; then ${control} restart podkeep`;
     findings.push(problem(ABOUT, `it failed (exit code ${exit_code})`, advice));
   } else if (state === "inactive") {
     findings.push(warning(ABOUT, "it is stopped", `${control} start podkeep`));
@@ -27,7 +28,7 @@ export function checkService({ backup_dir }: Pick<Config, "backup_dir">, user: b
   // The account's own service may write wherever the account may.
   const directory = resolve(backup_dir);
   if (!user && ![DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one))) {
-    const advice = `sudo systemctl edit podkeep: under [Service], ReadWritePaths=-${directory} (podkeep help install)`;
+    const advice = `${control} edit podkeep: under [Service], ReadWritePaths=-${directory} (podkeep help install)`;
     findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${directory}`, advice));
   }
   return findings.length > 0 ? findings : [ok(ABOUT, `it is ${state}, and starts at boot`)];

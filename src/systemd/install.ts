@@ -4,10 +4,11 @@ import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { containerEngine } from "../config/container.ts";
+import { placeOf, UNIT } from "../config/service.ts";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { setVariables } from "./environment-file.ts";
-import { ACCOUNT, DATA_DIRECTORY, describeUnit, placeOf, UNIT } from "./unit.ts";
+import { ACCOUNT, DATA_DIRECTORY, describeUnit } from "./unit.ts";
 
 const HEAD = "# Settings of podkeep, one PODKEEP_… per line; `podkeep help settings` lists them.\n";
 

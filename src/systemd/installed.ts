@@ -1,9 +1,10 @@
 // The installed service, for commands that work on its data.
 import { existsSync, readFileSync } from "node:fs";
+import { placeOf } from "../config/service.ts";
 import { type Environment, envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { findExported, parseEnvironmentFile } from "./environment-file.ts";
-import { DATA_DIRECTORY, placeOf } from "./unit.ts";
+import { DATA_DIRECTORY } from "./unit.ts";
 
 /** The service that a command works on. */
 type Service =

@@ -1,7 +1,8 @@
 // The state of the installed service.
+
+import { placeOf, UNIT } from "../config/service.ts";
 import { DomainError } from "../errors.ts";
 import { requireSystemd } from "./install.ts";
-import { placeOf, UNIT } from "./unit.ts";
 
 export interface ServiceStatus {
   state: string;

@@ -1,6 +1,4 @@
 // The systemd unit that runs the server, for the whole machine or for one account.
-import { join } from "node:path";
-import { findHome } from "../config/home.ts";
 
 export interface UnitOptions {
   /** Absolute path of the program. */
@@ -8,32 +6,6 @@ export interface UnitOptions {
   /** File of PODKEEP_… lines. */
   settings: string;
   user: boolean;
-}
-
-export const UNIT = "podkeep.service";
-
-/** Paths of a service's files, and the command that controls it. */
-export interface Place {
-  unit: string;
-  settings: string;
-  systemctl: string[];
-}
-
-const SYSTEM_PLACE: Place = {
-  unit: `/etc/systemd/system/${UNIT}`,
-  settings: "/etc/podkeep.env",
-  systemctl: ["systemctl"],
-};
-
-/** @param user for the account that runs the command, not for the whole machine */
-export function placeOf(user: boolean): Place {
-  if (!user) return SYSTEM_PLACE;
-  const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env["HOME"]), ".config");
-  return {
-    unit: join(folder, "systemd/user", UNIT),
-    settings: join(folder, "podkeep.env"),
-    systemctl: ["systemctl", "--user"],
-  };
 }
 
 /** The account of the system service. */

@@ -1,0 +1,36 @@
+// The systemd service: its files, and the commands for it.
+import { join } from "node:path";
+import { findHome } from "./home.ts";
+
+export const UNIT = "podkeep.service";
+
+/** Paths of a service's files, and the commands for it. */
+interface Place {
+  unit: string;
+  settings: string;
+  systemctl: string[];
+  /** systemctl and journalctl as people type them. */
+  control: string;
+  journal: string;
+}
+
+const SYSTEM_PLACE: Place = {
+  unit: `/etc/systemd/system/${UNIT}`,
+  settings: "/etc/podkeep.env",
+  systemctl: ["systemctl"],
+  control: "sudo systemctl",
+  journal: "sudo journalctl -u podkeep",
+};
+
+/** @param user for the account that runs the command, not for the whole machine */
+export function placeOf(user: boolean): Place {
+  if (!user) return SYSTEM_PLACE;
+  const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env["HOME"]), ".config");
+  return {
+    unit: join(folder, "systemd/user", UNIT),
+    settings: join(folder, "podkeep.env"),
+    systemctl: ["systemctl", "--user"],
+    control: "systemctl --user",
+    journal: "journalctl --user -u podkeep",
+  };
+}
