@@ -24,7 +24,16 @@ const imports = new Map(
 );
 
 /** Files directly in src/ that every folder may import; they import nothing but each other. */
-const COMMON = ["src/clock.ts", "src/errors.ts", "src/log.ts", "src/metrics.ts", "src/turns.ts", "src/version.ts"];
+const COMMON = [
+  "src/bounded.ts",
+  "src/clock.ts",
+  "src/errors.ts",
+  "src/json.ts",
+  "src/log.ts",
+  "src/metrics.ts",
+  "src/turns.ts",
+  "src/version.ts",
+];
 
 /** The file where the protocols are mounted. */
 const MOUNT = "src/http/protocols.ts";

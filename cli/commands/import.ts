@@ -1,12 +1,12 @@
 // `podkeep import`: moves a user in from another server, or from a file.
-import { createReadStream } from "node:fs";
 import { type Command, Option } from "commander";
 import { printable } from "../../src/domain/printable.ts";
-import { DomainError, reasonOf } from "../../src/errors.ts";
+import { DomainError } from "../../src/errors.ts";
 import type { ServerType } from "../../src/moving/server.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import type { ImportedFeed } from "../../src/services/imports.ts";
 import { type MovedIn, moveIn } from "../../src/services/moving-in.ts";
+import { MOST_BYTES, readInput } from "../input-file.ts";
+import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
 import { printResult } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { showProgress } from "../terminal/progress.ts";
@@ -19,9 +19,6 @@ interface Options {
   passwordStdin?: boolean;
   dryRun?: boolean;
 }
-
-/** The largest file, in bytes. */
-const MOST_BYTES = 256 * 1024 * 1024;
 
 export function addImportCommand(program: Command): void {
   program
@@ -81,35 +78,12 @@ async function readFile(file: string) {
   return readMovingFile(bytes, { most: MOST_BYTES });
 }
 
-/** Reads a file, a pipe or a device, up to the largest size. */
-async function readInput(file: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of file === "-" ? Bun.stdin.stream() : createReadStream(file)) {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > MOST_BYTES) break;
-    }
-  } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
-  }
-  return Buffer.concat(chunks);
-}
-
 function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run: boolean): string {
-  const [added, failed] = dry_run ? ["would be added", "would fail"] : ["added", "failed"];
-  const { added: fresh, present, failed: wrong } = feeds;
+  const { added, failed } = verbsOf(dry_run);
   return [
-    `From ${printable(source)}: ${fresh.length} subscriptions ${added}, ${present.length} already here, ${wrong.length} ${failed}`,
+    `From ${printable(source)}: ${feeds.added.length} subscriptions ${added}, ${feeds.present.length} already here, ${feeds.failed.length} ${failed}`,
     `${actions} positions and marks of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
     ...(devices > 0 ? [`${devices} devices ${added}`] : []),
-    ...(dry_run ? fresh.map((feed) => `${added}: ${nameOf(feed)}`) : []),
-    ...wrong.map((feed) => `${failed}: ${nameOf(feed)}: ${feed.reason}`),
+    ...layFeeds(feeds, dry_run),
   ].join("\n");
 }
-
-// The feed URL itself may hold a secret.
-const nameOf = ({ title, host }: ImportedFeed) =>
-  printable([title, host && `(${host})`].filter(Boolean).join(" ") || "(no title)");

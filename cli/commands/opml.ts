@@ -1,12 +1,13 @@
 // `podkeep opml`: imports and exports subscription lists.
 import { existsSync } from "node:fs";
-import { open, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { Command } from "commander";
-import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { exportFeeds, type ImportedFeed, importFeeds } from "../../src/services/imports.ts";
+import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
+import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
 import { printResult } from "../terminal/output.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { withApp } from "../with-app.ts";
@@ -47,29 +48,14 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
       throw error;
     }
   });
-  const [added, failed] = [dry_run ? "would be added" : "added", dry_run ? "would fail" : "failed"];
+  const { added, failed } = verbsOf(dry_run);
   await printResult(command, { dry_run, ...result }, () =>
     [
       `${result.added.length} ${added}, ${result.present.length} already subscribed, ${result.failed.length} ${failed}`,
-      ...(dry_run ? result.added.map((feed) => `${added}: ${nameOf(feed)}`) : []),
-      ...result.failed.map((feed) => `${failed}: ${nameOf(feed)}: ${feed.reason}`),
+      ...layFeeds(result, dry_run),
     ].join("\n"),
   );
   if (result.failed.length > 0) process.exitCode = 1;
-}
-
-// The feed URL itself may hold a secret.
-const nameOf = ({ title, host }: ImportedFeed) =>
-  printable([title, host && `(${host})`].filter(Boolean).join(" ") || "(no title)");
-
-async function readInput(file: string): Promise<Uint8Array> {
-  if (file === "-") return Bun.stdin.bytes();
-  try {
-    return await readFile(file);
-  } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
-  }
 }
 
 async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {

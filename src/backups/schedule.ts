@@ -4,6 +4,7 @@ import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { reasonOf } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import type { Logger } from "../log.ts";
 import { latestBackup, pruneBackups } from "./backups.ts";
 
@@ -74,12 +75,4 @@ async function makeBackup(config: Config, program: string[], log: Logger, signal
   const made = { file, bytes, removed: removed.length };
   if (tables.users > 0) log.info(made, "backup made");
   else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

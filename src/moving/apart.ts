@@ -1,14 +1,16 @@
 // Reading a file in a separate process: a hostile one costs that process its time and memory, and nothing else.
 import { z } from "zod";
+import { readUpTo } from "../bounded.ts";
 import { programArguments } from "../config/program.ts";
 import type { Moving } from "../domain/moving.ts";
 import { DomainError } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import { type MovingLimits, readMoving } from "./lines.ts";
 import { READ_FILE } from "./word.ts";
 
 /** Milliseconds for a file. The largest that is allowed takes a few seconds on a small machine. */
 const PATIENCE = 60_000;
-/** Characters that a process may print, by the size of the file: JSON escapes one as up to six. */
+/** Bytes that a process may print, by the size of the file: JSON escapes a character as up to six. */
 const outputOf = (bytes: number) => 16 * 1024 * 1024 + 4 * bytes;
 
 const Failed = z.object({ error: z.object({ code: z.enum(["invalid", "too_large"]), message: z.string() }) });
@@ -42,34 +44,18 @@ export async function readMovingFile(file: Uint8Array, options: FileOptions): Pr
     signal: AbortSignal.any([AbortSignal.timeout(patience), ...(signal ? [signal] : [])]),
     killSignal: "SIGKILL",
   });
-  const stop = () => child.kill("SIGKILL");
+  const read = async (stream: ReadableStream<Uint8Array>, bytes: number) => {
+    const output = await readUpTo(stream, bytes);
+    if (output === null) child.kill("SIGKILL");
+    return new TextDecoder().decode(output ?? undefined);
+  };
   const [output, errors, code] = await Promise.all([
-    readUpTo(child.stdout, outputOf(file.length), stop),
-    readUpTo(child.stderr, 64 * 1024, stop),
+    read(child.stdout, outputOf(file.length)),
+    read(child.stderr, 64 * 1024),
     child.exited,
   ]);
   if (code === 0) return readMoving(output, limits);
   const { data } = Failed.safeParse(parseJson(errors));
   if (data) throw new DomainError(data.error.code, data.error.message);
   throw new DomainError("invalid", "The file can't be read: it is damaged, or made to be slow");
-}
-
-async function readUpTo(stream: ReadableStream<Uint8Array>, most: number, stop: () => void): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length <= most) continue;
-    stop();
-    break;
-  }
-  return text;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { Device, Episode, Feed, type Moving, movingFrom } from "../domain/moving.ts";
 import { DomainError } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import { takeTurns } from "../turns.ts";
 
 const Line = z.union([
@@ -51,19 +52,11 @@ function requireFew(count: number, most: number, what: string): void {
 }
 
 function addLine(moving: Moving, text: string): void {
-  const { data } = Line.safeParse(parse(text));
+  const { data } = Line.safeParse(parseJson(text));
   if (!data) throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
   const [name, value] = data;
   if (name === "source") moving.source = value;
   else if (name === "feeds") moving.feeds.push(value);
   else if (name === "devices") moving.devices.push(value);
   else moving[name].push(value);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -5,6 +5,7 @@ import { statusOf } from "../domain/history.ts";
 import { DEVICE_TYPES, type Moving, movingFrom } from "../domain/moving.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
+import { parseJson } from "../json.ts";
 
 const id = z.int();
 const seconds = z.int().nullable();
@@ -73,12 +74,4 @@ function parse(text: string) {
   const { data } = Export.safeParse(parseJson(text));
   if (data) return data;
   throw new DomainError("invalid", "The file is JSON, but not podkeep's export: export it again on the account's page");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

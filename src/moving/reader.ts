@@ -1,4 +1,5 @@
 // The process that reads one file from its standard input, and ends.
+import { readUpTo } from "../bounded.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, movingFrom } from "../domain/moving.ts";
 import { decodeOpml, OpmlError, readOpml } from "../domain/opml.ts";
@@ -12,19 +13,10 @@ const MOST_TEXT = 64 * 1024 * 1024;
 
 /** Prints what the file has, in lines. @param most bytes. @throws DomainError "invalid" or "too_large" */
 export async function readFileHere(most: number): Promise<void> {
-  const moving = read(await readInput(most));
+  const bytes = await readUpTo(Bun.stdin.stream(), most);
+  if (bytes === null) throw tooLarge(most);
+  const moving = read(bytes);
   for (const line of writeMoving(moving)) await Bun.write(Bun.stdout, line);
-}
-
-async function readInput(most: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of Bun.stdin.stream()) {
-    size += chunk.length;
-    if (size > most) throw tooLarge(most);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 const tooLarge = (most: number) =>

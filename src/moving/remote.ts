@@ -1,6 +1,8 @@
 // Requests to another server, as one of its apps: they only read.
+import { readUpTo } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
 import { DomainError, reasonOf } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import { VERSION } from "../version.ts";
 
 /** Milliseconds for one response: some servers put years of episodes into one. */
@@ -72,7 +74,9 @@ export function openRemote(account: Account, bearer = false): Remote {
       const target = response.status >= 300 && response.status < 400 && response.headers.get("location");
       // The password goes to the server that was named, and nowhere else.
       if (target) throw redirected(host, URL.parse(target, url.href));
-      return { status: response.status, body: await readUpTo(response, host) };
+      const body = await readUpTo(response.body ?? new Blob().stream(), MOST_BYTES);
+      if (body === null) throw new DomainError("too_large", `A response of ${host} is larger than 64 MB`);
+      return { status: response.status, body };
     } catch (error) {
       if (error instanceof DomainError) throw error;
       throw new DomainError("unavailable", `${host} can't be reached: ${reasonOf(error)}`, { cause: error });
@@ -86,25 +90,8 @@ function redirected(host: string, target: URL | null): DomainError {
   return new DomainError("invalid", `${host} redirects${place}: give the URL of the server itself with --from`);
 }
 
-async function readUpTo(response: Response, host: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MOST_BYTES) throw new DomainError("too_large", `A response of ${host} is larger than 64 MB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 /** Reads JSON; null if it is none. */
-export function readJson({ body }: Answer): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return null;
-  }
-}
+export const readJson = ({ body }: Answer): unknown => parseJson(new TextDecoder().decode(body));
 
 /** Reads OPML; none if it is none. */
 export function readList({ status, body }: Answer): OpmlFeed[] {

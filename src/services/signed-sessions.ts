@@ -1,5 +1,6 @@
 // The text of a session: what it says, signed with its user's key.
 import { z } from "zod";
+import { parseJson } from "../json.ts";
 
 /** User id, payload, HMAC-SHA256 of both with the user's session key. */
 const SESSION = /^([a-z2-7]{6,16})\.([\w-]{1,2000})\.([\w-]{43})$/;
@@ -40,14 +41,6 @@ export function parseSession(text: string): SignedSession | null {
   if (!user_id) return null;
   const payload = Payload.safeParse(parseJson(Buffer.from(encoded, "base64url").toString())).data ?? null;
   return { user_id, payload, body: `${user_id}.${encoded}`, mac, hash: Bun.SHA256.hash(text, "hex"), key: null };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Whether the user's key signed it. What was checked is remembered, as long as the key is the same. */

@@ -1,5 +1,6 @@
 // The gPodder API and Nextcloud's gPodder Sync, for one app on one device.
 import { z } from "zod";
+import { parseJson } from "../../json.ts";
 import { Failure, NotApplicable } from "../expect.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 import type { SyncApp } from "./apps.ts";
@@ -138,16 +139,8 @@ export function syncClient(
   function timestampOf(answer: Answer): number | null {
     requireSuccess(answer);
     return isNextcloud
-      ? (z.looseObject({ timestamp: seconds }).safeParse(parse(answer.text)).data?.timestamp ?? null)
+      ? (z.looseObject({ timestamp: seconds }).safeParse(parseJson(answer.text)).data?.timestamp ?? null)
       : answer.json(Uploaded).timestamp;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { parseJson } from "../../json.ts";
 import { claimLoginFlow, startLoginFlow } from "../../services/login-flow.ts";
 import { readBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
@@ -49,9 +50,5 @@ const PollBody = z.object({ token: z.string() });
 /** The token in a body, as a form (Nextcloud's clients) or as JSON (PinePods); empty if there is none. */
 function readPollToken(body: string): string {
   if (!body.trimStart().startsWith("{")) return new URLSearchParams(body).get("token") ?? "";
-  try {
-    return PollBody.safeParse(JSON.parse(body)).data?.token ?? "";
-  } catch {
-    return "";
-  }
+  return PollBody.safeParse(parseJson(body)).data?.token ?? "";
 }

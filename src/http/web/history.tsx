@@ -6,6 +6,7 @@ import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
 import type { ChangedBy } from "../../domain/history.ts";
 import { DomainError } from "../../errors.ts";
+import { parseJson } from "../../json.ts";
 import type { Actor } from "../../services/actor.ts";
 import {
   findMissing,
@@ -158,18 +159,7 @@ function readPosition(text: string | undefined): HistoryPosition | null {
 }
 
 function readBy(text: string): ChangedBy {
-  const by = z
-    .string()
-    .transform((json, context) => {
-      try {
-        return JSON.parse(json);
-      } catch {
-        context.addIssue("not JSON");
-        return z.NEVER;
-      }
-    })
-    .pipe(By)
-    .safeParse(text);
+  const by = By.safeParse(parseJson(text));
   if (!by.success) throw new DomainError("invalid", "The form is incomplete");
   return by.data;
 }
