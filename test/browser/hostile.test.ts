@@ -65,7 +65,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
     await page.getByLabel("Name").fill("ann");
     await page.getByLabel("Password or token").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: /podcasts$/ }).waitFor();
+    await page.getByRole("heading", { name: /podcasts$/i }).waitFor();
     await page.goto("/podcasts/more");
     const outlines = NASTY.map(
       (text, n) => `<outline text="${Bun.escapeHTML(text)}" xmlUrl="https://opml-${n}.example/"/>`,
@@ -73,7 +73,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
     const buffer = Buffer.from(`<opml><body>${outlines.join("")}</body></opml>`);
     await page.getByLabel("OPML file").setInputFiles({ name: `${NASTY[1]}.opml`, mimeType: "text/xml", buffer });
     await page.getByRole("button", { name: "Import OPML" }).click();
-    await page.getByRole("heading", { name: /podcasts$/ }).waitFor();
+    await page.getByRole("heading", { name: /podcasts$/i }).waitFor();
 
     const visit = async (path: string) => {
       if (path !== "") await page.goto(path);

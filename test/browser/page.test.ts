@@ -49,7 +49,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByLabel("Name").fill("ann");
     await page.getByLabel("Password or token").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: /podcasts$/ }).waitFor();
+    await page.getByRole("heading", { name: /podcasts$/i }).waitFor();
     return page;
   }
 
@@ -263,7 +263,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "0 podcasts" }).waitFor();
+    await page.getByRole("heading", { name: "Podcasts", exact: true }).waitFor();
     await importList(page);
     const tabTo = async (selector: string) => {
       for (let n = 0; n < 30; n++) {
