@@ -18,7 +18,7 @@ import { NO_HABITS } from "../domain/habits.ts";
 import { statusOf } from "../domain/history.ts";
 import { type FormerSpelling, writeFor } from "../domain/spellings.ts";
 import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
-import { listChangedAfter } from "../store/change-feed.ts";
+import { findNews, listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
 import { findSpellings, listSpellings } from "../store/spellings.ts";
@@ -46,6 +46,8 @@ interface Found {
   lacked: Listing[];
 }
 
+const NOTHING: Found = { changes: { add: [], remove: [] }, assumed: [], lacked: [] };
+
 /**
  * Reads what changed for a client. The next change gets a later second than the response.
  * @param client null if nothing identifies it: it gets all changes since `since`
@@ -66,7 +68,7 @@ export async function readFeedChanges(
     closesPresent: false,
     // A new client must be kept: from an unknown one, a removal of what it received would be kept back.
     mustKeep: true,
-    nothing: { changes: { add: [], remove: [] }, assumed: [], lacked: [] },
+    nothing: NOTHING,
     find: (tx, cursor, window) => findChanges(tx, actor.user_id, cursor, window),
     isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
     hasMore: ({ assumed }) => assumed.length > 0,
@@ -82,6 +84,8 @@ export async function readFeedChanges(
 async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window: SyncWindow): Promise<Found> {
   const { client, last } = cursor;
   const { start, since, clock } = window;
+  const hasNews = since === 0 || (await findNews(tx, { user_id, client: client?.id ?? "", start })).length > 0;
+  if (!hasNews) return NOTHING;
   const listings = new Map<string, Listing>();
   for (const row of await listChangedAfter(tx, { user_id, start })) {
     const listing = currentListing(hashFeedUrl(row.feed_url), row);

@@ -33,6 +33,17 @@ export const listChangedAfter = statement((db, p: Owner & { start: number }) =>
     .orderBy("changed_at"),
 );
 
+/** One row if a subscription changed, left a feed, or is resent to the client, after `start`. */
+export const findNews = statement(
+  (_, p: Owner & { client: string; start: number }) =>
+    sql<{ news: number }>`select 1 as news where
+      exists (select 1 from subscriptions where user_id in (${p.user_id}) and changed_at > ${p.start})
+      or exists (select 1 from feeds
+        where user_id in (${p.user_id}) and left_at is not null and left_at > ${p.start})
+      or exists (select 1 from holdings where user_id in (${p.user_id}) and client in (${p.client})
+        and resend_at is not null and resend_at > ${p.start})`,
+);
+
 /** How many subscriptions changed after `since`. */
 export const countChanged = statement((db, p: Owner & { since: number }) =>
   db

@@ -1,7 +1,7 @@
 // Query plans: the statements of a sync use an index, however much a user has, also before a server has opened the database.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
-import { listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
+import { findNews, listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
 import { findClient } from "../../src/store/clients.ts";
 import {
   anyArrived,
@@ -185,6 +185,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
   ["a login", "token_hash", (tx) => findLoginToken(tx, { token_hash: "hash7" })],
   ["the tokens of a login", "family", (tx) => listFamily(tx, { user_id, family: "family7" })],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
+  ["whether there is news", "changed_at", (tx) => findNews(tx, { user_id, client: "client1", start: 1e15 })],
   ["feeds to resend", "resend_at", (tx) => listToResend(tx, { user_id, client: "client1", start: 1 })],
   [
     "what a client said",
