@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { countFeeds } from "../../services/device-list.ts";
 import { listDevices, saveDevice } from "../../services/devices.ts";
-import { readJson } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
+import { readJson } from "../sync-requests.ts";
 import { productOf } from "../user-agent.ts";
 import { nameDeviceOf, requireUserInPath } from "./client.ts";
 

@@ -1,8 +1,8 @@
 // Routes of episode actions.
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
-import { readerOf, receiveActions, sendActions } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
+import { readerOf, receiveActions, sendActions } from "../sync-requests.ts";
 import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {

@@ -7,10 +7,10 @@ import { DomainError } from "../../errors.ts";
 import type { Client } from "../../services/clients.ts";
 import { listDeviceFeeds } from "../../services/device-list.ts";
 import { uploadFeedList } from "../../services/device-uploads.ts";
-import { readJson } from "../app-sync.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
 import { listOf, requireFew, schemaFor } from "../limits.ts";
+import { readJson } from "../sync-requests.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 const FILE = "{[^/]+\\.(json|opml|txt)}";

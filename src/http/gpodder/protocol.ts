@@ -1,12 +1,12 @@
 // The gPodder API, version 2, as today's apps use it.
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
-import { respondToErrors } from "../app-errors.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { endSession, requireScope, requireSignIn } from "../sign-in.ts";
+import { respondToErrors } from "../sync-errors.ts";
 import { requireUserInPath } from "./client.ts";
 import { serveDevices } from "./devices.ts";
 import { serveEpisodes } from "./episodes.ts";

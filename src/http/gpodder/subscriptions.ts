@@ -1,8 +1,8 @@
 // Routes of subscription changes.
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
-import { receiveFeedChanges, sendFeedChanges } from "../app-sync.ts";
 import type { HttpEnv } from "../env.ts";
+import { receiveFeedChanges, sendFeedChanges } from "../sync-requests.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveSubscriptions(http: Hono<HttpEnv>, app: App): void {

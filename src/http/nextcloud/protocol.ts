@@ -1,10 +1,10 @@
 // The protocol of Nextcloud's gPodder Sync app, and its login flow.
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
-import { respondToErrors } from "../app-errors.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
+import { respondToErrors } from "../sync-errors.ts";
 import { serveAppPassword } from "./app-password.ts";
 import { serveLogin } from "./login.ts";
 import { serveSync } from "./sync.ts";

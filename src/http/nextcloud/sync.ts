@@ -3,12 +3,12 @@ import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { deviceOfToken } from "../../services/devices.ts";
-import { readerOf, receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../app-sync.ts";
 import { appNamed } from "../apps.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { nameDevice, requireScope, requireSignIn } from "../sign-in.ts";
+import { readerOf, receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../sync-requests.ts";
 import { productOf } from "../user-agent.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {

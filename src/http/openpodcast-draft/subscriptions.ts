@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { App } from "../../app.ts";
 import { authenticateLogin } from "../../services/login-tokens.ts";
 import { getEntity, listEntities, type ShownEntity } from "../../services/sync-entities.ts";
-import { requireToken } from "../auth.ts";
+import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";

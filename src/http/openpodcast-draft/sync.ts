@@ -5,7 +5,7 @@ import type { App } from "../../app.ts";
 import { authenticateLogin } from "../../services/login-tokens.ts";
 import { type ActionResult, applyActions, type SentAction } from "../../services/sync-actions.ts";
 import { listSync } from "../../services/sync-entities.ts";
-import { requireToken } from "../auth.ts";
+import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
 import type { Shared } from "../shared.ts";

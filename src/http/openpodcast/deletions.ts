@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/values.ts";
 import { type Deletion as DeletionRow, getDeletion } from "../../services/deletions.ts";
-import { requireToken } from "../auth.ts";
+import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { conditional, setETag } from "./etag.ts";

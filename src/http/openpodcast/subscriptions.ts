@@ -17,7 +17,7 @@ import {
   requestDeletion,
 } from "../../services/subscriptions.ts";
 import { mapInTurns } from "../../turns.ts";
-import { requireToken } from "../auth.ts";
+import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
 import type { Shared } from "../shared.ts";
