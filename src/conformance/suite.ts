@@ -12,6 +12,7 @@ import { openPodcastPages } from "./openpodcast/pages.ts";
 import { draftActions } from "./openpodcast-draft/actions.ts";
 import { draftAuth } from "./openpodcast-draft/auth.ts";
 import { draftChanges } from "./openpodcast-draft/changes.ts";
+import { draftClocks } from "./openpodcast-draft/clocks.ts";
 import { type Exchange, NoResponse, Pace, Prober, RunEnd, type Target } from "./prober.ts";
 
 export const CHECKS: readonly Check[] = [
@@ -22,6 +23,7 @@ export const CHECKS: readonly Check[] = [
   ...openPodcastPages,
   ...draftAuth,
   ...draftActions,
+  ...draftClocks,
   ...draftChanges,
   ...appChecksOf("gpodder"),
   ...racesOf("gpodder"),

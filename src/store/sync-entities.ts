@@ -2,25 +2,12 @@
 import { sql } from "kysely";
 import type { Owner, SyncEntityTable } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-
-const COLUMNS = [
-  "sync_id",
-  "subscription",
-  "changed_at",
-  "left_at",
-  "left_url",
-  "left_guid",
-  "subscribed_at",
-  "unsubscribed_at",
-  "status_at",
-  "address_at",
-  "client",
-] as const;
+import { columnsOf } from "../db/tables.ts";
 
 export const findEntities = bulkStatement((db, p: Owner, rows: { sync_id: string }[]) =>
   db
     .selectFrom("sync_entities")
-    .select(COLUMNS)
+    .select(columnsOf("sync_entities"))
     .where("user_id", "=", p.user_id)
     .where(
       "sync_id",
@@ -33,7 +20,7 @@ export const findEntities = bulkStatement((db, p: Owner, rows: { sync_id: string
 export const listEntitiesOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .selectFrom("sync_entities")
-    .select(COLUMNS)
+    .select(columnsOf("sync_entities"))
     .where("user_id", "=", p.user_id)
     .where(
       "subscription",
@@ -46,7 +33,7 @@ export const listEntitiesOf = bulkStatement((db, p: Owner, rows: { id: number }[
 export const listLeft = statement((db, p: Owner & { from: number; to: number }) =>
   db
     .selectFrom("sync_entities")
-    .select(COLUMNS)
+    .select(columnsOf("sync_entities"))
     .where("user_id", "=", p.user_id)
     .where("left_at", ">=", p.from)
     .where("left_at", "<=", p.to)

@@ -1,11 +1,9 @@
 // POST /api/v1/sync: what becomes of actions.
 import type { Check } from "../check.ts";
 import { expect, expectEqual } from "../expect.ts";
-import { action, DRAFT, draftClient, expectDraftError } from "./client.ts";
+import { action, DRAFT, draftClient, example, expectDraftError, HOUR, MINUTE, openSubscribed } from "./client.ts";
 
-const [MINUTE, HOUR] = [60_000, 3_600_000];
 const NOWHERE = "00000000-0000-4000-8000-00000000c0de";
-const example = (number: number) => `podkeep, docs/open-podcast-draft.md, example ${number}`;
 const isAt = (time: string | null | undefined, at: number) => Date.parse(time ?? "") === at;
 
 export const draftActions: Check[] = [
@@ -30,12 +28,10 @@ export const draftActions: Check[] = [
     source: `${DRAFT}, subscribe: rule 1`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      const first = await app.say("subscribe", now - MINUTE, { feed_url });
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, MINUTE);
       const again = await draftClient(prober).say("subscribe", now, { feed_url });
       expectEqual("status", again.status, "ignored");
-      expectEqual("sync_id", again.entity.sync_id, first.entity.sync_id);
+      expectEqual("sync_id", again.entity.sync_id, sync_id);
       expectEqual("the list", await app.ours(), [feed_url]);
     },
   },
@@ -45,9 +41,7 @@ export const draftActions: Check[] = [
     source: `${DRAFT}, unsubscribe, and subscribe: rule 2`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      const { sync_id } = (await app.say("subscribe", now - 3 * MINUTE, { feed_url })).entity;
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, 3 * MINUTE);
       const off = await app.say("unsubscribe", now - 2 * MINUTE, { sync_id });
       expectEqual("status", off.status, "applied");
       expect(`unsubscribed_at is ${off.entity.unsubscribed_at}`, isAt(off.entity.unsubscribed_at, now - 2 * MINUTE));
@@ -63,10 +57,8 @@ export const draftActions: Check[] = [
     source: `${DRAFT}, update`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, moved, now] = [prober.feed(), prober.feed(), prober.clock.now()];
-      const { sync_id } = (await app.say("subscribe", now - MINUTE, { feed_url })).entity;
-      const guid = crypto.randomUUID();
+      const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
+      const [moved, guid] = [prober.feed(), crypto.randomUUID()];
       const { status, entity } = await app.say("update", now, { sync_id, guid, feed_url: moved });
       expectEqual("result", [status, entity.sync_id, entity.feed_url, entity.guid], ["applied", sync_id, moved, guid]);
       expectEqual("the list", await app.ours(), [moved]);
@@ -95,9 +87,7 @@ export const draftActions: Check[] = [
     source: `${DRAFT}, conventions: timestamps`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      const { sync_id } = (await app.say("subscribe", now - 10 * MINUTE, { feed_url })).entity;
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, 10 * MINUTE);
       const early = await draftClient(prober).say("unsubscribe", now - 11 * MINUTE, { sync_id });
       expectEqual("status", [early.status, early.entity.unsubscribed_at ?? null], ["ignored", null]);
       await app.say("unsubscribe", now - 5 * MINUTE, { sync_id });
@@ -112,9 +102,7 @@ export const draftActions: Check[] = [
     source: `${DRAFT}, conventions: timestamps`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      const { sync_id } = (await app.say("subscribe", now - HOUR, { feed_url })).entity;
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, HOUR);
       const sent = [
         action("subscribe", now - 1 * MINUTE, { feed_url }),
         action("unsubscribe", now - 2 * MINUTE, { sync_id }),
@@ -197,9 +185,8 @@ export const draftActions: Check[] = [
     source: `${DRAFT}, conventions: retried requests; ${example(4)}`,
     level: "MUST",
     async run(prober) {
-      const [app, other] = [draftClient(prober), draftClient(prober)];
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      const { sync_id } = (await app.say("subscribe", now - 4 * MINUTE, { feed_url })).entity;
+      const other = draftClient(prober);
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, 4 * MINUTE);
       const unsubscribe = action("unsubscribe", now - 3 * MINUTE, { sync_id });
       await app.send(unsubscribe);
       await other.say("subscribe", now - 2 * MINUTE, { feed_url });
@@ -213,64 +200,9 @@ export const draftActions: Check[] = [
     source: example(7),
     level: "SHOULD",
     async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      await app.say("subscribe", now - MINUTE, { feed_url });
+      const { app, feed_url, now } = await openSubscribed(prober, MINUTE);
       const [result] = await app.send(action("unsubscribe", now, { feed_url }));
       expectEqual("status", result?.status, "applied");
-    },
-  },
-  {
-    id: "openpodcast-draft/clock/ahead-does-not-decide-for-good",
-    says: "After an action of a client whose clock is a year ahead, another client can still change the entity",
-    source: example(3),
-    level: "SHOULD",
-    async run(prober) {
-      const [ahead, other] = [draftClient(prober), draftClient(prober)];
-      const feed_url = prober.feed();
-      const { sync_id } = (await ahead.say("subscribe", prober.clock.now() + 365 * 24 * HOUR, { feed_url })).entity;
-      await prober.clock.sleep(1100);
-      expectEqual("status", (await other.say("unsubscribe", prober.clock.now(), { sync_id })).status, "applied");
-    },
-  },
-  {
-    id: "openpodcast-draft/clock/a-later-wish-counts",
-    says: "An action that was ignored because it changed nothing still wins over an earlier one that comes late",
-    source: example(5),
-    level: "SHOULD",
-    async run(prober) {
-      const [app, other] = [draftClient(prober), draftClient(prober)];
-      const [feed_url, now] = [prober.feed(), prober.clock.now()];
-      const { sync_id } = (await app.say("subscribe", now - 4 * MINUTE, { feed_url })).entity;
-      await other.say("subscribe", now - 2 * MINUTE, { feed_url });
-      await app.say("unsubscribe", now - 3 * MINUTE, { sync_id });
-      expectEqual("the list", await app.ours(), [feed_url]);
-    },
-  },
-  {
-    id: "openpodcast-draft/clock/two-taps-in-a-second",
-    says: "Of two actions of one client at the same time the second counts",
-    source: example(6),
-    level: "SHOULD",
-    async run(prober) {
-      const app = draftClient(prober);
-      const [feed_url, at] = [prober.feed(), prober.clock.now() - MINUTE];
-      const { sync_id } = (await app.say("subscribe", at, { feed_url })).entity;
-      expectEqual("status", (await app.say("unsubscribe", at, { sync_id })).status, "applied");
-    },
-  },
-  {
-    id: "openpodcast-draft/clock/status-and-address-are-two-facts",
-    says: "An update that occurred before the entity was unsubscribed, and comes after it, is not lost",
-    source: example(8),
-    level: "SHOULD",
-    async run(prober) {
-      const [app, other] = [draftClient(prober), draftClient(prober)];
-      const [feed_url, moved, now] = [prober.feed(), prober.feed(), prober.clock.now()];
-      const { sync_id, guid } = (await app.say("subscribe", now - 4 * MINUTE, { feed_url })).entity;
-      await other.say("unsubscribe", now - 2 * MINUTE, { sync_id });
-      const late = await app.say("update", now - 3 * MINUTE, { sync_id, guid, feed_url: moved });
-      expectEqual("feed_url", late.entity.feed_url, moved);
     },
   },
 ];

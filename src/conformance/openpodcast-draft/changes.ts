@@ -1,10 +1,19 @@
 // GET /api/v1/sync and GET /api/v1/subscriptions: nothing is lost between two pages, two requests, or two clients.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { action, DRAFT, draftClient, Entity, expectDraftError, feedsOf, type SyncItem } from "./client.ts";
-
-const [MINUTE, DAY] = [60_000, 86_400_000];
-const example = (number: number) => `podkeep, docs/open-podcast-draft.md, example ${number}`;
+import {
+  action,
+  DAY,
+  DRAFT,
+  draftClient,
+  Entity,
+  example,
+  expectDraftError,
+  feedsOf,
+  MINUTE,
+  openSubscribed,
+  type SyncItem,
+} from "./client.ts";
 
 export const draftChanges: Check[] = [
   {
@@ -79,8 +88,8 @@ export const draftChanges: Check[] = [
     source: `${DRAFT}, sync: parameters`,
     level: "MUST",
     async run(prober) {
-      const [app, other] = [draftClient(prober), draftClient(prober)];
-      const { sync_id } = (await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() })).entity;
+      const other = draftClient(prober);
+      const { app, sync_id } = await openSubscribed(prober, MINUTE);
       await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() });
       const since = await app.now();
       expectEqual("changes", await other.changes(since), []);
@@ -114,9 +123,8 @@ export const draftChanges: Check[] = [
     source: `${DRAFT}, get all subscriptions`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const [on, off, now] = [prober.feed(), prober.feed(), prober.clock.now()];
-      await app.say("subscribe", now - MINUTE, { feed_url: on });
+      const { app, feed_url: on, now } = await openSubscribed(prober, MINUTE);
+      const off = prober.feed();
       const { sync_id } = (await app.say("subscribe", now - MINUTE, { feed_url: off })).entity;
       await app.say("unsubscribe", now, { sync_id });
       expectEqual("feeds", await app.ours(), [on]);
@@ -141,8 +149,7 @@ export const draftChanges: Check[] = [
     source: `${DRAFT}, get a single subscription`,
     level: "MUST",
     async run(prober) {
-      const app = draftClient(prober);
-      const { sync_id } = (await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: prober.feed() })).entity;
+      const { app, sync_id } = await openSubscribed(prober, MINUTE);
       const { entity } = await app.say("unsubscribe", prober.clock.now(), { sync_id });
       const answer = await app.request("GET", `/api/v1/subscriptions/${sync_id}`);
       expectEqual("status", answer.status, 200);

@@ -4,6 +4,10 @@ import { expectEqual, Failure, NotApplicable } from "../expect.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 
 export const DRAFT = "Open Podcast API, pull request 171";
+/** The source of a check that a scenario demands. */
+export const example = (number: number) => `podkeep, docs/open-podcast-draft.md, example ${number}`;
+/** Milliseconds. */
+export const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 
 const time = z.iso.datetime({ offset: true });
 
@@ -143,6 +147,13 @@ export function draftClient(prober: Prober, client: string = crypto.randomUUID()
     /** Where the changes end now, by another client. */
     now: async () => (await changes(undefined, "limit=500&include_own=true")).at(-1)?.last_updated,
   };
+}
+
+/** An app that has subscribed to a feed. @param ago milliseconds, by its clock */
+export async function openSubscribed(prober: Prober, ago: number) {
+  const [app, feed_url, now] = [draftClient(prober), prober.feed(), prober.clock.now()];
+  const { entity } = await app.say("subscribe", now - ago, { feed_url });
+  return { app, feed_url, now, sync_id: entity.sync_id, guid: entity.guid };
 }
 
 export const feedsOf = (items: SyncItem[]) => [...new Set(items.map(({ data }) => data.feed_url))].sort();

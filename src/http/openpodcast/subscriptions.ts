@@ -4,19 +4,10 @@ import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
-import { readFeedUrl } from "../../domain/feed-url.ts";
-import type { SubscriptionState } from "../../domain/working-set.ts";
 import { DomainError } from "../../errors.ts";
-import { type ChangePage, listChanges } from "../../services/change-feed.ts";
+import { listChanges } from "../../services/change-feed.ts";
 import { closeWalk, findPageEnd, savePageEnd } from "../../services/page-ends.ts";
-import {
-  addSubscriptions,
-  getSubscription,
-  type NewSubscription,
-  patchSubscription,
-  requestDeletion,
-} from "../../services/subscriptions.ts";
-import { mapInTurns } from "../../turns.ts";
+import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../../services/subscriptions.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
@@ -26,7 +17,6 @@ import { conditionalBody, describeErrors, jsonBody, notModified, reads, writes }
 import { guid } from "./schemas/common.ts";
 import { RECEIVED, Success } from "./schemas/deletions.ts";
 import {
-  type FeedArray,
   feedArray,
   NewSubscriptions,
   PatchedSubscription,
@@ -37,6 +27,7 @@ import {
   SubscriptionUpdate,
   writeCursor,
 } from "./schemas/subscriptions.ts";
+import { readItems, requireFeedUrl, writeAdded, writePage, writePatched, writeSubscription } from "./wire.ts";
 
 const params = z.object({ guid: guid.meta({ description: "Any guid that the subscription ever had" }) });
 const DEFAULT_PER_PAGE = 50;
@@ -203,80 +194,4 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       return c.json({ deletion_id, message: RECEIVED }, 202);
     },
   );
-}
-
-const writeTimestamp = (milliseconds: number) => new Date(milliseconds).toISOString();
-
-type Refusal = NewSubscriptions["failure"][number];
-
-async function readItems(sent: FeedArray["subscriptions"]): Promise<{ items: NewSubscription[]; failure: Refusal[] }> {
-  const items: NewSubscription[] = [];
-  const failure: Refusal[] = [];
-  await mapInTurns(sent, ({ feed_url, guid: sentGuid }) => {
-    const feed = readFeedUrl(feed_url);
-    const parsed = sentGuid === undefined ? null : guid.safeParse(sentGuid);
-    if ("message" in feed) failure.push({ feed_url, message: feed.message });
-    else if (parsed?.success === false) failure.push({ feed_url, message: "guid is not a valid UUID" });
-    else items.push({ feed, guid: parsed?.data ?? null });
-  });
-  return { items, failure };
-}
-
-function requireFeedUrl(feed_url: string) {
-  const feed = readFeedUrl(feed_url);
-  if ("hash" in feed) return feed;
-  throw new DomainError("invalid", feed.message, { details: [`new_feed_url: ${feed.message}`] });
-}
-
-/** A subscription as the database or a working set has it. */
-type Readable = Omit<SubscriptionState, "id" | "is_subscribed" | "title"> & { is_subscribed: boolean | number };
-
-/** A subscription under the guid `known` by which the app knows it. */
-function writeSubscription(state: Readable, known: string) {
-  const item: Subscription & { subscription_changed: string } = {
-    feed_url: state.feed_url,
-    guid: known,
-    is_subscribed: Boolean(state.is_subscribed),
-    subscription_changed: writeTimestamp(state.subscription_changed),
-  };
-  if (known !== state.guid) item.new_guid = state.guid;
-  if (state.guid_changed !== null) item.guid_changed = writeTimestamp(state.guid_changed);
-  if (state.deleted !== null) item.deleted = writeTimestamp(state.deleted);
-  return item;
-}
-
-function writeAdded({ feed_url, guid, is_subscribed, subscription_changed }: SubscriptionState) {
-  return { feed_url, guid, is_subscribed, subscription_changed: writeTimestamp(subscription_changed) };
-}
-
-function writePatched(state: SubscriptionState, path: string, patch: SubscriptionUpdate): PatchedSubscription {
-  const { is_subscribed, subscription_changed, guid_changed } = writeSubscription(state, path);
-  const renamed = patch.new_guid !== undefined || path !== state.guid;
-  return {
-    ...(patch.new_feed_url !== undefined && { new_feed_url: state.feed_url }),
-    ...(patch.is_subscribed !== undefined && { is_subscribed }),
-    ...((patch.new_feed_url !== undefined || patch.is_subscribed !== undefined) && { subscription_changed }),
-    ...(renamed && { new_guid: state.guid }),
-    ...(renamed && guid_changed !== undefined && { guid_changed }),
-  };
-}
-
-function writePage(
-  { total, items, previous }: ChangePage,
-  page: number,
-  per_page: number,
-  url: string,
-  since: string | undefined,
-  next: string | null,
-): Subscriptions {
-  const start = `${url}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
-  const link = (number: number) => `${start}page=${number}&per_page=${per_page}`;
-  return {
-    total,
-    page,
-    per_page,
-    next: next ? `${link(page + 1)}&cursor=${next}` : undefined,
-    previous: previous ? link(previous) : undefined,
-    subscriptions: items.map(({ row, guid }) => writeSubscription(row, guid)),
-  };
 }

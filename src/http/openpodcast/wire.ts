@@ -1,0 +1,94 @@
+// Reading and writing subscriptions as the Open Podcast API has them.
+import { readFeedUrl } from "../../domain/feed-url.ts";
+import type { SubscriptionState } from "../../domain/working-set.ts";
+import { DomainError } from "../../errors.ts";
+import type { ChangePage } from "../../services/change-feed.ts";
+import type { NewSubscription } from "../../services/subscriptions.ts";
+import { mapInTurns } from "../../turns.ts";
+import { guid } from "./schemas/common.ts";
+import type {
+  FeedArray,
+  NewSubscriptions,
+  PatchedSubscription,
+  Subscription,
+  Subscriptions,
+  SubscriptionUpdate,
+} from "./schemas/subscriptions.ts";
+
+const writeTimestamp = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+type Refusal = NewSubscriptions["failure"][number];
+
+export async function readItems(
+  sent: FeedArray["subscriptions"],
+): Promise<{ items: NewSubscription[]; failure: Refusal[] }> {
+  const items: NewSubscription[] = [];
+  const failure: Refusal[] = [];
+  await mapInTurns(sent, ({ feed_url, guid: sentGuid }) => {
+    const feed = readFeedUrl(feed_url);
+    const parsed = sentGuid === undefined ? null : guid.safeParse(sentGuid);
+    if ("message" in feed) failure.push({ feed_url, message: feed.message });
+    else if (parsed?.success === false) failure.push({ feed_url, message: "guid is not a valid UUID" });
+    else items.push({ feed, guid: parsed?.data ?? null });
+  });
+  return { items, failure };
+}
+
+export function requireFeedUrl(feed_url: string) {
+  const feed = readFeedUrl(feed_url);
+  if ("hash" in feed) return feed;
+  throw new DomainError("invalid", feed.message, { details: [`new_feed_url: ${feed.message}`] });
+}
+
+/** A subscription as the database or a working set has it. */
+type Readable = Omit<SubscriptionState, "id" | "is_subscribed" | "title"> & { is_subscribed: boolean | number };
+
+/** A subscription under the guid `known` by which the app knows it. */
+export function writeSubscription(state: Readable, known: string) {
+  const item: Subscription & { subscription_changed: string } = {
+    feed_url: state.feed_url,
+    guid: known,
+    is_subscribed: Boolean(state.is_subscribed),
+    subscription_changed: writeTimestamp(state.subscription_changed),
+  };
+  if (known !== state.guid) item.new_guid = state.guid;
+  if (state.guid_changed !== null) item.guid_changed = writeTimestamp(state.guid_changed);
+  if (state.deleted !== null) item.deleted = writeTimestamp(state.deleted);
+  return item;
+}
+
+export function writeAdded({ feed_url, guid, is_subscribed, subscription_changed }: SubscriptionState) {
+  return { feed_url, guid, is_subscribed, subscription_changed: writeTimestamp(subscription_changed) };
+}
+
+export function writePatched(state: SubscriptionState, path: string, patch: SubscriptionUpdate): PatchedSubscription {
+  const { is_subscribed, subscription_changed, guid_changed } = writeSubscription(state, path);
+  const renamed = patch.new_guid !== undefined || path !== state.guid;
+  return {
+    ...(patch.new_feed_url !== undefined && { new_feed_url: state.feed_url }),
+    ...(patch.is_subscribed !== undefined && { is_subscribed }),
+    ...((patch.new_feed_url !== undefined || patch.is_subscribed !== undefined) && { subscription_changed }),
+    ...(renamed && { new_guid: state.guid }),
+    ...(renamed && guid_changed !== undefined && { guid_changed }),
+  };
+}
+
+export function writePage(
+  { total, items, previous }: ChangePage,
+  page: number,
+  per_page: number,
+  url: string,
+  since: string | undefined,
+  next: string | null,
+): Subscriptions {
+  const start = `${url}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
+  const link = (number: number) => `${start}page=${number}&per_page=${per_page}`;
+  return {
+    total,
+    page,
+    per_page,
+    next: next ? `${link(page + 1)}&cursor=${next}` : undefined,
+    previous: previous ? link(previous) : undefined,
+    subscriptions: items.map(({ row, guid }) => writeSubscription(row, guid)),
+  };
+}
