@@ -99,6 +99,8 @@ function startProxy(port: number, leadsTo: (url: URL) => string | null): string 
   const proxy = Bun.serve({
     port,
     hostname: "127.0.0.1",
+    // The server decides how long a response takes.
+    idleTimeout: 0,
     async fetch(request) {
       const to = leadsTo(new URL(request.url));
       if (to === null) return new Response("", { status: 404 });
