@@ -5,12 +5,12 @@ import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, inDoubt, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
+import { KeyedQueue } from "../keyed-queue.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
-import { KeyedQueue } from "./keyed-queue.ts";
 import {
   connect,
   describePooler,
