@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { emptyPoll } from "./client.ts";
 import type { Data } from "./data.ts";
 import type { Server } from "./programs.ts";
+import { median, percentile } from "./rounds.ts";
+import type { Line } from "./table.ts";
 
 /** The blocks of one server's event loop. */
 export class Blocks {
@@ -34,18 +36,26 @@ export class Blocks {
 /** Milliseconds between the requests of the other user. */
 const PAUSE = 5;
 
-/** Runs `work` while the second user polls and adds. @returns the milliseconds that each of these requests took */
-export async function watchOther(server: Server, { tokens }: Data, work: () => Promise<unknown>): Promise<number[]> {
+/** A request of the other user, in milliseconds. */
+interface Wait {
+  /** Until the response. */
+  passed: number;
+  /** Of that, how long the server's thread had a processor: less depends on other programs. */
+  worked: number;
+}
+
+/** Runs `work` while the second user polls and adds. */
+async function watchOther(server: Server, { tokens }: Data, work: () => Promise<unknown>): Promise<Wait[]> {
   const headers = { Authorization: `Bearer ${tokens[1]}`, "Content-Type": "application/json" };
-  const waits: number[] = [];
+  const waits: Wait[] = [];
   let ended = false;
   const request = async (path: string, subscription?: { feed_url: string }) => {
-    const begin = performance.now();
+    const begin = { at: performance.now(), worked: server.threadTime() };
     const body = subscription && { method: "POST", body: JSON.stringify({ subscriptions: [subscription] }) };
     const response = await fetch(server.url + path, { headers, ...body });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
-    waits.push(performance.now() - begin);
+    waits.push({ passed: performance.now() - begin.at, worked: server.threadTime() - begin.worked });
     await Bun.sleep(PAUSE);
   };
   const other = (async () => {
@@ -62,3 +72,57 @@ export async function watchOther(server: Server, { tokens }: Data, work: () => P
   await other;
   return waits;
 }
+
+/** Milliseconds for which the other user is watched alone. */
+const ALONE = 3000;
+/** Goals in milliseconds. */
+const MOST = { block: 50, longest: 200 };
+
+const longestOf = (waits: Wait[], kind: keyof Wait) => Math.max(...waits.map((wait) => wait[kind]));
+const p99Of = (waits: Wait[], kind: keyof Wait) =>
+  percentile(
+    waits.map((wait) => wait[kind]),
+    99,
+  );
+
+/** What requests do to the event loop, and to another user's polls and adds beside them. */
+export class Beside {
+  readonly #blocks = new Map<string, number[]>();
+  readonly #longest = new Map<string, number[]>();
+  readonly #waits: Wait[] = [];
+  readonly #alone: Wait[] = [];
+
+  /** Measures the other user's requests without any others, for comparison. */
+  async measureAlone(server: Server, data: Data): Promise<void> {
+    this.#alone.push(...(await watchOther(server, data, () => Bun.sleep(ALONE))));
+  }
+
+  async measure(server: Server, data: Data, log: Blocks, what: string, work: () => Promise<unknown>): Promise<void> {
+    await log.takeLongest();
+    const waits = await watchOther(server, data, work);
+    for (const wait of waits) this.#waits.push(wait);
+    this.#longest.set(what, [...(this.#longest.get(what) ?? []), longestOf(waits, "worked")]);
+    this.#blocks.set(what, [...(this.#blocks.get(what) ?? []), await log.takeLongest()]);
+  }
+
+  /**
+   * @param all what was measured
+   * @param mostP99 goal in milliseconds
+   */
+  lines(all: string, mostP99: number): Line[] {
+    const other = `another user's polls and adds beside ${all}`;
+    const alone = (kind: keyof Wait) => ` (alone: ${p99Of(this.#alone, kind).toPrecision(2)} ms)`;
+    return [
+      ...[...this.#blocks].map(([what, found]) => lineOf(`longest block by ${what}`, median(found), MOST.block)),
+      ...[...this.#longest].map(([what, found]) => lineOf(`longest wait beside ${what}`, median(found), MOST.longest)),
+      lineOf(`${other}, p99 in processor time${alone("worked")}`, p99Of(this.#waits, "worked"), mostP99),
+      lineOf("the longest of them in processor time", longestOf(this.#waits, "worked"), MOST.longest),
+      lineOf(`the same until the response, p99${alone("passed")}`, p99Of(this.#waits, "passed"), mostP99),
+      lineOf("the longest of them until the response", longestOf(this.#waits, "passed"), MOST.longest),
+    ];
+  }
+}
+
+const lineOf = (what: string, podkeep: number, most: number): Line => {
+  return { what, podkeep, baseline: null, unit: "ms", goal: { most } };
+};

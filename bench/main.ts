@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeMachine } from "./machine.ts";
+import { measureAttacks } from "./measures/attacks.ts";
 import { measureDeletions } from "./measures/deletions.ts";
 import { measureExecutable } from "./measures/executable.ts";
 import { measureGpodder } from "./measures/gpodder.ts";
@@ -32,6 +33,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   lookups: measureLookups,
   page: measurePage,
   worst: measureWorst,
+  attacks: measureAttacks,
   executable: measureExecutable,
 };
 

@@ -44,8 +44,12 @@ export interface Server {
   started: number;
   /** Resident memory in MB. */
   memory(): number;
+  /** The same at most since its start. */
+  mostMemory(): number;
   /** Processor time so far in seconds, user and system, of all threads. */
   processorTime(): number;
+  /** Milliseconds for which the thread that answers has had a processor so far. */
+  threadTime(): number;
   /** Bytes written to files so far. */
   written(): number;
   stop(): Promise<void>;
@@ -86,8 +90,10 @@ export async function start(
   return {
     url,
     started: performance.now() - begin,
-    memory: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    memory: () => megabytesOf(child.pid, "VmRSS"),
+    mostMemory: () => megabytesOf(child.pid, "VmHWM"),
     processorTime: () => processorTimeOf([child.pid]),
+    threadTime: () => Number(readFileSync(`/proc/${child.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6,
     written: () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${child.pid}/io`, "utf8"))?.[1]),
     async stop() {
       child.kill();
@@ -113,4 +119,9 @@ function freePort(): number {
   const { port } = probe;
   probe.stop(true);
   return port ?? 0;
+}
+
+function megabytesOf(pid: number, name: "VmRSS" | "VmHWM"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]) / 1024;
 }

@@ -1,9 +1,9 @@
 // The largest valid requests at the default limits: how long each blocks the event loop, and others wait.
 import { join } from "node:path";
-import { Blocks, watchOther } from "../blocks.ts";
+import { Beside, Blocks } from "../blocks.ts";
 import { type Data, feedUrl, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
-import { type Bench, median, percentile } from "../rounds.ts";
+import type { Bench } from "../rounds.ts";
 import type { Line } from "../table.ts";
 
 /** Defaults of PODKEEP_MAX_ITEMS and PODKEEP_MAX_PER_PAGE, and the plays that PODKEEP_MAX_BODY takes. */
@@ -24,27 +24,16 @@ interface Request {
 }
 
 export async function measureWorst(bench: Bench): Promise<Line[]> {
-  const blocks = new Map<string, number[]>();
-  const waits: number[] = [];
+  const beside = new Beside();
   for (let round = 0; round < bench.rounds; round++) {
     const data = await fill(join(bench.folder, `worst${round}`), { users: 2, subscriptions: 0 });
     const log = new Blocks(data);
     const server = await start(bench.programs, "podkeep", data, { env: log.env });
-    await runAll(server, data, async (what, work) => {
-      await log.takeLongest();
-      waits.push(...(await watchOther(server, data, work)));
-      blocks.set(what, [...(blocks.get(what) ?? []), await log.takeLongest()]);
-    });
+    await beside.measureAlone(server, data);
+    await runAll(server, data, (what, work) => beside.measure(server, data, log, what, work));
     await server.stop();
   }
-  const inMilliseconds = (what: string, podkeep: number, most: number): Line => {
-    return { what, podkeep, baseline: null, unit: "ms", goal: { most } };
-  };
-  return [
-    ...[...blocks].map(([what, all]) => inMilliseconds(`longest block by ${what}`, median(all), 50)),
-    inMilliseconds("another user's polls and adds during these, p99", percentile(waits, 99), 100),
-    inMilliseconds("the longest of them", Math.max(...waits), 200),
-  ];
+  return beside.lines("these requests", 50);
 }
 
 /** Measures the blocks of a request. */
