@@ -1,4 +1,5 @@
 // Uploads of devices: what they report, and what that changes.
+import { KeyedQueue } from "../db/keyed-queue.ts";
 import {
   type Holding,
   type Holdings,
@@ -77,11 +78,18 @@ interface Upload {
   clock: Millis;
 }
 
+/** By user: an app that gave up on a large upload may send what its user did since, before the last part is applied. */
+const uploads = new KeyedQueue();
+
+/** Applies reports, in the order of the user's uploads. @returns the timestamp that the client was given last */
+const upload = (...given: Parameters<typeof applyInParts>): Promise<Seconds> =>
+  uploads.run(given[1].user_id, () => applyInParts(...given));
+
 /**
  * Applies reports, some in each transaction: an app that gets no response sends all of them again, and what is done
- * already changes nothing. @returns the timestamp that the client was given last
+ * already changes nothing.
  */
-async function upload(
+async function applyInParts(
   context: Context,
   actor: Actor,
   client: Client | null,

@@ -183,6 +183,19 @@ test("uploads of two devices at once are each done, and a change between parts s
   expect(await countHistory(user)).toBe(all.length);
 });
 
+test("what an app removes while it has no response to a large upload stays removed", async () => {
+  const user = await podkeep.user();
+  const { actor, client } = deviceOf(user, "phone");
+  const [last = ""] = urls("new").slice(-1);
+  let removed: Promise<unknown> | undefined;
+  const givesUp = beforeWrites((write) => {
+    if (write === 2) removed = uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
+  });
+  await uploadFeedChanges(givesUp, actor, client, { add: urls("new"), remove: [] });
+  await removed;
+  expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
+});
+
 test("a device that is forgotten between parts of its upload is known again", async () => {
   const user = await podkeep.user();
   const phone = deviceOf(user, "phone");
