@@ -151,6 +151,13 @@ const broken: Record<string, Partial<Rules>> = {
       return RULES.changesFor(window, listings, new Map(plain), ...rest);
     },
   },
+  "a removal of another spelling that the device held unsubscribes": {
+    hear: (report, known) => {
+      const plain = [...known.holdings].map(([feed, one]): [string, Holding] => [feed, { ...one, other_url: null }]);
+      return RULES.hear(report, { ...known, holdings: new Map(plain) });
+    },
+  },
+  "what a device holds is forgotten with where it is": { forgetsHoldings: true },
   "another spelling that a device may hold is forgotten": {
     hear: (...given) => {
       const heard = RULES.hear(...given);

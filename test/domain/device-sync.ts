@@ -29,8 +29,6 @@ export const RULES = {
   sendsLeft: true,
   /** Whether clients keep the spelling that they received when the subscription takes another one. */
   keepsSpelling: true,
-  /** Whether a client that begins in the middle is taken for one that holds nothing. */
-  takesForNew: false,
   /** Whether a forgotten device, a new credential or a restored server forget what a device holds. */
   forgetsHoldings: false,
 };
@@ -259,7 +257,7 @@ export class Server implements SyncServer {
 
   private spellingsOf(client: string): ClientSpellings {
     const { began, fromNothing } = this.clients.get(client) ?? { began: this.clock, fromNothing: false };
-    return { former: this.former, began, fromNothing: fromNothing || this.rules.takesForNew };
+    return { former: this.former, began, fromNothing };
   }
 
   restoreServer(): void {
@@ -541,7 +539,9 @@ export class Device {
     const uploaded = this.habits.clock === "server" ? null : (last?.uploaded_at ?? null);
     const ahead = this.habits.clock === "own" ? 0 : (last?.ahead ?? -1_000_000);
     if (uploaded !== null && since >= Math.floor(uploaded / 1000) + ahead - 30) return;
-    if (last && (since >= last.given || (this.habits.mistakesOwn && since === last.since))) return;
+    // The clock of an app that sends its own time may have gone back since.
+    const isOwn = this.habits.clock === "own" ? since >= (last?.since ?? 0) : since === last?.since;
+    if (last && (since >= last.given || (this.habits.mistakesOwn && isOwn))) return;
     this.backup?.();
   }
 

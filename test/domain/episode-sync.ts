@@ -232,7 +232,11 @@ export class Player {
     // AntennaPod (EpisodeActionFilter) takes what is queued for another feed's URL for another episode.
     const isExact = this.kind === "antennapod" || this.kind === "nextcloud";
     const pending = this.queue.find((one) => this.keyOf(one) === key && (!isExact || one.feed_url === feed_url));
-    if (pending && this.kind !== "pinepods" && at <= pending.sent_at) return;
+    if (pending && this.kind !== "pinepods" && at <= pending.sent_at) {
+      // It drops that with its feed, once it is sent.
+      if (!holds(pending.feed_url)) this.unheard.set(key, feed_url);
+      return;
+    }
     // PinePods overwrites what it was about to send.
     if (this.kind === "pinepods") this.queue = this.queue.filter((one) => one !== pending);
     if (this.kind === "gpodder" && at <= (this.places.get(key)?.at ?? -1)) return;
