@@ -1,5 +1,6 @@
 // Addresses at which an app stops syncing for good: they come in by no route, and stored ones go out by none.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type Browser, signedIn } from "../http/browser.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 setDefaultTimeout(60_000);
@@ -21,9 +22,11 @@ const AGENTS = ["AntennaPod/3.9.0", "Kasts/25.04", "gPodder/3.11.1", "Elsewhere/
 
 let podkeep: TestApp;
 let ann: TestUser;
+let browser: Browser;
 beforeAll(async () => {
   podkeep = await openTestApp();
   ann = await podkeep.user("ann");
+  browser = await signedIn(podkeep, ann);
 });
 afterAll(() => podkeep.close());
 
@@ -76,6 +79,15 @@ for (const [what, odd] of Object.entries(ODD)) {
       const { status } = await ann.request(method, path, body(odd), { "User-Agent": "Elsewhere/1" });
       expect([way, status]).toEqual([way, 200]);
     }
+    const opml = `<opml><body>${[odd, GOOD].map((url) => `<outline xmlUrl="${url}"/>`).join("")}</body></opml>`;
+    for (const [format, body] of Object.entries({ txt: `${odd}\n${GOOD}\n`, opml })) {
+      const path = `/subscriptions/ann/phone.${format}`;
+      const headers = { Authorization: `Bearer ${ann.token}`, "User-Agent": "Elsewhere/1" };
+      expect([path, (await podkeep.send("PUT", path, { body, headers })).status]).toEqual([path, 200]);
+    }
+    expect((await browser.submit("/podcasts/import", { file: new File([opml], "list.opml") })).body).toContain(
+      "1 failed",
+    );
     const { guid } = (await ann.request("GET", "/subscriptions")).body.subscriptions[0];
     const moved = await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: odd });
     expect(moved.body).toMatchObject({ details: ["new_feed_url: Not a valid URL"] });

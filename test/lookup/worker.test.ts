@@ -177,6 +177,16 @@ describe("a feed that moved", () => {
     expect(await feeds.lookup("a")).toMatchObject({ moved_to: null });
   });
 
+  test.each(["a..b", ".a", "a".repeat(64)])("stays if its new host is %s.test, at which an app stops", async (odd) => {
+    feeds.serve("old", rss("Old", newUrlTag(feeds.url(odd))));
+    feeds.serve("other", movedTo(odd));
+    feeds.serve(odd, rss("Odd"));
+    await feeds.add("old");
+    await feeds.add("other");
+    await lookUpTimes(4);
+    expect(Object.keys(await feeds.rows()).sort()).toEqual(["old", "other"]);
+  });
+
   test("stays if the redirect is temporary", async () => {
     feeds.serve("old", () => new Response(null, { status: 302, headers: { Location: feeds.url("new") } }));
     feeds.serve("new", rss("New"));
