@@ -100,18 +100,6 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     },
   ],
   [
-    "AntennaPod#7502",
-    "a later download, new or delete leaves the position",
-    async () => {
-      await app().post(PLAYS, [on(1)]);
-      for (const action of ["download", "new", "delete"]) {
-        server.clock.advance(1000);
-        await app().post(PLAYS, [on(1, { action, timestamp: "2026-01-01T00:00:01" })]);
-      }
-      expect(await other().actions(0, `${NEXTCLOUD}/episode_action`)).toMatchObject([{ action: "play", position: 1 }]);
-    },
-  ],
-  [
     "nextcloud-gpodder#196",
     "two spellings of one feed are one podcast",
     async () => {

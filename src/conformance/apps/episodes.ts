@@ -84,7 +84,7 @@ export const episodeDemands: Demand[] = [
   },
   {
     key: "episodes/a-download-keeps-the-place",
-    says: "A download of an episode does not replace its place",
+    says: "A download of an episode, a mark as new and a deletion of its file do not replace its place",
     source: "AntennaPod#7502: the episode became unplayed again",
     level: "MUST",
     async run(prober, client, another) {
@@ -93,8 +93,10 @@ export const episodeDemands: Demand[] = [
       await client.sendActions([play(prober, feed, episode, 60)]);
       await prober.clock.sleep(1100);
       const timestamp = writeTime(prober.clock.now());
-      await client.sendActions([{ podcast: feed, episode, action: "download", timestamp }]);
-      expectEqual("places", placesOf((await another.readActions(0)).actions, episode), [60]);
+      for (const action of ["download", "new", "delete"]) {
+        await client.sendActions([{ podcast: feed, episode, action, timestamp }]);
+        expectEqual("places", placesOf((await another.readActions(0)).actions, episode), [60]);
+      }
     },
   },
   {
