@@ -4,6 +4,7 @@ import { readableUrl } from "../domain/readable-url.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
 import { findAddition } from "../store/history.ts";
 import { listPresent } from "../store/subscriptions.ts";
+import { mapInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 
@@ -35,15 +36,15 @@ const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: tr
 
 type Named = Pick<Podcast, "title" | "feed_url">;
 
-/** Sorts podcasts by their names. */
-export const sortPodcasts = <T extends Named>(podcasts: T[]): T[] => sortedPodcasts(podcasts, 0, podcasts.length);
+const withName = <T extends Named>(podcast: T) => ({ podcast, name: nameOf(podcast) });
+const compareNames = (a: { name: string }, b: { name: string }) => collator.compare(a.name, b.name);
 
-/** Podcasts from one position to another when they are sorted by their names. */
-function sortedPodcasts<T extends Named>(podcasts: T[], from: number, to: number): T[] {
-  const named = podcasts.map((podcast) => ({ podcast, name: nameOf(podcast) }));
-  const part = sortedPart(named, (a, b) => collator.compare(a.name, b.name), from, to);
-  return part.map(({ podcast }) => podcast);
-}
+/** Sorts podcasts by their names. */
+export const sortPodcasts = <T extends Named>(podcasts: T[]): T[] =>
+  podcasts
+    .map(withName)
+    .sort(compareNames)
+    .map(({ podcast }) => podcast);
 
 /** Sorted here, because the engines order text by different rules. */
 export async function listPodcasts(
@@ -54,6 +55,7 @@ export async function listPodcasts(
   const rows = await database.read((tx) => listPresent(tx, { user_id }));
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  await nextTurn();
   const found = rows.filter(({ title, feed_url, ...row }) => {
     if ((row.is_subscribed === 1) !== is_subscribed) return false;
     if (words.length === 0) return true;
@@ -61,8 +63,10 @@ export async function listPodcasts(
     return words.every((word) => text.includes(word));
   });
   const number = Math.max(1, Math.min(page, Math.ceil(found.length / per_page)));
-  const shown = sortedPodcasts(found, (number - 1) * per_page, number * per_page);
-  const podcasts = shown.map(({ guid, feed_url, title }) => ({ guid, feed_url, title }));
+  const named = await mapInTurns(found, withName);
+  await nextTurn();
+  const shown = sortedPart(named, compareNames, (number - 1) * per_page, number * per_page);
+  const podcasts = shown.map(({ podcast: { guid, feed_url, title } }) => ({ guid, feed_url, title }));
   return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
 }
 

@@ -437,7 +437,7 @@ test("what is not there is 404 as JSON, and what can't be read 400", async () =>
   expect((await app("GET", `${subscriptions}?since=yesterday`)).body.add).toEqual([]);
 });
 
-test("more podcasts than one transaction takes are refused, and change nothing", async () => {
+test("more podcasts than one request may have are refused, and change nothing", async () => {
   await server.close();
   server = await openTestApp({ max_items: "3" });
   ann = await server.user("ann");
