@@ -50,14 +50,17 @@ export const isListed = (listing: Listing | undefined): boolean => listing?.stat
 export const isResent = ({ start }: SyncPosition, holding: Holding | undefined): boolean =>
   (holding?.resend_at ?? 0) > start;
 
+/** Whether a client made the present state of a feed by its report. */
+export const isOwn = (listing: Listing | undefined, holding: Holding | undefined): boolean =>
+  listing !== undefined && holding?.decided === listing.changed;
+
 /** Whether a window covers the present state of a feed. */
 export const isSent = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
   listing.changed > window.start || isResent(window, holding);
 
 /** Whether a window sends a client a feed that it may lack: not one that it added itself, unless that is resent. */
 export const lacks = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
-  isListed(listing) &&
-  (isResent(window, holding) || (listing.changed > window.start && holding?.decided !== listing.changed));
+  isListed(listing) && (isResent(window, holding) || (listing.changed > window.start && !isOwn(listing, holding)));
 
 /** How a client without a holding spells a feed. */
 export const receivedSpelling = ({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string =>
@@ -98,8 +101,8 @@ export function changesFor(
   for (const listing of listings) {
     const holding = holdings.get(listing.feed);
     const resent = isResent(window, holding);
-    const isOwn = habits.mistakesOwn && !own && holding?.decided === listing.changed;
-    if (!resent && (isOwn || listing.changed <= start)) continue;
+    const mistakes = habits.mistakesOwn && !own && isOwn(listing, holding);
+    if (!resent && (mistakes || listing.changed <= start)) continue;
     if (isListed(listing)) {
       const feed_url = holding?.feed_url ?? receivedSpelling(listing, spellings);
       add.push(feed_url);
@@ -131,7 +134,7 @@ export function assumeFullSync(
   if (!last) return [];
   return [...listings].flatMap((listing) => {
     const holding = holdings.get(listing.feed);
-    if (holding?.decided === listing.changed) return [];
+    if (isOwn(listing, holding)) return [];
     const isNews = listing.changed > endOf(last.given);
     const held = isNews !== isListed(listing);
     const reports = (reported: boolean) => ({

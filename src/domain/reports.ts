@@ -1,5 +1,5 @@
 // Reports: what the uploads of a device mean (docs/devices.md).
-import { type Holding, type Holdings, isListed, isSent, type Listing } from "./device-list.ts";
+import { type Holding, type Holdings, isListed, isOwn, isSent, type Listing } from "./device-list.ts";
 import type { Habits } from "./habits.ts";
 import { withoutScheme } from "./spellings.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
@@ -129,7 +129,7 @@ function isNothing(
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (holding?.other_url === feed_url && !same) return true;
   // The device may lack what somebody else has added since the client's last GET.
-  const knows = holding?.decided === listing.changed || (last !== null && listing.changed <= endOf(last.given));
+  const knows = isOwn(listing, holding) || (last !== null && listing.changed <= endOf(last.given));
   return implied === true && !knows;
 }
 
@@ -161,8 +161,7 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knew;
   // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
   if (habits.echoes === "at once" && holding?.reported === !subscribed && reported_at >= knew) return false;
-  const others = holding?.decided !== listings.get(feed)?.changed;
-  return habits.echoes !== "never" && feed_url === received && others && wasSo;
+  return habits.echoes !== "never" && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
 }
 
 /**
