@@ -1,9 +1,11 @@
 // The list of podcasts for people, beside the requests of others.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { listPodcasts } from "../../src/services/podcasts.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { openTestApp } from "../support/app.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
+
+setDefaultTimeout(30_000);
 
 test("requests come in between while a page of many podcasts is sorted", async () => {
   const podkeep = await openTestApp();
