@@ -1,5 +1,7 @@
 // All tests, on SQLite and on PostgreSQL. Prints only what fails or is skipped; exits with 1 if anything fails.
-import { availableParallelism } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 
 /** Two even on one core: much of a test is waiting. */
 const AT_ONCE = Math.max(2, availableParallelism());
@@ -18,6 +20,13 @@ interface Part {
   env: Record<string, string>;
 }
 
+/** Built once: without it each part would build its own, and run commands from the source, which starts slowly. */
+const executable = join(mkdtempSync(join(tmpdir(), "podkeep-tested-")), "podkeep");
+const building = Bun.spawnSync(["bun", "scripts/build.ts", "--outfile", executable], {
+  stdio: ["ignore", "ignore", "inherit"],
+});
+if (!building.success) process.exit(1);
+
 const shards = Array.from({ length: PARTS }, (_, at) => at + 1);
 const parts: Part[] = [
   ...shards.map((shard) => ({ title: "SQLite", paths: [], shard, env: {} })),
@@ -28,7 +37,11 @@ const failed: string[] = [];
 
 async function run({ title, paths, shard, env }: Part): Promise<void> {
   const command = ["bun", "test", "--only-failures", `--timeout=${TIMEOUT}`, `--shard=${shard}/${PARTS}`, ...paths];
-  const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", env: { ...process.env, ...env } });
+  const child = Bun.spawn(command, {
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, PODKEEP_EXECUTABLE: executable, ...env },
+  });
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   const name = `${title}, part ${shard} of ${PARTS}`;
   console.log(`\n== ${name}\n${out}${err}`);
@@ -42,5 +55,6 @@ await Promise.all(
     for (let part = parts.shift(); part; part = parts.shift()) await run(part);
   }),
 );
+rmSync(dirname(executable), { recursive: true });
 console.log(failed.length === 0 ? `\nAll ${total} parts passed.` : `\nFailed:\n${[...new Set(failed)].join("\n")}`);
 process.exit(failed.length === 0 ? 0 : 1);

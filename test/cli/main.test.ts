@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
-import { openProgram, SOURCE } from "../support/program.ts";
+import { openProgram, PROGRAM } from "../support/program.ts";
 
 // Many processes start.
 setDefaultTimeout(30_000);
@@ -158,7 +158,7 @@ test("help and the version are JSON with --json", async () => {
 
 test.each([["user list"], ["--help"]])("closing the pipe of `%s` is not an error", async (args) => {
   await program.run(["user", "create", "alice"]);
-  const pipe = `${SOURCE.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
+  const pipe = `${PROGRAM.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
   const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
   const shell = Bun.spawn(["bash", "-c", pipe], { env, stdout: "pipe", stderr: "pipe" });
   expect(await Promise.all([shell.stdout.text(), shell.stderr.text()])).toEqual(["0\n", ""]);

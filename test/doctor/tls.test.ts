@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { createAuthority, type Tls } from "../support/certificates.ts";
-import { openProgram, SOURCE } from "../support/program.ts";
+import { openProgram, PROGRAM } from "../support/program.ts";
 import { executable } from "../support/start-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-tls-"));
@@ -38,7 +38,7 @@ function serve(tls: Tls | null) {
 }
 
 /** What the doctor says of a server with this certificate, on a machine that trusts the CA. */
-async function examine(tls: Tls | null, program = openProgram(SOURCE, { SSL_CERT_FILE: authority.ca })) {
+async function examine(tls: Tls | null, program = openProgram(PROGRAM, { SSL_CERT_FILE: authority.ca })) {
   const server = serve(tls);
   try {
     const { out } = await program.run(["doctor", "--json", "--url", server.url, "--token", token]);

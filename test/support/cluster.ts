@@ -8,6 +8,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { walkPages } from "./pages.ts";
+import { PROGRAM } from "./program.ts";
 import { track } from "./start-server.ts";
 
 export interface Process {
@@ -29,7 +30,7 @@ type Settings = Partial<Record<SettingName, string>>;
 /** Starts `podkeep serve`. Resolves when it listens. */
 export async function startProcess(settings: Settings): Promise<Process> {
   const flags = Object.entries(settings).map(([name, value]) => `--${name.replaceAll("_", "-")}=${value}`);
-  const command = [process.execPath, join(import.meta.dir, "../../cli/main.ts"), "serve", "--port=0", ...flags];
+  const command = [...PROGRAM, "serve", "--port=0", ...flags];
   // To a file, because a pipe that is not read fills up.
   const file = join(tmpdir(), `podkeep-serve-${crypto.randomUUID()}.log`);
   const log = openSync(file, "a");

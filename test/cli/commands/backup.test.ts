@@ -7,7 +7,7 @@ import { readConfig } from "../../../src/config/settings.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { createUser } from "../../../src/services/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
-import { openProgram, SOURCE } from "../../support/program.ts";
+import { openProgram, PROGRAM } from "../../support/program.ts";
 
 let podkeep: ReturnType<typeof openProgram>;
 let folder: string;
@@ -29,7 +29,7 @@ const made = () => (existsSync(join(folder, "backups")) ? readdirSync(join(folde
 
 /** Runs a command that may write 100 KiB to each file. */
 async function onFullDisk(...args: string[]) {
-  const limited = openProgram(["bash", "-c", 'ulimit -f 100; exec "$@"', "bash", ...SOURCE]);
+  const limited = openProgram(["bash", "-c", 'ulimit -f 100; exec "$@"', "bash", ...PROGRAM]);
   const ran = await limited.run([...args, "--data-dir", folder]);
   limited.close();
   return ran;

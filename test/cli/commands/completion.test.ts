@@ -3,7 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openProgram, SOURCE } from "../../support/program.ts";
+import { openProgram, PROGRAM } from "../../support/program.ts";
 
 let podkeep: ReturnType<typeof openProgram>;
 let token: string;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   podkeep = openProgram();
   const bin = join(podkeep.folder, "bin");
   mkdirSync(bin);
-  writeFileSync(join(bin, "podkeep"), `#!/bin/sh\nexec ${SOURCE.join(" ")} "$@"\n`);
+  writeFileSync(join(bin, "podkeep"), `#!/bin/sh\nexec ${PROGRAM.join(" ")} "$@"\n`);
   chmodSync(join(bin, "podkeep"), 0o755);
   await podkeep.run(["user", "create", "alice"]);
   await podkeep.run(["user", "create", "bob"]);

@@ -1,6 +1,6 @@
 // `podkeep config`.
 import { afterEach, expect, test } from "bun:test";
-import { openProgram, SOURCE } from "../../support/program.ts";
+import { openProgram, PROGRAM } from "../../support/program.ts";
 
 const opened: ReturnType<typeof openProgram>[] = [];
 afterEach(() => {
@@ -9,7 +9,7 @@ afterEach(() => {
 
 /** The program with these variables in its environment. */
 function withVariables(...variables: string[]) {
-  const program = openProgram(["env", ...variables, ...SOURCE]);
+  const program = openProgram(["env", ...variables, ...PROGRAM]);
   opened.push(program);
   return program;
 }

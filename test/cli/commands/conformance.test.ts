@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rateFor } from "../../../cli/commands/conformance.ts";
 import { createNaiveServer } from "../../conformance/naive-server.ts";
-import { openProgram, type Ran } from "../../support/program.ts";
+import { openProgram, PROGRAM, type Ran } from "../../support/program.ts";
 
 setDefaultTimeout(60_000);
 
@@ -215,7 +215,7 @@ test("Ctrl-C removes what the run has added, and the report has what was checked
     return null;
   });
   const args = ["conformance", url, "--user", "test", "--password-stdin", "--rate", "20", "--markdown", "report.md"];
-  const child = Bun.spawn([process.execPath, new URL("../../../cli/main.ts", import.meta.url).pathname, ...args], {
+  const child = Bun.spawn([...PROGRAM, ...args], {
     cwd: podkeep.folder,
     stdin: new Blob([naive.password ?? ""]),
     stderr: "pipe",

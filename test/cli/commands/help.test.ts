@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Command } from "commander";
 import { createProgram } from "../../../cli/program.ts";
 import { version } from "../../../package.json";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, SOURCE } from "../../support/program.ts";
 
 // Many processes start.
 setDefaultTimeout(30_000);
@@ -159,6 +159,8 @@ test.skipIf(!Bun.which("less"))("the pager is less if there is one, and q ends i
 });
 
 test("the version says if the program runs from source", async () => {
-  expect((await podkeep.run(["--version"])).out).toBe(`${version} (from source)\n`);
-  expect((await podkeep.run(["--version", "--json"])).json).toEqual({ version });
+  const source = openProgram(SOURCE);
+  expect((await source.run(["--version"])).out).toBe(`${version} (from source)\n`);
+  expect((await source.run(["--version", "--json"])).json).toEqual({ version });
+  source.close();
 });

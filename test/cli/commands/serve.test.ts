@@ -176,7 +176,7 @@ test("a damaged database, and one of a newer podkeep, are exit code 3 with a rea
 });
 
 test("the setup link that the first start prints makes the first user, and is printed no more after that", async () => {
-  const other = openProgram(SOURCE);
+  const other = openProgram();
   const server = await other.serve([]);
   const link = /create the first one: (http\S+)"\}/.exec(await server.until("create the first one"))?.[1] ?? "";
   expect(link).toStartWith(`${server.address}/setup/`);

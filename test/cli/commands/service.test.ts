@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, SOURCE } from "../../support/program.ts";
 
 // A service needs the compiled executable.
 const folder = mkdtempSync(join(tmpdir(), "podkeep-service-"));
@@ -83,7 +83,7 @@ test.each([
 });
 
 test("running from source, it says to build the executable", async () => {
-  const source = openProgram();
+  const source = openProgram(SOURCE);
   const ran = await source.run(["service", "install", "--user"]);
   source.close();
   expect(ran).toMatchObject({ code: 3, err: expect.stringContaining("npm run build") });

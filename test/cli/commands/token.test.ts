@@ -1,14 +1,14 @@
 // `podkeep token issue`: the server's URL, remarks, and the QR code.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { encode } from "uqr";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, SOURCE } from "../../support/program.ts";
 
 // Many processes start.
 setDefaultTimeout(30_000);
 
 let podkeep: ReturnType<typeof openProgram>;
 beforeEach(async () => {
-  podkeep = openProgram();
+  podkeep = openProgram(SOURCE);
   await podkeep.run(["user", "create", "ann"]);
 });
 afterEach(() => podkeep.close());

@@ -9,14 +9,14 @@ import { createRefusalLog } from "../../../src/services/refusals.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, SOURCE } from "../../support/program.ts";
 
 // Many processes start.
 setDefaultTimeout(30_000);
 
 let podkeep: ReturnType<typeof openProgram>;
 beforeEach(() => {
-  podkeep = openProgram();
+  podkeep = openProgram(SOURCE);
 });
 afterEach(() => podkeep.close());
 

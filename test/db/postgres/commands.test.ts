@@ -9,16 +9,15 @@ import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
+import { PROGRAM } from "../../support/program.ts";
 
 setDefaultTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-commands-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const PODKEEP = [process.execPath, join(import.meta.dir, "../../../cli/main.ts")];
-
 async function podkeep(args: string[], env: Record<string, string> = {}) {
-  const child = Bun.spawn([...PODKEEP, ...args], {
+  const child = Bun.spawn([...PROGRAM, ...args], {
     env: { PODKEEP_DATA_DIR: folder, ...env },
     stdout: "pipe",
     stderr: "pipe",
@@ -85,7 +84,7 @@ test("a copy that was killed continues when it is run again", async () => {
   const url = await newDatabase();
   const target = await openApp(readConfig({ database_url: url }, {}).config);
   const copied = async () => (await listUsers(target)).length;
-  const first = Bun.spawn([...PODKEEP, "copy", "--from", databaseFile(config), "--to", url], { stdout: "ignore" });
+  const first = Bun.spawn([...PROGRAM, "copy", "--from", databaseFile(config), "--to", url], { stdout: "ignore" });
   while ((await copied()) < 10) await Bun.sleep(1);
   first.kill("SIGKILL");
   await first.exited;
