@@ -199,9 +199,10 @@ export function isGone(error: unknown): boolean {
   return /^(ECONN|Connection|FailedToOpenSocket|ERR_SOCKET)/.test(code);
 }
 
-/** Reads pages of the list, by path or link. */
+/** Reads pages of the list, by path or link; links have the public URL. */
 export const reader = (server: Target, token: string) => async (link: string) => {
-  const { status, body } = await server.request(token, "GET", link.replace(server.url, ""));
+  const { pathname, search } = new URL(link, server.url);
+  const { status, body } = await server.request(token, "GET", pathname + search);
   expect(status).toBe(200);
   return body;
 };
