@@ -57,6 +57,15 @@ const insertMany = (count: number, into: string, values: string) =>
   podkeep.sql(`insert into ${into} with recursive n(n) as (select 1 union all select n + 1 from n where n < ${count})
     select ${values} from n`);
 
+async function insertSubscriptions(count: number, user: string): Promise<void> {
+  await insertMany(
+    count,
+    "subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)",
+    `${user}, n, 'https://a.example/' || n, 'guid' || n, 1, n, n`,
+  );
+  await insertMany(count, "feeds (user_id, feed, subscription)", `${user}, 'feed' || n, n`);
+}
+
 async function insertEpisodes(count: number, user: string): Promise<void> {
   await insertMany(
     count,
@@ -82,12 +91,7 @@ beforeAll(async () => {
   ({ id: user_id } = await podkeep.user("ann"));
   const { sql } = podkeep;
   const id = `'${user_id}'`;
-  await insertMany(
-    SUBSCRIPTIONS,
-    "subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)",
-    `${id}, n, 'https://a.example/' || n, 'guid' || n, 1, n, n`,
-  );
-  await insertMany(SUBSCRIPTIONS, "feeds (user_id, feed, subscription)", `${id}, 'feed' || n, n`);
+  await insertSubscriptions(SUBSCRIPTIONS, id);
   await insertMany(SUBSCRIPTIONS, "guids (user_id, guid, subscription)", `${id}, 'guid' || n, n`);
   await insertMany(SUBSCRIPTIONS, "clients (user_id, id, seen_at, began)", `${id}, 'client' || n, n, 0`);
   await insertMany(
@@ -113,6 +117,7 @@ beforeAll(async () => {
   await insertEpisodes(EPISODES, id);
   await insertPlays(id);
   // PostgreSQL would read a table of one user only as a whole.
+  if (isPostgres()) await insertSubscriptions(5 * SUBSCRIPTIONS, `'${(await podkeep.user("bob")).id}'`);
   if (isPostgres()) await insertEpisodes(5 * EPISODES, "'another'");
   if (isPostgres()) await insertPlays("'another'");
   if (isPostgres()) await sql("analyze");
