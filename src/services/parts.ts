@@ -6,23 +6,29 @@ import { findGuids } from "../store/guids.ts";
 import { mapInTurns } from "../turns.ts";
 import type { UserTx } from "./transact.ts";
 
-/** Items of a part. */
+/** Items of a part; one with a long URL counts for each kilobyte of it. */
 const PART = 128;
 
 /** Splits items, in their order. @param groupOf those of one group stay together */
-export function inParts<T>(items: readonly T[], groupOf: (item: T) => unknown = (item) => item): T[][] {
+export function inParts<T>(
+  items: readonly T[],
+  urlOf: (item: T) => string,
+  groupOf: (item: T) => unknown = (item) => item,
+): T[][] {
   const parts: T[][] = [];
+  let left = 0;
   for (const group of Map.groupBy(items, groupOf).values()) {
-    const last = parts.at(-1);
-    if (last && last.length + group.length <= PART) last.push(...group);
+    const size = group.reduce((sum, item) => sum + Math.ceil(urlOf(item).length / 1024), 0);
+    if (size <= left) parts.at(-1)?.push(...group);
     else parts.push(group);
+    left = (size <= left ? left : PART) - size;
   }
   return parts;
 }
 
 /** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
 export async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
-  if (reports.length <= PART) return [reports];
+  if (inParts(reports, ({ feed_url }) => feed_url).length <= 1) return [reports];
   const wanted = reports.map(({ feed }) => ({ feed }));
   const leads = new Map((await findFeeds(tx, { user_id }, wanted)).map((row) => [row.feed, row.subscription]));
   const guids = new Map<string, string>();
@@ -34,5 +40,9 @@ export async function splitReports({ tx, user_id }: UserTx, reports: Report[]): 
   for (const { guid, subscription } of await findGuids(tx, { user_id }, computed)) {
     leads.set(guids.get(guid) ?? "", subscription);
   }
-  return inParts(reports, ({ feed }) => leads.get(feed) ?? feed);
+  return inParts(
+    reports,
+    ({ feed_url }) => feed_url,
+    ({ feed }) => leads.get(feed) ?? feed,
+  );
 }

@@ -81,7 +81,7 @@ export async function addSubscriptions(
 ): Promise<SubscriptionState[]> {
   requireWrite(actor);
   let added: SubscriptionState[] = [];
-  for (const part of inParts(items)) {
+  for (const part of inParts(items, ({ feed }) => feed.feed_url)) {
     const wanted = {
       guids: part.map(({ feed, guid }) => guid ?? feed.computed_guid),
       feeds: part.map(({ feed }) => feed.hash),
