@@ -47,6 +47,9 @@ const MOST_FORM = 64 * 1024;
 /** Bytes of a form from those who have not signed in: a name and a password. */
 const MOST_OPEN_FORM = 16 * 1024;
 
+/** Open pages that have the menu for those who are signed in. */
+const WITH_MENU = ["/docs", "/connect/:secret", "/setup/:code", "/password/:secret"];
+
 const MOVING_PATHS = ["/account/move-in", "/account/move-in/confirm"];
 
 /** Limits bodies before they are read, by who sends them. Behind requireSession(). */
@@ -101,7 +104,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   http.use(requireSession(app, shared));
   limitBodies(http, app);
   serveSignIn(http, app, shared);
-  http.use("/docs", showMenu(app, shared));
+  for (const path of WITH_MENU) http.use(path, showMenu(app, shared));
   serveDocs(http, document);
   serveConnectLinks(http, app, shared);
   serveFirstSteps(http, app, shared);

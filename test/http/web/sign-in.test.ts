@@ -243,6 +243,14 @@ test("a signed-in user keeps the menu on a page that does not exist; a visitor h
   expect((await openBrowser(server).open("/sign-in")).body).not.toContain("<nav");
 });
 
+test("a signed-in user keeps the menu on the guides of apps and on links that are over; a visitor has none", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  for (const path of ["/connect/kasts", "/connect/over", "/password/over", "/setup/over"]) {
+    expect([path, (await browser.open(path)).body.includes("<nav")]).toEqual([path, true]);
+    expect([path, (await openBrowser(server).open(path)).body.includes("<nav")]).toEqual([path, false]);
+  }
+});
+
 test("a cookie of the same name that a sibling domain has set does not sign the user out", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const good = `podkeep_page=${browser.cookies.get("podkeep_page")}`;
