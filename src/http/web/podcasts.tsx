@@ -17,6 +17,7 @@ import {
   findSubscription,
   getSubscription,
   patchSubscription,
+  subscribe,
 } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireFew } from "../limits.ts";
@@ -55,8 +56,9 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
     const found = canWrite(c) && findFeed ? await findFeed(address.feed_url) : address.feed_url;
     const feed = found === null ? null : readFeedUrl(found);
     if (!feed || "message" in feed) return refuse(texts.podcasts.noFeed);
+    const changes = await subscribe(app, c.get("actor"), [feed], { dry_run: true });
     const [added] = await addSubscriptions(app, c.get("actor"), [{ feed, guid: null, title: null }]);
-    return c.redirect(`/podcasts?added=${added?.guid}`, 303);
+    return c.redirect(`/podcasts?${changes.length > 0 ? "added" : "present"}=${added?.guid}`, 303);
   });
 
   for (const [verb, is_subscribed] of [
@@ -138,7 +140,7 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     canWrite: canWrite(c),
     canConnect: isByPassword(c),
     undo,
-    used: c.req.query("used") ?? null,
+    used: c.req.query("used") ?? c.req.query("added") ?? c.req.query("present") ?? null,
     notice: await noticeOf(c, app),
     devices: await listDevices(app, actor),
     now: app.clock.now(),
@@ -161,8 +163,9 @@ async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
 
 async function noticeOf(c: Context<HttpEnv>, app: App): Promise<string | null> {
   const { podcasts } = texts;
-  const row = await find(c, app, c.req.query("added"));
-  if (row?.is_subscribed === 1) return podcasts.subscribedTo(nameOf(row));
+  const { added: fresh, present: known } = c.req.query();
+  const row = await find(c, app, fresh ?? known);
+  if (row?.is_subscribed === 1) return podcasts[fresh ? "subscribedTo" : "isPresent"](nameOf(row));
   const [, added, present, failed] = /^(\d+)\.(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
   return added === undefined ? null : podcasts.imported(Number(added), Number(present), Number(failed));
 }

@@ -89,6 +89,7 @@ export const texts = {
     noneFound: "No podcast matches.",
     all: "Show all",
     subscribedTo: (name: string) => `Subscribed to ${name}.`,
+    isPresent: (name: string) => `${name} is in your list already.`,
     noneUnsubscribed: "No unsubscribed podcasts.",
     previous: "Previous",
     next: "Next",

@@ -92,6 +92,14 @@ test("a podcast that was added is named, however long the list is", async () => 
   }
 });
 
+test("a podcast that is in the list already is said to be, and the list opens at it each time", async () => {
+  const add = () => browser.submit("/podcasts/add", { feed_url: "https://feeds.example/show" });
+  const [first, second] = [await add(), await add()];
+  expect(first.body).toContain("Subscribed to feeds.example/show.");
+  expect(second.body).toContain("feeds.example/show is in your list already.");
+  for (const { body } of [first, second]) expect(body).toMatch(/<a href="\/podcasts\/[\w-]+" autofocus/);
+});
+
 test("an empty list offers to connect an app only if the session may do that", async () => {
   expect((await browser.open("/podcasts")).body).not.toContain('href="/connect"');
   await setPassword(server.app, actorOf(user.id), "correct horse");

@@ -14,7 +14,7 @@ interface PodcastsProps {
   canConnect: boolean;
   /** The podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
-  /** Guid of the podcast that was just subscribed again: the page opens there. */
+  /** Guid of the podcast that was just added or subscribed again: the page opens there. */
   used: string | null;
   notice: string | null;
   devices: Device[];
