@@ -10,7 +10,7 @@ export const moveIn = {
   file: "File",
   show: "Show what it has",
   noFile: "Choose a file first.",
-  bad: (reason: string) => `The file was not read: ${reason}.`,
+  bad: (reason: string) => `Nothing was added. ${reason}.`,
   preview: (source: string) => `From ${source}`,
   podcasts: (added: number, present: number) =>
     `${plural(added, "podcast", "podcasts")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
@@ -24,7 +24,6 @@ export const moveIn = {
   other: "Choose another file",
   done: (podcasts: number, episodes: number) =>
     `${plural(podcasts, "podcast was", "podcasts were")} added, and ${plural(episodes, "position or mark", "positions and marks")} of episodes. Each app gets them at its next sync.`,
-  readOnly: "You are signed in with a token that may only read.",
   back: "Back to the account",
   busy: "Other files are being read.",
 };

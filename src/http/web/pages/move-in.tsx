@@ -33,7 +33,7 @@ export function MoveInPage({ canWrite, notice = null, problem = null }: FormProp
           </button>
         </form>
       ) : (
-        <p class="muted">{moveIn.readOnly}</p>
+        <p class="muted">{texts.podcasts.readOnly}</p>
       )}
       <p class="small muted">{moveIn.servers}</p>
       <p>
