@@ -23,7 +23,7 @@ export function addDeletionCommands(program: Command): void {
     .addOption(
       new Option("--status <status>", "only deletions with this status").choices(STATUSES).argParser(readStatus),
     )
-    .addHelpText("after", "\nExample: podkeep deletion list alice --status FAILURE")
+    .addHelpText("after", "\nExample: podkeep deletion list ann --status FAILURE")
     .action((user: string | undefined, { status }: { status?: DeletionStatus }, command: Command) =>
       list(user, status, command),
     );
@@ -31,13 +31,13 @@ export function addDeletionCommands(program: Command): void {
     .command("show <user>")
     .argument("<id>", "the deletion id", readPositive)
     .description("Show a deletion with its attempts and its last error")
-    .addHelpText("after", "\nExample: podkeep deletion show alice 1")
+    .addHelpText("after", "\nExample: podkeep deletion show ann 1")
     .action((user: string, id: number, _options: unknown, command: Command) => show(user, id, command));
   deletion
     .command("retry <user>")
     .argument("<id>", "the deletion id", readPositive)
     .description("Retry a failed deletion; the server carries it out")
-    .addHelpText("after", "\nExample: podkeep deletion retry alice 1")
+    .addHelpText("after", "\nExample: podkeep deletion retry ann 1")
     .action((user: string, id: number, _options: unknown, command: Command) => retry(user, id, command));
 }
 

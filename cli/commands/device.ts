@@ -13,12 +13,12 @@ export function addDeviceCommands(program: Command): void {
   device
     .command("list [user]")
     .description("List devices, when they last synced (to the hour if nothing changed), and what was refused last")
-    .addHelpText("after", "\nExample: podkeep device list alice")
+    .addHelpText("after", "\nExample: podkeep device list ann")
     .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
   device
     .command("rename <user> <id> <name>")
     .description("Rename a device; its app may change the name back")
-    .addHelpText("after", '\nExample: podkeep device rename alice antennapod-1 "My phone"')
+    .addHelpText("after", '\nExample: podkeep device rename ann antennapod-1 "My phone"')
     .action((user: string, id: string, name: string, _options: unknown, command: Command) =>
       rename(user, id, name, command),
     );
@@ -26,7 +26,7 @@ export function addDeviceCommands(program: Command): void {
     .command("forget <user> <id>")
     .description("Delete a device; it comes back if its app syncs again")
     .option("--yes", "don't ask")
-    .addHelpText("after", "\nExample: podkeep device forget alice antennapod-1 --yes")
+    .addHelpText("after", "\nExample: podkeep device forget ann antennapod-1 --yes")
     .action((user: string, id: string, { yes }: { yes?: boolean }, command: Command) => forget(user, id, yes, command));
 }
 

@@ -14,14 +14,14 @@ export function addFeedCommands(program: Command): void {
     .description("List a user's feeds: when they were looked up, and what went wrong")
     .option("--failing", "only feeds whose last lookup failed")
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
-    .addHelpText("after", "\nExample: podkeep feed list alice --failing")
+    .addHelpText("after", "\nExample: podkeep feed list ann --failing")
     .action((user: string, { failing = false }: { failing?: boolean }, command: Command) =>
       list(user, failing, command),
     );
   feed
     .command("lookup <user> <url>")
     .description("Look a feed up now; also if PODKEEP_FEED_LOOKUP is off")
-    .addHelpText("after", "\nExample: podkeep feed lookup alice https://example.org/feed.xml")
+    .addHelpText("after", "\nExample: podkeep feed lookup ann https://example.org/feed.xml")
     .action((user: string, url: string, _options: unknown, command: Command) => lookUp(user, url, command));
 }
 

@@ -37,8 +37,8 @@ gPodder's database, and podkeep's export. Subscriptions, positions and devices
 are added; what is here and later stays. Run it again at any time: it adds only
 what is new.
 
-Examples: podkeep import alice --from https://gpodder.net
-          podkeep import alice AntennaPodBackup.db --dry-run`,
+Examples: podkeep import ann --from https://gpodder.net
+          podkeep import ann AntennaPodBackup.db --dry-run`,
     )
     .action((user: string, file: string | undefined, options: Options, command: Command) =>
       run(user, file, options, command),

@@ -18,7 +18,7 @@ export function addOpmlCommands(program: Command): void {
     .command("import <user> <file>")
     .description("Subscribe a user to the feeds of an OPML file; - reads standard input")
     .option("--dry-run", "show what would be added, and change nothing")
-    .addHelpText("after", "\nExample: podkeep opml import alice subscriptions.opml --dry-run")
+    .addHelpText("after", "\nExample: podkeep opml import ann subscriptions.opml --dry-run")
     .action((user: string, file: string, { dryRun = false }: { dryRun?: boolean }, command: Command) =>
       importFile(user, file, dryRun, command),
     );
@@ -26,7 +26,7 @@ export function addOpmlCommands(program: Command): void {
     .command("export <user> [file]")
     .description("Write a user's subscriptions to a file (mode 0600), or to standard output without one or with -")
     .option("--yes", "replace an existing file without asking")
-    .addHelpText("after", "\nExample: podkeep opml export alice alice.opml")
+    .addHelpText("after", "\nExample: podkeep opml export ann ann.opml")
     .action((user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
       exportFile(user, file === "-" ? undefined : file, yes, command),
     );

@@ -45,7 +45,7 @@ export function addPlayCommands(program: Command): void {
     .option("--since <when>", "only later plays: a duration ago (30d) or a time (2027-01-31, UTC)", readPast)
     .option("--csv", "print all plays as CSV")
     .option("--limit <count>", "how many plays the table has; --json and --csv have all", readPositive, LIMIT)
-    .addHelpText("after", "\nExample: podkeep play list alice --since 30d")
+    .addHelpText("after", "\nExample: podkeep play list ann --since 30d")
     .action((user: string, options: ListOptions, command: Command) => list(user, options, command));
   play
     .command("set <user> <episode>")
@@ -53,7 +53,7 @@ export function addPlayCommands(program: Command): void {
     .addOption(new Option("--position <time>", "the position, such as 20:00 or 1:02:03").argParser(readPosition))
     .addOption(new Option("--finished", "mark the episode as finished").conflicts("position"))
     .addHelpText("after", "\n<episode> is an id that podkeep play list prints, or the episode's URL or guid.")
-    .addHelpText("after", "\nExample: podkeep play set alice 12 --position 20:00")
+    .addHelpText("after", "\nExample: podkeep play set ann 12 --position 20:00")
     .action((user: string, episode: string, options: SetOptions, command: Command) =>
       set(user, episode, options, command),
     );

@@ -33,13 +33,13 @@ export function addSubscriptionCommands(program: Command): void {
     .description("List a user's subscriptions")
     .option("--all", "also unsubscribed and deleted ones")
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
-    .addHelpText("after", "\nExample: podkeep subscription list alice")
+    .addHelpText("after", "\nExample: podkeep subscription list ann")
     .action((user: string, { all = false }: { all?: boolean }, command: Command) => list(user, all, command));
   subscription
     .command("add <user> <url...>")
     .description("Subscribe a user to feeds")
     .option(...DRY_RUN)
-    .addHelpText("after", "\nExample: podkeep subscription add alice https://example.org/feed.xml")
+    .addHelpText("after", "\nExample: podkeep subscription add ann https://example.org/feed.xml")
     .action((user: string, urls: string[], { dryRun = false }: DryRun, command: Command) =>
       add(user, urls, dryRun, command),
     );
@@ -47,7 +47,7 @@ export function addSubscriptionCommands(program: Command): void {
     .command("remove <user> <feed...>")
     .description("Unsubscribe a user from feeds, by their feed URLs or guids")
     .option(...DRY_RUN)
-    .addHelpText("after", "\nExample: podkeep subscription remove alice https://example.org/feed.xml")
+    .addHelpText("after", "\nExample: podkeep subscription remove ann https://example.org/feed.xml")
     .action((user: string, feeds: string[], { dryRun = false }: DryRun, command: Command) =>
       remove(user, feeds, dryRun, command),
     );
@@ -58,7 +58,7 @@ export function addSubscriptionCommands(program: Command): void {
     .option("--exact", "also unsubscribe what was added since, and move back what has moved")
     .option(...DRY_RUN)
     .option("--yes", "don't ask before unsubscribing")
-    .addHelpText("after", "\nExample: podkeep subscription restore alice --as-of 2d --dry-run")
+    .addHelpText("after", "\nExample: podkeep subscription restore ann --as-of 2d --dry-run")
     .action((user: string, options: RestoreOptions, command: Command) => restore(user, options, command));
 }
 

@@ -28,15 +28,15 @@ export function addTokenCommands(program: Command): void {
     .option("--label <text>", "what the token is for, such as the name of the app")
     .addOption(new Option("--scope <scope>", "write includes read").choices(["read", "write"]).default("write"))
     .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readFuture)
-    .option("--qr", "also show the three values as a QR code")
+    .option("--qr", "also show the three values as a QR code: a phone shows them as text to copy")
     .option("--header", "print only the Authorization header, for curl")
-    .addHelpText("after", "\nExample: podkeep token issue alice --label AntennaPod --expires 90d")
+    .addHelpText("after", "\nExample: podkeep token issue ann --label AntennaPod --expires 90d")
     .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
   addSettings(issuing, ADDRESS_SETTINGS);
   token
     .command("list [user]")
     .description("List tokens, without their secrets")
-    .addHelpText("after", "\nExample: podkeep token list alice")
+    .addHelpText("after", "\nExample: podkeep token list ann")
     .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
   token
     .command("revoke <id>")

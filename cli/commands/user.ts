@@ -26,7 +26,7 @@ export function addUserCommands(program: Command): void {
     .option("--invite", "print a link by which the user chooses a password: it works once, for 7 days")
     .option("--token <label>", "also issue a token, with the name of the app as its label");
   addPasswordOptions(creation, ["invite"])
-    .addHelpText("after", "\nExample: podkeep user create alice --password")
+    .addHelpText("after", "\nExample: podkeep user create ann --password")
     .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
   addSettings(creation, ADDRESS_SETTINGS);
   const password = user
@@ -35,18 +35,18 @@ export function addUserCommands(program: Command): void {
     .addOption(new Option("--remove", "remove the password: only tokens sign in").conflicts(["link"]))
     .option("--link", "print a link by which the user chooses a password: it works once, for 7 days");
   addPasswordOptions(password, ["remove", "link"])
-    .addHelpText("after", "\nExample: podkeep user password alice")
+    .addHelpText("after", "\nExample: podkeep user password ann")
     .action((name: string, options: NewPasswordOptions, command: Command) => changePassword(name, options, command));
   addSettings(password, ADDRESS_SETTINGS);
   user
     .command("sign-out <name>")
     .description("End all sessions of a user; apps with the password or a token sign in again")
-    .addHelpText("after", "\nExample: podkeep user sign-out alice")
+    .addHelpText("after", "\nExample: podkeep user sign-out ann")
     .action((name: string, _options: unknown, command: Command) => signOut(name, command));
   user
     .command("rename <name> <new-name>")
     .description("Rename a user; apps need the new user name, tokens stay valid")
-    .addHelpText("after", "\nExample: podkeep user rename alice alison")
+    .addHelpText("after", "\nExample: podkeep user rename ann anna")
     .action((name: string, to: string, _options: unknown, command: Command) => rename(name, to, command));
   user
     .command("list")
@@ -57,7 +57,7 @@ export function addUserCommands(program: Command): void {
     .command("delete <name>")
     .description("Delete a user with all tokens and subscriptions")
     .option("--yes", "don't ask")
-    .addHelpText("after", "\nExample: podkeep user delete alice --yes")
+    .addHelpText("after", "\nExample: podkeep user delete ann --yes")
     .action((name: string, { yes }: { yes?: boolean }, command: Command) => remove(name, yes, command));
 }
 
