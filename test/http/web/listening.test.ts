@@ -91,6 +91,14 @@ test("the history has days with their hours, by UTC, and by the zone of the brow
   expect(textOf((await browser.open("/listening/history")).body)).toContain("Days are those of UTC");
 });
 
+test("a history without plays has nothing to search or to download, one with plays and no match has", async () => {
+  const empty = (await browser.open("/listening/history")).body;
+  expect([empty.includes('type="search"'), empty.includes("plays.csv")]).toEqual([false, false]);
+  await upload("phone", [60, { episode_url: url("one"), sent_at: server.clock.now() }]);
+  const { body } = await browser.open("/listening/history?search=nothing");
+  expect([body.includes('type="search"'), body.includes("plays.csv")]).toEqual([true, true]);
+});
+
 test("the history is searched and filtered by podcast and app, and comes in pages", async () => {
   await user.add(FEED);
   const now = server.clock.now();

@@ -139,14 +139,17 @@ const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: "UTC
 export function PlayHistoryPage(props: HistoryProps) {
   const { days, filters, podcastName, players, next, searchedTo, zone, hasZone } = props;
   const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
+  const hasPlays = days.length > 0 || isFiltered || next !== null;
   return (
     <ListeningLayout tab="/history">
-      <Filter
-        filters={filters}
-        podcasts={podcastsOf(days.flatMap(({ plays }) => plays))}
-        podcastName={podcastName}
-        players={players}
-      />
+      {hasPlays && (
+        <Filter
+          filters={filters}
+          podcasts={podcastsOf(days.flatMap(({ plays }) => plays))}
+          podcastName={podcastName}
+          players={players}
+        />
+      )}
       {days.length === 0 && <p class="muted">{isFiltered ? text.noneFound : text.noPlays}</p>}
       {days.map(({ day, seconds, plays }) => (
         <section>
@@ -171,7 +174,7 @@ export function PlayHistoryPage(props: HistoryProps) {
           <a href={historyPath(filters, { after: next })}>{searchedTo === null ? text.older : text.searchOn}</a>
         </p>
       )}
-      <Downloads />
+      {hasPlays && <Downloads />}
       <p class="muted small">{hasZone ? text.daysIn(zone) : text.daysInUtc}</p>
     </ListeningLayout>
   );
