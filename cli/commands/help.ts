@@ -88,7 +88,7 @@ export function addHelpCommand(program: Command): void {
     .argument("[command]", "a command of that command")
     .addHelpText("after", `\nGuides:\n${list.join("\n")}\n\nExample: podkeep help backups`)
     .action(async (topic?: string, inner?: string) => {
-      const guide = TOPICS[topic ?? ""];
+      const guide = TOPICS[topic ?? ""] ?? (names.includes(topic ?? "") ? undefined : findByFile(topic));
       if (!guide) return find(program, [topic, inner]).help();
       const text = await guide.read();
       const { isTTY, columns } = process.stdout;
@@ -97,6 +97,10 @@ export function addHelpCommand(program: Command): void {
       await page(layGuide(text, { columns, colors, commandFor }));
     });
 }
+
+/** Where links in documents lead: `podkeep help api` is `podkeep help sync`. */
+const findByFile = (name: string | undefined) =>
+  Object.values(TOPICS).find(({ document }) => document === `${name}.md`);
 
 /** In lines that fit a terminal. */
 const layNames = (names: string[]) =>

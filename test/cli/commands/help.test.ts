@@ -29,6 +29,17 @@ test("guides are printed unchanged to a pipe", async () => {
   }
 });
 
+test("a guide is found by the name of its file too, unless a command has that name", async () => {
+  for (const [file, topic] of [
+    ["api", "sync"],
+    ["feed-lookup", "feeds"],
+    ["upgrade", "upgrades"],
+  ] as const) {
+    expect(await podkeep.run(["help", file])).toEqual(await podkeep.run(["help", topic]));
+  }
+  expect((await podkeep.run(["help", "backup"])).out).toStartWith("Usage: podkeep backup");
+});
+
 test("settings are listed with their flags and defaults", async () => {
   expect((await podkeep.run(["help", "settings"])).out).toMatch(
     /^- PODKEEP_PORT, --port \(default: 8042\):\n {2}Port to listen on/m,
