@@ -1,6 +1,8 @@
 // Plays on a real database: kept from uploads, with merges, deletions, limits; setting a position.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
+import { createBackup } from "../../src/backups/backups.ts";
+import { restoreBackup } from "../../src/backups/restore.ts";
 import type { EpisodeAction } from "../../src/domain/episodes.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { appNamed } from "../../src/http/apps.ts";
@@ -10,6 +12,7 @@ import { readActions, uploadActions } from "../../src/services/episodes.ts";
 import { listPlays, type PlayEntry } from "../../src/services/listening.ts";
 import { prunePlays, setPosition } from "../../src/services/plays.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
@@ -163,6 +166,28 @@ test("plays go with a merge and a move, stay when a podcast is unsubscribed, and
   await requestDeletion(podkeep.app, ann, guid);
   await podkeep.drain();
   expect(await listened()).toEqual([]);
+});
+
+test("plays go with their user", async () => {
+  const { id, name } = await podkeep.user();
+  await upload("phone", [play(60, { sent_at: now() })], actorOf(id));
+  const count = () => podkeep.sql(`select count(*) as count from plays where user_id = '${id}'`);
+  expect(Number((await count())[0]?.["count"])).toBe(1);
+  await deleteUser(podkeep.app, name);
+  expect(Number((await count())[0]?.["count"])).toBe(0);
+});
+
+const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+test.if(onSqlite)("a restored backup has its plays, with the apps that sent them", async () => {
+  await upload("phone", [play(60, { sent_at: now() })]);
+  const before = await listened();
+  const { file } = createBackup(podkeep.app.config, podkeep.clock);
+  await upload("tablet", [play(600, { sent_at: now() })]);
+  await podkeep.app.close();
+  await restoreBackup(podkeep.app.config, podkeep.clock, file);
+  await podkeep.open();
+  expect(await listened()).toEqual(before);
+  expect(before).toHaveLength(1);
 });
 
 test("plays older than PODKEEP_PLAYS_KEEP are deleted, and not taken again", async () => {

@@ -5,9 +5,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
+import { appNamed } from "../../../src/http/apps.ts";
 import { createLookupWorker } from "../../../src/lookup/worker.ts";
+import { identifyClient } from "../../../src/services/clients.ts";
 import { connectApp } from "../../../src/services/connect-links.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
+import { uploadActions } from "../../../src/services/episodes.ts";
 import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession } from "../../../src/services/sessions.ts";
@@ -15,6 +18,7 @@ import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { listDue } from "../../../src/store/feed-lookups.ts";
+import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { actorOf } from "../../support/feeds.ts";
@@ -82,6 +86,8 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
   const phone = { label: "phone", kind: "kasts", server: "https://podcasts.example", user: "ann" };
   await connectApp(app.app, { ...actorOf(ann.id), kind: "session" }, "nonce", phone);
   await saveDevice(app.app, actorOf(ann.id), { id: "phone", caption: "Ann's ☎", type: "mobile" });
+  const client = identifyClient({ ...actorOf(ann.id), device: "phone" }, appNamed("Kasts", "gpodder"));
+  await uploadActions(app.app, actorOf(ann.id), client, [play(60, { sent_at: app.clock.now() })]);
   const flow = await startLoginFlow(app.app, { label: "app", address: "192.0.2.1" });
   await approveLoginFlow(app.app, actorOf(ann.id), flow.page);
   await startLoginFlow(app.app, { label: "another app", address: "192.0.2.1" });
@@ -112,7 +118,7 @@ test("a copy to PostgreSQL and back gives the same responses, byte for byte", as
   const first = await move(locationOf(source), onPostgres);
   const second = await move(onPostgres, `sqlite:${back}`);
   expect(first.counts).toMatchObject({ users: 3, tokens: 5, deletions: 4, devices: 1, login_flows: 1 });
-  expect(first.counts).toMatchObject({ page_sessions: 1, connect_links: 1 });
+  expect(first.counts).toMatchObject({ page_sessions: 1, connect_links: 1, episodes: 1, episode_actions: 1, plays: 1 });
   expect(second).toEqual(first);
   for (const location of [onPostgres, back]) {
     const copied = await open(settingsOf(location));
