@@ -20,7 +20,7 @@ export function addFeedCommands(program: Command): void {
     );
   feed
     .command("lookup <user> <url>")
-    .description("Look a feed up now; also if PODKEEP_FEED_LOOKUP is off")
+    .description("Look a feed up now, even while PODKEEP_FEED_LOOKUP is off")
     .addHelpText("after", "\nExample: podkeep feed lookup ann https://example.org/feed.xml")
     .action((user: string, url: string, _options: unknown, command: Command) => lookUp(user, url, command));
 }
