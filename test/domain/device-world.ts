@@ -234,6 +234,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
   const decisions = new Decisions();
   // What two devices with one id hold is kept as one: in one spelling.
   const hasTwins = steps.some((one) => one.do === "twin");
+  const isRestored = steps.some((one) => one.do === "restore server");
   const spelled = (feed: number, spelling: number) => url(feed, hasTwins ? 0 : spelling);
 
   const sync = async (
@@ -327,8 +328,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       }
     } else if (one.do === "redirect") on.redirect(feedOf(url(one.feed, 0)));
     else if (one.do === "twin") {
-      // A phone's backup is restored on another one. Of apps that send their own time, that is a known limit.
-      if (on.kind !== "antennapod" && on.kind !== "kasts") return;
+      // A phone's backup is restored on another one. Known limits: apps that send their own time, Kasts with a restored server.
+      if (on.kind !== "antennapod" && (on.kind !== "kasts" || isRestored)) return;
       const twin = on.twin();
       devices[(one.device + 1) % devices.length] = twin;
       others?.copy(on, twin);
