@@ -36,12 +36,20 @@ export async function createUser(context: Context, name: string): Promise<{ id: 
 
 /** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
 export async function addUser(tx: Tx, { clock, ids }: Context, name: string): Promise<{ id: string; name: string }> {
-  const id = ids.random(ID_LENGTH);
+  const id = await drawId(tx, ids);
   await takeSetupCode(tx, {});
   const taken = await findUser(tx, name);
   if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
   await insertUser(tx, { user_id: id, name, name_key: foldName(name), created_at: clock.now() });
   return { id, name };
+}
+
+/** Draws an id that no user has: among 10,000 users, the chance that two would get the same one is 5 %. */
+async function drawId(tx: Tx, ids: Context["ids"]): Promise<string> {
+  for (;;) {
+    const id = ids.random(ID_LENGTH);
+    if ((await findName(tx, { user_id: id })).length === 0) return id;
+  }
 }
 
 /** @throws DomainError "invalid" if the name is not allowed */
