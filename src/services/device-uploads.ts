@@ -100,6 +100,7 @@ async function applyInParts(
   for (let n = 0; n === 0 || n < (known?.parts.length ?? 0); n++) {
     const begun: Upload | undefined = known;
     known = await transact(context, actor, async (user) => {
+      // At each part, because the client may have been forgotten since the last one.
       const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
       const upload = begun ?? { cursor, parts: await splitReports(user, await readReports(user)), clock: 0 };
       await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? []);

@@ -26,9 +26,11 @@ export function inParts<T>(
   return parts;
 }
 
+const urlOf = ({ feed_url }: Report) => feed_url;
+
 /** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
 export async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
-  if (inParts(reports, ({ feed_url }) => feed_url).length <= 1) return [reports];
+  if (inParts(reports, urlOf).length <= 1) return [reports];
   const wanted = reports.map(({ feed }) => ({ feed }));
   const leads = new Map((await findFeeds(tx, { user_id }, wanted)).map((row) => [row.feed, row.subscription]));
   const guids = new Map<string, string>();
@@ -40,9 +42,5 @@ export async function splitReports({ tx, user_id }: UserTx, reports: Report[]): 
   for (const { guid, subscription } of await findGuids(tx, { user_id }, computed)) {
     leads.set(guids.get(guid) ?? "", subscription);
   }
-  return inParts(
-    reports,
-    ({ feed_url }) => feed_url,
-    ({ feed }) => leads.get(feed) ?? feed,
-  );
+  return inParts(reports, urlOf, ({ feed }) => leads.get(feed) ?? feed);
 }
