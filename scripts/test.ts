@@ -22,6 +22,8 @@ interface Part {
 
 /** Built once: without it each part would build its own, and run commands from the source, which starts slowly. */
 const executable = join(mkdtempSync(join(tmpdir(), "podkeep-tested-")), "podkeep");
+process.on("exit", () => rmSync(dirname(executable), { recursive: true }));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const building = Bun.spawnSync(["bun", "scripts/build.ts", "--outfile", executable], {
   stdio: ["ignore", "ignore", "inherit"],
 });
@@ -55,6 +57,5 @@ await Promise.all(
     for (let part = parts.shift(); part; part = parts.shift()) await run(part);
   }),
 );
-rmSync(dirname(executable), { recursive: true });
 console.log(failed.length === 0 ? `\nAll ${total} parts passed.` : `\nFailed:\n${[...new Set(failed)].join("\n")}`);
 process.exit(failed.length === 0 ? 0 : 1);
