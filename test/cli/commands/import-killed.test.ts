@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
+import { signInAt } from "../../support/page-session.ts";
 import { openProgram } from "../../support/program.ts";
 
 setDefaultTimeout(120_000);
@@ -75,21 +76,10 @@ async function writeExport(): Promise<void> {
   const [name] = await createUsers("exported");
   await program.run(["import", name, file("antennapod")]);
   const server = await program.serve();
-  const Cookie = await signIn(server.address, name);
+  const Cookie = await signInAt(server.address, name, PASSWORD);
   const response = await fetch(`${server.address}/account/podkeep.json`, { headers: { Cookie } });
   await Bun.write(file("podkeep"), await response.text());
   await server.stop();
-}
-
-async function signIn(address: string, name: string): Promise<string> {
-  const body = new URLSearchParams({ name, password: PASSWORD });
-  const response = await fetch(`${address}/sign-in`, {
-    ...{ method: "POST", body, redirect: "manual", headers: { Origin: address } },
-  });
-  return response.headers
-    .getSetCookie()
-    .map((one) => one.split(";")[0])
-    .join("; ");
 }
 
 test.each<[string, () => unknown, RegExp[]]>([
@@ -223,7 +213,7 @@ test("moving in on the page, with the server killed while it reads the file or s
   const post = async (address: string, name: string, path: string, field: string, value: Blob | string) => {
     const body = new FormData();
     body.append(field, value);
-    const headers = { Cookie: await signIn(address, name), Origin: address };
+    const headers = { Cookie: await signInAt(address, name, PASSWORD), Origin: address };
     return (await fetch(address + path, { method: "POST", body, headers })).text();
   };
   const read = async (address: string, name: string) => {

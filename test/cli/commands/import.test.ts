@@ -10,6 +10,7 @@ import { readMovingFile } from "../../../src/moving/apart.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
+import { signInAt } from "../../support/page-session.ts";
 import { openProgram } from "../../support/program.ts";
 
 setDefaultTimeout(60_000);
@@ -244,7 +245,7 @@ describe("from a file", () => {
     expect((await run("import", name, file("ann.opml"))).code).toBe(0);
     expect(stateOf(name).feeds.map(({ feed_url }) => feed_url)).toEqual([A, B]);
 
-    const cookie = await signIn();
+    const cookie = await signInAt(address, "ann", PASSWORD);
     const exported = await fetch(`${address}/account/podkeep.json`, { headers: { Cookie: cookie } });
     await Bun.write(file("podkeep.json"), await exported.text());
     const copy = await user("copy");
@@ -255,17 +256,6 @@ describe("from a file", () => {
     expect((await run("import", copy, file("podkeep.json"))).out).toContain("0 new or later than here");
     expect(stateOf(copy)).toEqual(to);
   });
-
-  async function signIn(): Promise<string> {
-    const body = new URLSearchParams({ name: "ann", password: PASSWORD });
-    const response = await fetch(`${address}/sign-in`, {
-      ...{ method: "POST", body, redirect: "manual", headers: { Origin: address } },
-    });
-    return response.headers
-      .getSetCookie()
-      .map((one) => one.split(";")[0])
-      .join("; ");
-  }
 
   test("a link to the file is followed, and journals beside it are not", async () => {
     writeAntennaPod(file("linked.db"), FEEDS, EPISODES);
