@@ -23,11 +23,11 @@ export async function play(open: () => Promise<App>, steps: Step[]): Promise<voi
     };
     const worlds = [await enter("ann"), await enter("bob")];
     for (const { user, command } of steps) {
-      if (command.type === "clock") app.clock.advance(command.by);
-      else if (command.type === "restart") {
-        await app.reopen();
-        for (const world of worlds) world.reopened();
-      } else if (command.type === "drain") {
+      if (command.type === "clock") {
+        app.clock.advance(command.by);
+        for (const world of worlds) world.clockMoved();
+      } else if (command.type === "restart") await app.reopen();
+      else if (command.type === "drain") {
         await app.drain();
         for (const world of worlds) await world.drained();
       } else await worlds[user]!.run(command);

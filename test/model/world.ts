@@ -122,9 +122,9 @@ export class World {
     await this.#checkState();
   }
 
-  /** The server was restarted: it doesn't know any more where pages ended. */
-  reopened(): void {
-    for (const { replica } of this.#walkers) replica.forgetPage();
+  /** The server's clock moved: by too much, and it doesn't know any more where pages ended, also if it moves back. */
+  clockMoved(): void {
+    for (const { replica, at } of this.#walkers) if (Math.abs(this.wall() - at) >= REMEMBERED) replica.forgetPage();
   }
 
   /** The end of a history: every replica reads to the end, and once more to see that there is nothing new. */
@@ -225,10 +225,8 @@ export class World {
     }
   }
 
-  /** A replica reads on; one that counts pages begins again when too much time has passed. */
   async #walk(walker: Walker, pages: number): Promise<boolean> {
     const { replica, reader } = walker;
-    if (Math.abs(this.wall() - walker.at) >= REMEMBERED) replica.forgetPage();
     const complete = await replica.poll((link) => reader.page(link), pages);
     walker.at = this.wall();
     return complete;
