@@ -37,8 +37,8 @@ interface ClientRow {
   episodes_given: number | null;
 }
 
-const EPISODE_COLUMNS = 8;
-const ACTION_COLUMNS = 11;
+const EPISODE = "user_id, id, podcast, feed_url, guid, url, guid_key, url_key";
+const ACTION = "user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total, device, client";
 const ACTIONS = 30;
 
 const feedOf = (url: string) => Bun.SHA256.hash(url.slice(url.indexOf("//") + 2), "hex");
@@ -73,8 +73,8 @@ export function createGpodder(
   );
   const findActions = db.query<ActionRow, [string, number, number]>(
     `select action.*, episodes.url as episode_url, episodes.guid, subscriptions.feed_url from episode_actions as action
-      join episodes on episodes.user_id = action.user_id and episodes.id = action.episode
-      join subscriptions on subscriptions.user_id = action.user_id and subscriptions.id = episodes.podcast
+      cross join episodes on episodes.user_id = action.user_id and episodes.id = action.episode
+      cross join subscriptions on subscriptions.user_id = action.user_id and subscriptions.id = episodes.podcast
       where action.user_id = ? and arrived_at > ? and client != ? order by arrived_at`,
   );
   const takeStamps = db.query<{ clock: number; last_episode: number }, [number, string]>(
@@ -82,13 +82,16 @@ export function createGpodder(
       where id = ? returning clock, last_episode`,
   );
   const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
-  const rows = (columns: number) => Array.from({ length: ACTIONS }, () => `(${marks(columns)})`).join(", ");
+  const insert = (table: string, columns: string) => {
+    const rows = Array.from({ length: ACTIONS }, () => `(${marks(columns.split(",").length)})`);
+    return db.query(`insert into ${table} (${columns}) values ${rows.join(", ")}`);
+  };
   const findPodcasts = db.query<{ feed: string; subscription: number }, string[]>(
     `select feed, subscription from feeds where user_id = ? and feed in (${marks(ACTIONS)})`,
   );
   const findStored = db.query(`select * from episodes where user_id = ? and url_key in (${marks(ACTIONS)})`);
-  const saveEpisodes = db.query(`insert into episodes values ${rows(EPISODE_COLUMNS)}`);
-  const saveActions = db.query(`insert into episode_actions values ${rows(ACTION_COLUMNS)}`);
+  const saveEpisodes = insert("episodes", EPISODE);
+  const saveActions = insert("episode_actions", ACTION);
 
   const spelled = (holdings: { feed: string; feed_url: string }[], feeds: Feed[]) => {
     const spellings = new Map(holdings.map(({ feed, feed_url }) => [feed, feed_url]));

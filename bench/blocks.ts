@@ -1,7 +1,7 @@
 // How long a server's event loop stands still, and how long another user waits for it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { emptyPoll } from "./client.ts";
+import { ask, emptyPoll } from "./client.ts";
 import type { Data } from "./data.ts";
 import type { Server } from "./programs.ts";
 import { median, percentile } from "./rounds.ts";
@@ -52,7 +52,7 @@ async function watchOther(server: Server, { tokens }: Data, work: () => Promise<
   const request = async (path: string, subscription?: { feed_url: string }) => {
     const begin = { at: performance.now(), worked: server.threadTime() };
     const body = subscription && { method: "POST", body: JSON.stringify({ subscriptions: [subscription] }) };
-    const response = await fetch(server.url + path, { headers, ...body });
+    const response = await ask(server.url + path, { headers, ...body });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
     waits.push({ passed: performance.now() - begin.at, worked: server.threadTime() - begin.worked });

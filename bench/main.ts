@@ -17,7 +17,7 @@ import { measurePhone } from "./measures/phone.ts";
 import { measureReads } from "./measures/reads.ts";
 import { measureWorst } from "./measures/worst.ts";
 import { measureWrites } from "./measures/writes.ts";
-import { build } from "./programs.ts";
+import { build, endOfServer, killServers } from "./programs.ts";
 import type { Bench } from "./rounds.ts";
 import { figureOf, formatTable, isMet, type Line } from "./table.ts";
 
@@ -70,7 +70,7 @@ try {
   const programs = build(join(folder, "programs"));
   const bench: Bench = { programs, folder, rounds: Number(values.rounds), seconds: Number(values.seconds) };
   const lines: Line[] = [];
-  for (const measure of measures) lines.push(...(await measure(bench)));
+  for (const measure of measures) lines.push(...(await Promise.race([measure(bench), endOfServer])));
   const machine = describeMachine();
   console.log(`${machine}\n\n${formatTable(lines)}`);
   const results = lines.map((line) => ({ ...line, figure: figureOf(line), met: isMet(line) }));
@@ -79,5 +79,8 @@ try {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {
+  killServers();
   rmSync(folder, { recursive: true, force: true });
 }
+// What a measure that failed still waits for must not keep the process.
+process.exit();

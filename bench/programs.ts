@@ -1,6 +1,8 @@
 // podkeep and the bare server: build and start.
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Subprocess } from "bun";
+import { ask } from "./client.ts";
 import type { Data } from "./data.ts";
 import { processorTimeOf } from "./processor-time.ts";
 
@@ -8,7 +10,8 @@ const ROOT = join(import.meta.dir, "..");
 
 export interface Programs {
   podkeep: string;
-  bare: string;
+  /** The command that starts it. */
+  bare: string[];
   /** Path of the library that slows fsync down. */
   slowsync: string;
 }
@@ -24,11 +27,19 @@ export function build(folder: string): Programs {
   mkdirSync(folder, { recursive: true });
   const programs = {
     podkeep: join(ROOT, "dist", "podkeep"),
-    bare: join(folder, "bare"),
+    bare: [join(folder, "bare")],
     slowsync: join(folder, "slowsync.so"),
   };
   run(process.execPath, join(ROOT, "scripts", "build.ts"));
-  run(process.execPath, "build", "--compile", "--minify", join(ROOT, "bench", "bare.ts"), "--outfile", programs.bare);
+  run(
+    process.execPath,
+    "build",
+    "--compile",
+    "--minify",
+    join(ROOT, "bench", "bare.ts"),
+    "--outfile",
+    ...programs.bare,
+  );
   run("gcc", "-shared", "-fPIC", "-O2", "-o", programs.slowsync, join(ROOT, "bench", "slowsync.c"));
   return programs;
 }
@@ -66,7 +77,24 @@ interface Options {
   env?: Record<string, string>;
 }
 
-/** Starts a server and waits for its first response. */
+/** Milliseconds that a server may take to start, or to stop. */
+const PATIENCE = 30_000;
+/** Characters of a log that an error shows. */
+const SHOWN = 2000;
+
+const running = new Set<Subprocess>();
+const ended = Promise.withResolvers<never>();
+ended.promise.catch(() => {});
+
+/** Rejects when a server has ended that nobody stopped. */
+export const endOfServer: Promise<never> = ended.promise;
+
+/** Kills all servers that are still running. */
+export function killServers(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+/** Starts a server and waits for its first response. @throws Error if it ends or stays silent, with its log */
 export async function start(
   programs: Programs,
   side: Side,
@@ -77,16 +105,23 @@ export async function start(
   const command =
     side === "podkeep"
       ? [programs.podkeep, "serve", "--data-dir", folder, "--port", String(port)]
-      : [programs.bare, String(port), file, String(group)];
-  const log = openSync(join(folder, `${side}.log`), "a");
+      : [...programs.bare, String(port), file, String(group)];
+  const path = join(folder, `${side}.log`);
+  const log = openSync(path, "a");
   const begin = performance.now();
   const child = Bun.spawn(command, {
     stdout: log,
     stderr: log,
     env: { ...process.env, ...env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
   });
+  running.add(child);
+  const fail = (what: string) =>
+    new Error(`${command.join(" ")} ${what}:\n${readFileSync(path, "utf8").slice(-SHOWN)}`);
+  child.exited.then((code) => {
+    if (running.delete(child)) ended.reject(fail(`ended with code ${code}`));
+  });
   const url = `http://127.0.0.1:${port}`;
-  await firstResponse(url, tokens[0] ?? "", begin, () => child.exitCode !== null);
+  if (!(await Promise.race([responds(url, tokens[0] ?? ""), endOfServer]))) throw fail("did not respond within 30 s");
   return {
     url,
     started: performance.now() - begin,
@@ -96,22 +131,27 @@ export async function start(
     threadTime: () => Number(readFileSync(`/proc/${child.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6,
     written: () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${child.pid}/io`, "utf8"))?.[1]),
     async stop() {
+      running.delete(child);
       child.kill();
+      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE);
       await child.exited;
+      clearTimeout(timer);
+      if (child.signalCode === "SIGKILL") throw fail("did not stop within 30 s");
     },
   };
 }
 
-async function firstResponse(url: string, token: string, begin: number, exited: () => boolean): Promise<void> {
-  while (performance.now() < begin + 30_000) {
-    if (exited()) throw new Error(`${url} exited before its first response; see the log in its data directory`);
-    const headers = { Authorization: `Bearer ${token}` };
-    const response = await fetch(`${url}/subscriptions?per_page=1`, { headers }).catch(() => null);
-    if (response?.ok) return;
+/** @throws Error if the first response is an error */
+async function responds(url: string, token: string): Promise<boolean> {
+  const end = performance.now() + PATIENCE;
+  const headers = { Authorization: `Bearer ${token}` };
+  while (performance.now() < end) {
+    const response = await ask(`${url}/subscriptions?per_page=1`, { headers }).catch(() => null);
+    if (response?.ok) return true;
     if (response) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
     await Bun.sleep(1);
   }
-  throw new Error(`${url} did not respond within 30 s`);
+  return false;
 }
 
 function freePort(): number {

@@ -14,6 +14,9 @@ export interface Load {
   send?: { get: string } | { post: string };
 }
 
+/** Seconds that wrk may take to end. */
+const PATIENCE = 30;
+
 const Result = z.object({ rate: z.number(), p50: z.number(), p99: z.number(), failed: z.number() });
 
 /** Requests a second, latencies in milliseconds. */
@@ -28,8 +31,10 @@ export async function runLoad({ url, connections, seconds, headers, send = { get
   const wrk = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, ...script, ...kind], {
     stdout: "pipe",
     stderr: "inherit",
+    timeout: (seconds + PATIENCE) * 1000,
   });
   const output = await new Response(wrk.stdout).text();
+  if ((await wrk.exited) !== 0) throw new Error(`wrk ${url} failed or did not end:\n${output}`);
   const result = Result.parse(JSON.parse(output.trim().split("\n").at(-1) ?? ""));
   if (result.failed > 0) throw new Error(`${result.failed} requests to ${url} failed:\n${output}`);
   return result;

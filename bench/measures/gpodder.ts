@@ -1,6 +1,7 @@
 // Requests of gPodder apps, against the bare server: reads on the same database, writes on one each.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
+import { ask } from "../client.ts";
 import { compareRates } from "../compare.ts";
 import { type Data, fill, insertActions } from "../data.ts";
 import { type Server, type Side, start } from "../programs.ts";
@@ -45,7 +46,7 @@ export async function signIn({ url }: Server, { folder, tokens }: Data): Promise
 }
 
 async function request(url: string, headers: Record<string, string>, method = "GET"): Promise<Response> {
-  const response = await fetch(url, { method, headers: { ...APP, ...headers } });
+  const response = await ask(url, { method, headers: { ...APP, ...headers } });
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
   return response;
 }
@@ -127,7 +128,7 @@ async function measureWrites(bench: Bench): Promise<Line[]> {
 
 const addedBody = (run: string) => `{"add":["https://feeds.example.com/${run}/{n}.xml"],"remove":[]}`;
 
-function actionsBody(run: string): string {
+export function actionsBody(run: string): string {
   const actions = Array.from({ length: ACTIONS }, (_, index) => ({
     podcast: `https://feeds.example.com/bench/${index % 5}/podcast.xml`,
     episode: `https://media.example.com/${run}/{n}/${index}.mp3`,

@@ -1,5 +1,6 @@
 // What keeping plays costs: the processor time of uploads, against a server that keeps none.
 import { join } from "node:path";
+import { ask } from "../client.ts";
 import { type Data, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import type { Bench } from "../rounds.ts";
@@ -65,7 +66,7 @@ async function send({ url }: Server, { tokens }: Data, upload: number, same: num
     ...{ started: round * STRETCH, position: (round + 1) * STRETCH },
   }));
   const headers = { Authorization: `Basic ${btoa(`user0:${tokens[0]}`)}`, "User-Agent": "AntennaPod/3.11.0" };
-  const response = await fetch(`${url}/api/2/episodes/user0.json`, {
+  const response = await ask(`${url}/api/2/episodes/user0.json`, {
     ...{ method: "POST", headers, body: JSON.stringify(actions) },
   });
   if (!response.ok) throw new Error(`The upload was answered ${response.status}: ${await response.text()}`);

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { MOST_AT_A_TIME } from "../../src/services/password-checker.ts";
-import { emptyPoll } from "../client.ts";
+import { ask, emptyPoll } from "../client.ts";
 import { type Data, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import { type Bench, inTurn, median } from "../rounds.ts";
@@ -68,6 +68,6 @@ async function perSecond(seconds: number, atOnce: number, work: () => Promise<un
 async function logIn({ url }: Server, index: number): Promise<void> {
   const basic = Buffer.from(`user${index}:${PASSWORD}`).toString("base64");
   const path = `${url}/api/2/auth/user${index}/login.json`;
-  const response = await fetch(path, { method: "POST", headers: { Authorization: `Basic ${basic}` } });
+  const response = await ask(path, { method: "POST", headers: { Authorization: `Basic ${basic}` } });
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
 }

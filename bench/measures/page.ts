@@ -1,6 +1,7 @@
 // The web page's first byte with 10,000 podcasts and 50,000 plays.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
+import { ask } from "../client.ts";
 import { type Data, fill, insertRows, makeRows } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import { type Bench, median } from "../rounds.ts";
@@ -83,7 +84,7 @@ function addPlays({ file }: Data, name: string): void {
 async function measureFile(server: Server, path: string, Cookie: string): Promise<Line> {
   const before = server.memory();
   const begin = performance.now();
-  const text = await (await fetch(server.url + path, { headers: { Cookie } })).text();
+  const text = await (await ask(server.url + path, { headers: { Cookie } })).text();
   const seconds = (performance.now() - begin) / 1000;
   const rows = text.split("\r\n").length - 2;
   if (rows !== PLAYS) throw new Error(`${path} has ${rows} plays`);
@@ -96,7 +97,7 @@ async function measureFile(server: Server, path: string, Cookie: string): Promis
 /** @returns the session's cookie */
 async function signIn(server: Server, { tokens }: Data, name: string, index: number): Promise<string> {
   const body = new URLSearchParams({ name, password: tokens[index] ?? "" });
-  const response = await fetch(`${server.url}/sign-in`, { method: "POST", body, redirect: "manual" });
+  const response = await ask(`${server.url}/sign-in`, { method: "POST", body, redirect: "manual" });
   const [cookie] = response.headers.getSetCookie();
   if (!cookie) throw new Error(`/sign-in answered ${response.status}: ${await response.text()}`);
   return cookie.split(";")[0] ?? "";
@@ -107,7 +108,7 @@ async function firstByte(server: Server, path: string, cookie: string, rounds: n
   const times: number[] = [];
   for (let request = 0; request < REQUESTS * (rounds + 1); request++) {
     const begin = performance.now();
-    const response = await fetch(server.url + path, { headers: { Cookie: cookie }, redirect: "manual" });
+    const response = await ask(server.url + path, { headers: { Cookie: cookie }, redirect: "manual" });
     if (request >= REQUESTS) times.push(performance.now() - begin);
     if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     await response.arrayBuffer();

@@ -1,5 +1,6 @@
 // What the requests of one phone cost, one after the other: processor time, and what is written to the disk.
 import { join } from "node:path";
+import { ask } from "../client.ts";
 import { type Data, feedUrl, fill, insertActions } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import { type Bench, median } from "../rounds.ts";
@@ -98,7 +99,7 @@ const senderOf =
   async (path: string, body?: unknown) => {
     const headers = { Cookie: cookie, "User-Agent": "bench/1.0" };
     const post = body !== undefined && { method: "POST", body: JSON.stringify(body) };
-    const response = await fetch(url + path.replace("{user}", "0"), { headers, ...post });
+    const response = await ask(url + path.replace("{user}", "0"), { headers, ...post });
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as { timestamp?: number };
   };

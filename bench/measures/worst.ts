@@ -1,6 +1,7 @@
 // The largest valid requests at the default limits: how long each blocks the event loop, and others wait.
 import { join } from "node:path";
 import { Beside, Blocks } from "../blocks.ts";
+import { ask } from "../client.ts";
 import { type Data, feedUrl, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import type { Bench } from "../rounds.ts";
@@ -54,7 +55,7 @@ async function runAll(server: Server, data: Data, measureWork: Measure): Promise
   const get = (path: string): Request => ({ method: "GET", path });
 
   async function send({ method, path, body, headers }: Request): Promise<Response> {
-    const response = await fetch(server.url + path, {
+    const response = await ask(server.url + path, {
       method,
       redirect: "manual",
       headers: {
