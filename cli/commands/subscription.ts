@@ -4,7 +4,7 @@ import { describeRefusal, maskFeedUrl, readFeedUrl } from "../../src/domain/feed
 import type { Change } from "../../src/domain/history.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { restoreSubscriptions } from "../../src/services/history.ts";
+import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
 import { confirm } from "../terminal/confirm.ts";

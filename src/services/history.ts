@@ -1,37 +1,22 @@
-// A user's history: what changed, by whom; bringing back what was lost (P10).
+// A user's history: what changed, and by whom (P10).
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import {
-  appOf,
-  type Change,
-  type ChangedBy,
-  isRemoval,
-  type PastSubscription,
-  readChangedBy,
-  readSubscription,
-  undoChanges,
-} from "../domain/history.ts";
-import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
-import { subscribeAgain } from "../domain/subscription-rules.ts";
-import { DomainError } from "../errors.ts";
+import { type Change, type ChangedBy, readChangedBy } from "../domain/history.ts";
 import {
   lastToPrune,
   listChangers as listChangersOf,
-  listChangesFrom,
   listHistoryBy,
   listHistoryOf,
   listHistoryOfBy,
   listHistory as listRows,
   pruneHistory as pruneRows,
-  readHistoryStart,
   saveHistoryStart,
 } from "../store/history.ts";
-import { findByGuid, findSubscriptions, listSubscriptions } from "../store/subscriptions.ts";
+import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { findTimestamp } from "./mass-removals.ts";
 import { streamUserIds } from "./users.ts";
-import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** A place in the history: only earlier changes come after it. */
 export interface HistoryPosition {
@@ -92,7 +77,7 @@ export async function listChangers({ database }: Context, { user_id }: Actor): P
   return rows.map(readChangedBy);
 }
 
-const changeOf = (row: HistoryTable): Change => ({
+export const changeOf = (row: HistoryTable): Change => ({
   changed_at: row.changed_at,
   seq: row.seq,
   subscription: row.subscription,
@@ -113,129 +98,6 @@ export async function findMissing(
   const asked = [...new Set(ids)].map((id) => ({ id }));
   const rows = await database.read((tx) => findSubscriptions(tx, { user_id }, asked));
   return new Set(rows.filter((row) => row.is_subscribed === 0 || row.deleted !== null).map(({ id }) => id));
-}
-
-/** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
-export async function readHistorySince({ database }: Context, { user_id }: Actor): Promise<number> {
-  return database.read(async (tx) => (await readStart(tx, user_id)).since);
-}
-
-/** When a user's history begins, and the timestamp up to which it was deleted. */
-async function readStart(tx: Tx, user_id: string): Promise<{ since: number; deleted_to: number }> {
-  const [row] = await readHistoryStart(tx, { user_id });
-  const deleted_to = row?.history_since ?? 0;
-  return { since: Math.max(deleted_to, row?.created_at ?? 0), deleted_to };
-}
-
-/** All subscriptions as they were before the changes from a timestamp on. */
-async function readPast(tx: Tx, user_id: string, from: number): Promise<Map<number, PastSubscription>> {
-  const present = await listSubscriptions(tx, { user_id });
-  const changes = await listChangesFrom(tx, { user_id, from });
-  return undoChanges(present.map(readSubscription), changes.map(changeOf));
-}
-
-/** A subscription that was subscribed. */
-export type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title">;
-
-/** The list as it was at a moment. @throws DomainError "invalid" if that is before the history begins */
-export async function listSubscribedAt(
-  { database }: Context,
-  { user_id }: Actor,
-  moment: Moment,
-): Promise<SubscribedThen[]> {
-  const past = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment)));
-  return [...past.values()].filter(({ status }) => status === "subscribed");
-}
-
-/** A moment: a wall time in Unix milliseconds, or just before the changes with a timestamp. */
-export type Moment = { as_of: number } | { before: number };
-
-export interface RestoreOptions {
-  /** Make the list exactly as it was. */
-  exact: boolean;
-  /** Change nothing. */
-  dry_run: boolean;
-}
-
-/**
- * Subscribes again to what was subscribed at a moment (`restoreList` says how), in one transaction.
- * @returns what changed
- * @throws DomainError "invalid" for a time in the future or before the history begins
- */
-export async function restoreSubscriptions(
-  context: Context,
-  actor: Actor,
-  moment: Moment,
-  { exact, dry_run }: RestoreOptions,
-): Promise<Change[]> {
-  if ("as_of" in moment && moment.as_of > context.clock.now()) {
-    throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
-  }
-  return describeChange(
-    context,
-    actor,
-    dry_run,
-    async (user) => {
-      const { tx, user_id } = user;
-      const wanted = readWanted((await readPast(tx, user_id, await findMoment(tx, user_id, moment))).values());
-      const set = await loadWorkingSet(user, {
-        all: true,
-        guids: wanted.flatMap(guidsFor),
-        feeds: wanted.map(({ feed }) => feed.hash),
-      });
-      return { set, more: wanted };
-    },
-    (set, wanted) => restoreList(set, wanted, exact),
-  );
-}
-
-/** The timestamp of the first change after a moment. */
-async function findMoment(tx: Tx, user_id: string, moment: Moment): Promise<number> {
-  const { since, deleted_to } = await readStart(tx, user_id);
-  if ("as_of" in moment ? moment.as_of < since : moment.before <= deleted_to) {
-    throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);
-  }
-  return "as_of" in moment ? findTimestamp(tx, user_id, moment.as_of) : moment.before;
-}
-
-const formatTime = (at: number) => new Date(at).toISOString();
-
-/** Removals by one app: from and to are timestamps of changes. */
-export interface Removals {
-  by: ChangedBy;
-  from: number;
-  to: number;
-}
-
-/**
- * Subscribes again to what one app removed, in one transaction. What has moved or was merged since stays so.
- * @returns what changed
- */
-export function putBack(
-  context: Context,
-  actor: Actor,
-  { by, from, to }: Removals,
-  { dry_run = false }: { dry_run?: boolean } = {},
-): Promise<Change[]> {
-  return describeChange(
-    context,
-    actor,
-    dry_run,
-    async (user) => {
-      const rows = await listChangesFrom(user.tx, { user_id: user.user_id, from });
-      const removed = rows.filter(
-        (row) => row.changed_at <= to && isRemoval(row) && appOf(readChangedBy(row)) === appOf(by),
-      );
-      const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
-      return { set: await loadWorkingSet(user, { guids }), more: guids };
-    },
-    (set, guids) => {
-      for (const guid of guids) {
-        const subscription = set.byGuid(guid);
-        if (subscription) subscribeAgain(set, subscription);
-      }
-    },
-  );
 }
 
 /** Changes that are deleted in one transaction. */

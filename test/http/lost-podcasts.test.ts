@@ -1,7 +1,7 @@
 // An app empties a list or merges podcasts; what apps of each protocol get when that is undone.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { decodeOpml, readOpml } from "../../src/domain/opml.ts";
-import { putBack, restoreSubscriptions } from "../../src/services/history.ts";
+import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { importFeeds } from "../../src/services/imports.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { issueToken } from "../../src/services/tokens.ts";

@@ -1,6 +1,7 @@
 // What the server knows of a user's earlier lists.
 import type { Context } from "../../src/services/context.ts";
-import { listHistory, listSubscribedAt, restoreSubscriptions } from "../../src/services/history.ts";
+import { listSubscribedAt, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import { listHistory } from "../../src/services/history.ts";
 import { actorOf } from "../support/feeds.ts";
 import type { History } from "./world.ts";
 

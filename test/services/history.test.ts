@@ -1,14 +1,8 @@
 // What users find in their history, and what they get back by it.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { pruneClients } from "../../src/services/clients.ts";
-import {
-  listHistory,
-  listSubscribedAt,
-  pruneHistory,
-  putBack,
-  readHistorySince,
-  restoreSubscriptions,
-} from "../../src/services/history.ts";
+import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import { listHistory, pruneHistory } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { createRemovalWatch } from "../../src/services/removal-watch.ts";

@@ -8,16 +8,8 @@ import type { ChangedBy } from "../../domain/history.ts";
 import { DomainError } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Actor } from "../../services/actor.ts";
-import {
-  findMissing,
-  type HistoryPosition,
-  listChangers,
-  listHistory,
-  listSubscribedAt,
-  putBack,
-  readHistorySince,
-  restoreSubscriptions,
-} from "../../services/history.ts";
+import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
+import { findMissing, type HistoryPosition, listChangers, listHistory } from "../../services/history.ts";
 import { keepRemovals } from "../../services/noticed-removals.ts";
 import { nameOf } from "../../services/podcasts.ts";
 import { findSubscription } from "../../services/subscriptions.ts";
