@@ -11,7 +11,8 @@ import {
   undoChanges,
 } from "../domain/history.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
-import { subscribeAgain } from "../domain/subscription-rules.ts";
+import { changeSubscribed, subscribeAgain } from "../domain/subscription-rules.ts";
+import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
@@ -19,6 +20,8 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf } from "./history.ts";
 import { findTimestamp } from "./mass-removals.ts";
+import { inParts } from "./parts.ts";
+import type { UserTx } from "./transact.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -33,11 +36,11 @@ async function readStart(tx: Tx, user_id: string): Promise<{ since: number; dele
   return { since: Math.max(deleted_to, row?.created_at ?? 0), deleted_to };
 }
 
-/** All subscriptions as they were before the changes from a timestamp on. */
-async function readPast(tx: Tx, user_id: string, from: number): Promise<Map<number, PastSubscription>> {
+/** All subscriptions, now and as they were before the changes from a timestamp on. */
+async function readPast(tx: Tx, user_id: string, from: number) {
   const present = await listSubscriptions(tx, { user_id });
   const changes = await listChangesFrom(tx, { user_id, from });
-  return undoChanges(present.map(readSubscription), changes.map(changeOf));
+  return { present, past: undoChanges(present.map(readSubscription), changes.map(changeOf)) };
 }
 
 /** A subscription that was subscribed. */
@@ -49,7 +52,7 @@ export async function listSubscribedAt(
   { user_id }: Actor,
   moment: Moment,
 ): Promise<SubscribedThen[]> {
-  const past = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment)));
+  const { past } = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment)));
   return [...past.values()].filter(({ status }) => status === "subscribed");
 }
 
@@ -64,7 +67,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Subscribes again to what was subscribed at a moment (`restoreList` says how), in one transaction.
+ * Subscribes again to what was subscribed at a moment (`restoreList` says how). What needs no move, merge or new
+ * subscription is done before, in parts: if that is cut off, the same again completes it.
  * @returns what changed
  * @throws DomainError "invalid" for a time in the future or before the history begins
  */
@@ -77,22 +81,66 @@ export async function restoreSubscriptions(
   if ("as_of" in moment && moment.as_of > context.clock.now()) {
     throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
   }
+  const before = await context.database.read((tx) => findMoment(tx, actor.user_id, moment));
+  const planned = await restoreBefore(context, actor, before, { exact, dry_run: true });
+  if (dry_run) return planned;
+  const guidsOf = (what: Change["what"]) => planned.flatMap((change) => (change.what === what && change.guid) || []);
+  const changes = await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain);
+  changes.push(...(await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe)));
+  const left = await restoreBefore(context, actor, before, { exact, dry_run: true });
+  if (left.length > 0) changes.push(...(await restoreBefore(context, actor, before, { exact, dry_run })));
+  return changes;
+}
+
+function restoreBefore(
+  context: Context,
+  actor: Actor,
+  before: number,
+  { exact, dry_run }: RestoreOptions,
+): Promise<Change[]> {
   return describeChange(
     context,
     actor,
     dry_run,
     async (user) => {
       const { tx, user_id } = user;
-      const wanted = readWanted((await readPast(tx, user_id, await findMoment(tx, user_id, moment))).values());
-      const set = await loadWorkingSet(user, {
-        all: true,
-        guids: wanted.flatMap(guidsFor),
-        feeds: wanted.map(({ feed }) => feed.hash),
-      });
-      return { set, more: wanted };
+      const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }));
+      const wanted = readWanted(past.values());
+      const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
+      const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
+      const feeds = changed.map(({ feed }) => feed.hash);
+      return { set: await loadWorkingSet(user, { all: true, guids: changed.flatMap(guidsFor), feeds }), more: wanted };
     },
     (set, wanted) => restoreList(set, wanted, exact),
   );
+}
+
+type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
+
+const unsubscribe: ChangeOne = (set, subscription) => {
+  if (subscription.deleted === null) changeSubscribed(set, subscription, false);
+};
+
+/** Changes the subscriptions that have these guids, one part of them after the other. */
+async function changeInParts(
+  context: Context,
+  actor: Actor,
+  guids: string[],
+  change: ChangeOne,
+  dry_run = false,
+): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (const part of dry_run ? [guids] : inParts(guids, (guid) => guid)) {
+    const load = async (user: UserTx) => ({ set: await loadWorkingSet(user, { guids: part }), more: part });
+    const done = await describeChange(context, actor, dry_run, load, (set) => {
+      for (const guid of part) {
+        const subscription = set.byGuid(guid);
+        if (subscription) change(set, subscription);
+      }
+    });
+    changes.push(...done);
+  }
+  return changes;
 }
 
 /** The timestamp of the first change after a moment. */
@@ -114,32 +162,20 @@ export interface Removals {
 }
 
 /**
- * Subscribes again to what one app removed, in one transaction. What has moved or was merged since stays so.
+ * Subscribes again to what one app removed, in parts. What has moved or was merged since stays so.
  * @returns what changed
  */
-export function putBack(
+export async function putBack(
   context: Context,
   actor: Actor,
   { by, from, to }: Removals,
   { dry_run = false }: { dry_run?: boolean } = {},
 ): Promise<Change[]> {
-  return describeChange(
-    context,
-    actor,
-    dry_run,
-    async (user) => {
-      const rows = await listChangesFrom(user.tx, { user_id: user.user_id, from });
-      const removed = rows.filter(
-        (row) => row.changed_at <= to && isRemoval(row) && appOf(readChangedBy(row)) === appOf(by),
-      );
-      const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
-      return { set: await loadWorkingSet(user, { guids }), more: guids };
-    },
-    (set, guids) => {
-      for (const guid of guids) {
-        const subscription = set.byGuid(guid);
-        if (subscription) subscribeAgain(set, subscription);
-      }
-    },
+  const { user_id } = actor;
+  const rows = await context.database.read((tx) => listChangesFrom(tx, { user_id, from }));
+  const removed = rows.filter(
+    (row) => row.changed_at <= to && isRemoval(row) && appOf(readChangedBy(row)) === appOf(by),
   );
+  const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
+  return changeInParts(context, actor, guids, subscribeAgain, dry_run);
 }

@@ -361,8 +361,8 @@ describe("restoring a backup", () => {
     expect(await subscribed()).toEqual(["https://b2.test/rss", "https://c.test/rss"]);
     // The history takes the new podcast for none that was lost.
     expect((await list()).filter(({ guid }) => guid === c || guid === d)).toMatchObject([
-      { guid: c, feed_url: "https://c.test/rss", is_subscribed: true },
       { guid: d, feed_url: "https://d.test/rss", is_subscribed: false },
+      { guid: c, feed_url: "https://c.test/rss", is_subscribed: true },
     ]);
   });
 

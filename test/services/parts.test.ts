@@ -7,7 +7,9 @@ import type { Context } from "../../src/services/context.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-uploads.ts";
 import { forgetDevice } from "../../src/services/devices.ts";
+import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
@@ -105,6 +107,39 @@ test.each(Object.entries(REQUESTS))("%s that is cut off is completed by its repe
   expect(await countHistory(user)).toBe(MANY);
   await request(podkeep.app, user);
   expect(await countHistory(user)).toBe(MANY);
+});
+
+/** Ways back to a list of which an app removed everything. */
+const WAYS_BACK: Record<string, (context: Context, user: TestUser) => Promise<unknown>> = {
+  "Put back": async (context, user) => {
+    const [removal] = await listMassRemovals(podkeep.app, actorOf(user.id), 0);
+    return removal && putBack(context, actorOf(user.id), removal);
+  },
+  "an earlier list": (context, user) =>
+    restoreSubscriptions(context, actorOf(user.id), { before: removedAt }, { exact: true, dry_run: false }),
+};
+/** A timestamp after all additions. */
+let removedAt = 0;
+
+test.each(Object.entries(WAYS_BACK))("%s comes in parts too, and completes what was cut off", async (_, bringBack) => {
+  const [ann, bob] = [await podkeep.user(), await podkeep.user()];
+  await addFeeds(podkeep.app, ann.id, urls("new"));
+  await ann.add("https://kept.example/", guidOf(9999));
+  const changes = await ann.changes();
+  removedAt = Date.parse(changes.at(-1).subscription_changed) + 1;
+  const { actor, client } = deviceOf(ann, "phone");
+  await uploadFeedChanges(podkeep.app, { ...actor, kind: "token" }, client, { add: [], remove: urls("new") });
+  await ann.remove(guidOf(9999));
+  await ann.add("https://later.example/", guidOf(9998));
+  await podkeep.drain();
+  const cutOff = beforeWrites((write) => {
+    if (write === 3) throw new Error("cut off");
+  });
+  await expect(bringBack(cutOff, ann)).rejects.toThrow("cut off");
+  expect((await listOf(ann)).length).toBe(1 + 2 * 128);
+  const between = beforeWrites((write) => (write === 2 ? bob.add("https://bob.example/") : undefined));
+  await bringBack(between, ann);
+  expect(await listOf(ann)).toEqual(expect.arrayContaining(urls("new")));
 });
 
 test("a POST tells each subscription as it is after all items, in the order given", async () => {
