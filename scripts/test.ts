@@ -2,13 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { PATIENCE } from "../test/support/patience.ts";
 
 /** Two even on one core: much of a test is waiting. */
 const AT_ONCE = Math.max(2, availableParallelism());
 /** More parts than run at once, so that no process ends long before the others. */
 const PARTS = 2 * AT_ONCE;
-/** Milliseconds of one test: enough on a machine with a quarter of a core. */
-const TIMEOUT = 120_000;
 /** What PostgreSQL could answer in another way. The model's worlds are fewer there, because each takes longer. */
 const ON_POSTGRES = ["test/http", "test/services", "test/model", "test/apps"];
 const POSTGRES = { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: "60" };
@@ -38,7 +37,7 @@ const total = parts.length;
 const failed: string[] = [];
 
 async function run({ title, paths, shard, env }: Part): Promise<void> {
-  const command = ["bun", "test", "--only-failures", `--timeout=${TIMEOUT}`, `--shard=${shard}/${PARTS}`, ...paths];
+  const command = ["bun", "test", "--only-failures", `--timeout=${PATIENCE}`, `--shard=${shard}/${PARTS}`, ...paths];
   const child = Bun.spawn(command, {
     stdout: "pipe",
     stderr: "pipe",

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "./support/patience.ts";
 import { openProgram } from "./support/program.ts";
 import { executable } from "./support/start-server.ts";
 
@@ -27,12 +28,7 @@ test("the executable serves, syncs, deletes and restarts; files in the current d
   const added = await ask("/v1/subscriptions", { method: "POST", body: JSON.stringify({ subscriptions: items }) });
   const [{ guid }] = added.body.success;
   const { deletion_id } = (await ask(`/v1/subscriptions/${guid}`, { method: "DELETE" })).body;
-  let status = "PENDING";
-  for (let tries = 0; status === "PENDING" && tries < 100; tries++) {
-    status = (await ask(`/v1/deletions/${deletion_id}`)).body.status;
-    await Bun.sleep(20);
-  }
-  expect(status).toBe("SUCCESS");
+  await until(async () => (await ask(`/v1/deletions/${deletion_id}`)).body.status === "SUCCESS");
   const before = await ask("/v1/subscriptions");
   expect(before.body.total).toBe(2);
   expect(await server.stop()).toBe(0);
@@ -42,10 +38,9 @@ test("the executable serves, syncs, deletes and restarts; files in the current d
   expect(after.body).toEqual(before.body);
   expect((await ask(`/v1/subscriptions/${guid}`)).status).toBe(410);
   const backups = join(program.data, "backups");
-  for (let tries = 0; !isBackup(backups) && tries < 500; tries++) await Bun.sleep(20);
-  expect(isBackup(backups)).toBe(true);
+  await until(() => isBackup(backups));
   expect(await server.stop()).toBe(0);
   program.close();
-}, 60_000);
+});
 
 const isBackup = (folder: string) => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith("Z.db"));

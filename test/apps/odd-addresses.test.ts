@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type Browser, signedIn } from "../http/browser.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const GOOD = "https://good.example/rss";
 const ODD = {

@@ -1,6 +1,7 @@
 // Debian's Chromium, driven by playwright-core.
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { WAIT } from "../support/patience.ts";
 
 const EXECUTABLE = process.env["PODKEEP_CHROMIUM"] ?? "/usr/bin/chromium";
 /** False without a browser: the tests are skipped then. */
@@ -20,7 +21,8 @@ const QUIET = [
   "--host-resolver-rules=MAP podkeep.test 127.0.0.1",
 ];
 
-export const launch = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: QUIET });
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath: EXECUTABLE, args: QUIET, timeout: WAIT });
 
 export interface Watched {
   page: Page;
@@ -35,6 +37,7 @@ export async function openWindow(
   options: BrowserContextOptions = {},
 ): Promise<Watched> {
   const context = await browser.newContext({ baseURL: origin, ...options });
+  context.setDefaultTimeout(WAIT);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("request", (request) => {

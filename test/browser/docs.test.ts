@@ -1,10 +1,11 @@
 // The API reference in a real browser: an app's author tries requests there.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow } from "./chromium.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const FEED = "https://feeds.example.com/a'b";
 

@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { z } from "zod";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { HAS_CHROMIUM, launch, openWindow } from "./chromium.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const Started = z.object({ login: z.string(), poll: z.object({ token: z.string(), endpoint: z.string() }) });
 const Login = z.object({ loginName: z.string(), appPassword: z.string() });

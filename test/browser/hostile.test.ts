@@ -2,10 +2,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { NASTY, reorders } from "../support/nasty.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { HAS_CHROMIUM, launch, openWindow } from "./chromium.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const PASSWORD = "correct horse battery";
 

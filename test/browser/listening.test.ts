@@ -1,10 +1,11 @@
 // Listening in a real browser, on a real server.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow, type Watched } from "./chromium.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const PASSWORD = "correct horse battery";
 const AGENT = { "User-Agent": "AntennaPod/3.5.0" };

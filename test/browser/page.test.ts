@@ -2,10 +2,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow, type Watched } from "./chromium.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const PASSWORD = "correct horse battery";
 const OPML = join(import.meta.dir, "../domain/opml/subscriptions.opml");

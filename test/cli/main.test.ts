@@ -3,11 +3,12 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram, PROGRAM } from "../support/program.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 let program: ReturnType<typeof openProgram>;
 beforeEach(() => {
   program = openProgram();

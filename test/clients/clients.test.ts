@@ -1,10 +1,11 @@
 // Real apps on a real server: gPodder's own sync engine and mygpoclient, beside an Open Podcast API client.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { continueFrom } from "../support/set-place.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const PYTHON = "/usr/bin/python3";
 const CAN_RUN =

@@ -14,11 +14,12 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { sharedPostgres } from "../support/database.ts";
+import { PATIENCE, WAIT } from "../support/patience.ts";
 import { type Installation, install, type Server, track } from "../support/start-server.ts";
 
 /** `npm run test:conformance` runs every check, which takes minutes: sleeping is real here. */
 const IS_WHOLE = process.env["PODKEEP_CONFORMANCE"] === "whole";
-setDefaultTimeout(IS_WHOLE ? 3_600_000 : 240_000);
+if (IS_WHOLE) setDefaultTimeout(4 * PATIENCE);
 
 const NGINX = "/usr/sbin/nginx";
 
@@ -60,7 +61,7 @@ async function openTargets(url: string, { data }: Installation, env: Record<stri
       second_token: second,
       second_password: second,
       rate: 0,
-      timeout: 30,
+      timeout: WAIT / 1000,
       send: (request) => fetch(request),
       clock: { now: Date.now, sleep: Bun.sleep },
     });

@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Check, PROTOCOLS, protocolOf } from "../../src/conformance/check.ts";
 import { breaksMust, CHECKS, isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { brokenBasics } from "./broken-basics.ts";
 import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
@@ -11,7 +12,7 @@ import { createNaiveServer } from "./naive-server.ts";
 import { findChanged, recordChecks } from "./recording.ts";
 import { openTarget } from "./target.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const failed = ({ results }: Run) => results.filter(({ outcome }) => outcome === "failed").map(({ check }) => check.id);
 const isRace = (id: string) => id.includes("/race-");

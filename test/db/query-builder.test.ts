@@ -4,8 +4,9 @@ import type { Tx } from "../../src/db/statement.ts";
 import { listUsers } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { sharedPostgres } from "../support/database.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 let app: TestApp;
 afterEach(() => app.close());

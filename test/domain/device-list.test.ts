@@ -4,13 +4,14 @@ import fc from "fast-check";
 import { changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
 import { openUnknown, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
 import { play, type World, world } from "./device-world.ts";
 
-// Longer than bun's default: it explores random histories.
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
+// Longer than bun's default: it explores random histories.
 /** Later than all that happens in a world. */
 const LATE = 1_000_000_000_000_000;
 
@@ -27,7 +28,7 @@ async function playWorlds(): Promise<void> {
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
 }
 
-test("every app ends with the server's list and no change is lost", playWorlds, 60_000 + RUNS * 50);
+test("every app ends with the server's list and no change is lost", playWorlds, PATIENCE + RUNS * 50);
 
 test.each(Object.entries(STORIES))("%s", async (_, story) => {
   await play(story, new Server());

@@ -109,7 +109,7 @@ describe.each(BOTH)("%s %s", (method, path, body, readOnly, another, own) => {
   test("is refused with two Authorization headers, even of one token", async () => {
     const header = `Authorization: ${credentials["the user's"]}\r\n`;
     const rest = `Host: a.test\r\nConnection: close\r\n${header}${header}\r\n`;
-    const heard = await say(server.url, `${method} ${path} HTTP/1.1\r\n${rest}`, 1);
+    const heard = await say(server.url, `${method} ${path} HTTP/1.1\r\n${rest}`, 1, true);
     expect(heard.statuses).toEqual([401]);
   });
 

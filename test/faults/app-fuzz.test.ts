@@ -1,8 +1,9 @@
 // Requests of every kind to every route of today's apps and of the page: no error of the server, users are isolated
 // (P8), and no secret is logged.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { pino } from "pino";
+import { PATIENCE } from "../support/patience.ts";
 import { report, rounds, SEED } from "./rounds.ts";
 import {
   basic,
@@ -17,6 +18,8 @@ import {
   startFlow,
   type World,
 } from "./two-users.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const RUNS = rounds(150, 3000);
 const SAFE_RUNS = rounds(15, 300);
@@ -295,7 +298,7 @@ test(
     // Input that is always refused would prove nothing.
     for (const status of [200, 303, 400, 401, 403, 404]) expect(statuses[status]).toBeGreaterThan(0);
   },
-  60_000 + RUNS * 2000,
+  PATIENCE + RUNS * 2000,
 );
 
 test(
@@ -324,5 +327,5 @@ test(
     report("safe methods", { histories: SAFE_RUNS, answered });
     expect(answered).toBeGreaterThan(SAFE_RUNS);
   },
-  60_000 + SAFE_RUNS * 4000,
+  PATIENCE + SAFE_RUNS * 4000,
 );

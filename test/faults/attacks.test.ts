@@ -1,10 +1,13 @@
 // Requests made to exhaust the server: it stays alive, small, and serves another user all the while (P8).
-import { afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { ATTACKS } from "../support/attacks.ts";
 import { limitMemory, removeGroup } from "../support/memory-group.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { type Installation, install, type Server } from "../support/start-server.ts";
 import { report } from "./rounds.ts";
+
+setDefaultTimeout(PATIENCE);
 
 /** Megabytes of resident memory; the shipped limits of systemd and compose are 512. */
 const MOST_MEMORY = 200;
@@ -81,4 +84,4 @@ test("one server survives all of these, one after the other", async () => {
   await survive(async () => {
     for (const attack of ATTACKS) await attack.run(target());
   }, MOST_OF_ALL);
-}, 300_000);
+});

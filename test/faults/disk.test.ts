@@ -1,14 +1,17 @@
 // Disks that fail, are full or are slow: no acknowledged write is lost, reads continue, and the server recovers (P7).
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { install, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
 
@@ -72,7 +75,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
       ];
       report(what, { rounds: times, injected, acknowledged, "answered 503": refused, lost: 0 });
     },
-    30_000 + rounds(1, 4) * 5000,
+    PATIENCE + rounds(1, 4) * 5000,
   );
 
   test("answers writes with 503 and Retry-After, and reads as usual", async () => {
@@ -159,7 +162,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(reads).toBeGreaterThan(syncs);
     report("slow disk", { writes: writers * each, syncs, reads });
     await server.end("SIGKILL");
-  }, 60_000);
+  });
 });
 
 const CAN_MOUNT = process.getuid?.() === 0 && mountable();
@@ -229,7 +232,7 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
     await server.end("SIGTERM");
     inspect(podkeep.database);
     report("full disk", { acknowledged: kept.length + 1, "answered 503": refused + 1, lost: 0 });
-  }, 60_000);
+  });
 });
 
 function mountable(): boolean {

@@ -1,6 +1,7 @@
 // Three servers on one PostgreSQL while its schema changes, servers are replaced, and it restarts and fails over.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { tables } from "../../src/db/tables.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { type PostgresServer, type Standby, startPostgres } from "../support/postgres.ts";
 import { type Answer, install, type Server, type Target } from "../support/start-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -8,6 +9,8 @@ import { createDevice } from "./device.ts";
 import { createClient, isGone, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
 import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const ROUNDS = rounds(1, 3);
 /** Acknowledged requests between two events. */
@@ -157,5 +160,5 @@ test(
     const { acknowledged, refused: unavailable } = sum;
     report("three servers on PostgreSQL", { rounds: ROUNDS, acknowledged, lost: 0, "responses 503": unavailable });
   },
-  120_000 + ROUNDS * 120_000,
+  PATIENCE + ROUNDS * 120_000,
 );

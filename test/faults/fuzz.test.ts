@@ -1,12 +1,15 @@
 // Every operation with input of every kind: responses fit the contract, and users are isolated (P8).
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
 import { ErrorBody } from "../../src/http/openpodcast/schemas/common.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { type Answer, install, type Server } from "../support/start-server.ts";
 import { Document, type FuzzRequest, operationsOf, requestsTo } from "./arbitraries.ts";
 import { report, rounds, SEED } from "./rounds.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const RUNS = rounds(60, 800);
 const PUBLISHED: Record<number, string> = {
@@ -54,7 +57,7 @@ test(
     // Input that is always refused would prove nothing.
     for (const status of [200, 202, 404, 405]) expect(statuses[status]).toBeGreaterThan(0);
   },
-  60_000 + RUNS * 1000,
+  PATIENCE + RUNS * 1000,
 );
 
 function send(user: User, { method, path, body, headers }: FuzzRequest): Promise<Answer> {

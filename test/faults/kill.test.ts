@@ -1,11 +1,14 @@
 // kill -9 at any moment, then a restart: no acknowledged write is lost (P6, P7).
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENCE } from "../support/patience.ts";
 import { type Installation, install } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
 import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const ROUNDS = rounds(4, 30);
 /** Short, because every round waits until all deletions are done. */
@@ -56,7 +59,7 @@ test(
     const acknowledged = all.reduce((sum, { client }) => sum + client.acknowledged, 0);
     report("kill -9", { rounds: ROUNDS, acknowledged, lost: 0, "slowest restart in ms": Math.round(slowest) });
   },
-  60_000 + ROUNDS * 5000,
+  PATIENCE + ROUNDS * 5000,
 );
 
 test("a server that is killed while it creates its database starts again", async () => {
@@ -72,7 +75,7 @@ test("a server that is killed while it creates its database starts again", async
     inspect(podkeep.database);
   }
   report("kill -9 at the first start", { rounds: times });
-}, 60_000);
+});
 
 async function dieYoung(podkeep: Installation, after: number): Promise<void> {
   const child = await podkeep.start(["serve", "--port", "0"]);

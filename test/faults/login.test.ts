@@ -1,8 +1,11 @@
 // Logins with input of every kind: no error of the server, nothing for strangers, and no secret in the log.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
+import { PATIENCE } from "../support/patience.ts";
 import { install, type Server } from "../support/start-server.ts";
 import { report, rounds, SEED } from "./rounds.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const RUNS = rounds(300, 3000);
 
@@ -77,5 +80,5 @@ test(
     // Input that is always refused would prove nothing.
     for (const status of [200, 403, 404]) expect(statuses[status]).toBeGreaterThan(0);
   },
-  60_000 + RUNS * 100,
+  PATIENCE + RUNS * 100,
 );

@@ -1,12 +1,15 @@
 // A database file that disappears, and restores, in the middle of the apps' traffic: nothing acknowledged is lost (P7).
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { PATIENCE, until } from "../support/patience.ts";
 import { type Installation, install, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
 
@@ -106,17 +109,11 @@ test.each(LOSSES)(
     const refused = sum(clients.map((client) => client.refused));
     report(`file ${what}`, { rounds: times, acknowledged, "answered 503": refused, lost: 0 });
   },
-  60_000 + rounds(1, 6) * 15_000,
+  PATIENCE + rounds(1, 6) * 15_000,
 );
 
 /** Waits until the server has noticed, and has moved its log into the file that it opened. */
 async function untilEmptied(server: Server): Promise<void> {
   await until(() => server.log().includes("the database is lost"));
   await Bun.sleep(1500);
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !isSo(); await Bun.sleep(10)) {
-    if (Date.now() > end) throw new Error("It took too long");
-  }
 }

@@ -1,14 +1,17 @@
 // Power cuts at any moment: acknowledged writes are on the disk, with any part of the unsynced sectors (P7).
 import { Database as Sqlite } from "bun:sqlite";
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { install } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { Disk, readTrace, TRACED } from "./power.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
+
+setDefaultTimeout(PATIENCE);
 
 describe.skipIf(!CAN_TRACE)("a power cut", () => {
   test("at any moment leaves a valid file with every acknowledged write", async () => {
@@ -55,7 +58,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
     expect(acknowledged.size).toBe(writers * each);
     const syncs = effects.filter((effect) => effect.kind === "sync").length;
     report("power cut", { cuts, acknowledged: acknowledged.size, syncs, lost: 0 });
-  }, 120_000);
+  });
 });
 
 const FEED = /https:\/\/feeds\.test\/\d+\/\d+\//g;

@@ -1,10 +1,13 @@
 // Other processes on the server's file: commands that write, and processes that stop in a transaction.
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Subprocess } from "bun";
+import { PATIENCE } from "../support/patience.ts";
 import { type Installation, install, type Server, track } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { chance, report, rounds, SEED } from "./rounds.ts";
 import { CAN_TRACE, stopAtSync } from "./strace.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const add = (server: Server, token: string, feed_url: string) =>
   server.request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url }] });
@@ -32,7 +35,7 @@ test("commands and the server write to one file at the same time, and neither is
   expect(await server.end("SIGTERM")).toBe(0);
   inspect(podkeep.database);
   report("two processes", { commands, writes, refused: 0 });
-}, 120_000);
+});
 
 describe("a process that stops in its transaction", () => {
   test("makes writes answer 503 in time and reads as usual, until it continues", async () => {
@@ -110,7 +113,7 @@ test("a command that stops at any moment never makes the server hang", async () 
   await server.end("SIGTERM");
   inspect(podkeep.database);
   report("a command stopped at any moment", { commands: times, ...statuses });
-}, 120_000);
+});
 
 // A process that begins a transaction and stops itself in it.
 async function hold(podkeep: Installation): Promise<Subprocess> {

@@ -1,4 +1,5 @@
 // A raw connection: sends exact bytes and reads the responses.
+import { WAIT } from "../support/patience.ts";
 
 export interface Heard {
   /** The statuses of all responses, in order. */
@@ -8,20 +9,20 @@ export interface Heard {
   text: string;
 }
 
-const PATIENCE = 4000;
+/** Milliseconds without another response, after which a connection counts as open. */
 const QUIET = 300;
 
 /**
- * Sends `bytes` and reads until the server closes the connection, or until it has sent `answers` responses and then
- * nothing for some time.
+ * Sends `bytes` and reads until the server closes the connection, or, unless that `closes`, until it has sent `answers`
+ * responses and then nothing for some time.
  */
-export async function say(url: string, bytes: string | Uint8Array, answers: number): Promise<Heard> {
+export async function say(url: string, bytes: string | Uint8Array, answers: number, closes: boolean): Promise<Heard> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let text = "";
   let quiet: ReturnType<typeof setTimeout> | undefined;
   const statuses = () => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));
-  const limit = setTimeout(() => resolve(false), PATIENCE);
+  const limit = setTimeout(() => resolve(false), WAIT);
   const socket = await Bun.connect({
     hostname,
     port: Number(port),
@@ -29,7 +30,7 @@ export async function say(url: string, bytes: string | Uint8Array, answers: numb
       data(_, bytes) {
         text += bytes.toString("latin1");
         clearTimeout(quiet);
-        if (statuses().length >= answers) quiet = setTimeout(() => resolve(false), QUIET);
+        if (!closes && statuses().length >= answers) quiet = setTimeout(() => resolve(false), QUIET);
       },
       end: () => resolve(true),
       close: () => resolve(true),

@@ -9,8 +9,9 @@ import { addSubscriptions } from "../../src/services/subscriptions.ts";
 import { createUser } from "../../src/services/users.ts";
 import { type Cluster, startCluster } from "../support/cluster.ts";
 import { sharedPostgres } from "../support/database.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const FEEDS = 16;
 const RSS = "<rss><channel><title>A Show</title></channel></rss>";

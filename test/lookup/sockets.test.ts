@@ -1,9 +1,10 @@
 // The connections of a server, traced.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { CAN_TRACE, trace } from "../faults/strace.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { install } from "../support/start-server.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 let fetched = 0;
 let feed: ReturnType<typeof Bun.serve>;

@@ -1,13 +1,12 @@
 // A machine that systemd has booted, in a container.
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { WAIT } from "../support/patience.ts";
 import { track } from "../support/start-server.ts";
 import { copyDebian, must, type Ran, run, scratchPath } from "./debian.ts";
 
 const NAME = "podkeep-test";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/** Milliseconds in which anything awaited has to happen. */
-const PATIENCE = 60_000;
 
 export interface Machine {
   /** Runs a program as root. */
@@ -58,13 +57,13 @@ export async function bootMachine(): Promise<Machine> {
   return machine;
 }
 
-/** Waits until `look` returns something, and returns that. @throws Error after a minute */
+/** Waits until `look` returns something, and returns that. @throws Error after WAIT */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const end = Date.now() + PATIENCE;
+  const end = Date.now() + WAIT;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > end) throw new Error(`Waited a minute for ${what}`);
+    if (Date.now() > end) throw new Error(`Waited too long for ${what}`);
     await Bun.sleep(200);
   }
 }

@@ -1,10 +1,13 @@
 // A bare clone: npm installs what the commands need, with any NODE_ENV.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VERSION } from "../../src/version.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { must, type Ran, run } from "./debian.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const ROOT = join(import.meta.dir, "../..");
 const clone = mkdtempSync(join(tmpdir(), "podkeep-clone-"));
@@ -35,18 +38,18 @@ test("with NODE_ENV=production the first command says that it installs, and runs
   expect(first.err).toContain(INSTALLING);
   expect(hasTestTools()).toBe(false);
   expect(npm("run", "-s", "podkeep", "--", "--version").err).not.toContain(INSTALLING);
-}, 300_000);
+});
 
 test("tests and checks install their tools, which the program's commands then leave there", () => {
   expect(npm("run", "-s", "ready").code).toBe(0);
   expect(hasTestTools()).toBe(true);
   const later = npm("run", "-s", "podkeep", "--", "--version");
   expect([later.code, later.err.includes(INSTALLING), hasTestTools()]).toEqual([0, false, true]);
-}, 300_000);
+});
 
 test("after an npm install that left out the tools, the next test installs them", () => {
   expect(npm("install", "--no-audit", "--no-fund").code).toBe(0);
   expect(hasTestTools()).toBe(false);
   expect(npm("run", "-s", "ready").code).toBe(0);
   expect(hasTestTools()).toBe(true);
-}, 300_000);
+});

@@ -1,10 +1,13 @@
 // The Docker image from the Dockerfile as it is, run as docs/operators/install.md says; each test continues the one before.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { until } from "./booted.ts";
 import { buildImage, createPodman, importBaseImages, type Podman, removeContainers } from "./containers.ts";
 import { done, reasonToSkip } from "./debian.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const ROOT = join(import.meta.dir, "../..");
 const NAME = "podkeep";
@@ -20,7 +23,7 @@ describe.skipIf(skip !== null)("the Docker image", () => {
     podman = createPodman();
     importBaseImages(podman);
     buildImage(podman, ROOT, NAME);
-  }, 600_000);
+  });
   afterAll(() => podman && removeContainers(podman), 60_000);
 
   const podkeep = (...words: string[]) => done(podman("exec", NAME, "podkeep", ...words));

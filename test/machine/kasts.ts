@@ -1,6 +1,7 @@
 // The real Kasts syncs with a real server by both of its protocols.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
+import { PATIENCE } from "../support/patience.ts";
 import { freePort } from "../support/postgres.ts";
 import { openProgram } from "../support/program.ts";
 import { continueFrom } from "../support/set-place.ts";
@@ -8,7 +9,7 @@ import { continueFrom } from "../support/set-place.ts";
 import { reasonToSkip } from "./debian.ts";
 import { type KastsAccount, kastsRoot, openKasts } from "./kasts-device.ts";
 
-setDefaultTimeout(300_000);
+setDefaultTimeout(PATIENCE);
 
 const skip = reasonToSkip("Kasts", ["mmdebstrap", "unshare", "chroot"]);
 

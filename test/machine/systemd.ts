@@ -1,10 +1,13 @@
 // podkeep as a service of a booted systemd, from the install to the uninstall; each test continues the one before.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { executable } from "../support/start-server.ts";
 import { bootMachine, type Machine, until } from "./booted.ts";
 import { done, reasonToSkip } from "./debian.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const PROGRAM = "/usr/local/bin/podkeep";
 const SETTINGS = "/etc/podkeep.env";
@@ -18,7 +21,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
   beforeAll(async () => {
     machine = await bootMachine();
     await install();
-  }, 300_000);
+  });
   afterAll(() => machine?.close(), 30_000);
 
   async function install(): Promise<void> {

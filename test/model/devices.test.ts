@@ -1,11 +1,14 @@
 // The model test with today's apps: devices of each kind on the real routes, beside Open Podcast API apps.
-import { afterAll, beforeAll, test } from "bun:test";
+import { afterAll, beforeAll, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { play, wholeWorld } from "../domain/device-world.ts";
+import { PATIENCE, WAIT } from "../support/patience.ts";
 import { examples } from "./device-examples.ts";
 import { DeviceServer } from "./device-server.ts";
 import { historyOf } from "./history.ts";
 import { Processes } from "./processes.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 200);
 const numRuns = examples.length + Math.ceil(RUNS / 3);
@@ -25,7 +28,7 @@ async function playWorlds(): Promise<void> {
     const server = await DeviceServer.open(processes, user, historyOf(processes, user));
     await play(world, server, server);
   });
-  await fc.assert(property, { numRuns, seed, examples, timeout: 30_000 });
+  await fc.assert(property, { numRuns, seed, examples, timeout: WAIT });
 }
 
-test("every app ends with the server's list and places, and no change is lost", playWorlds, 300_000 + numRuns * 1000);
+test("every app ends with the server's list and places, and no change is lost", playWorlds, PATIENCE + numRuns * 1000);

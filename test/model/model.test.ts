@@ -1,12 +1,15 @@
 // The model test: the server answers random histories exactly as the oracle does, and replicas never miss a change.
-import { test } from "bun:test";
+import { setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { openTestApp, type TestUser } from "../support/app.ts";
+import { PATIENCE, WAIT } from "../support/patience.ts";
 import { history } from "./commands.ts";
 import { examples } from "./examples.ts";
 import { historyOf } from "./history.ts";
 import { type App, play } from "./play.ts";
 import type { Client } from "./world.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const numRuns = Number(process.env.PODKEEP_MODEL_RUNS ?? 200);
 const seed = Number(process.env.PODKEEP_MODEL_SEED ?? Date.now() % 2 ** 31);
@@ -19,7 +22,7 @@ async function openModelApp(): Promise<App> {
 async function playHistories(): Promise<void> {
   console.log(`PODKEEP_MODEL_SEED=${seed} PODKEEP_MODEL_RUNS=${numRuns}`);
   const property = fc.asyncProperty(history, (steps) => play(openModelApp, steps));
-  await fc.assert(property, { numRuns, seed, examples, timeout: 30_000 });
+  await fc.assert(property, { numRuns, seed, examples, timeout: WAIT });
 }
 
-test("the server answers random histories as the oracle does", playHistories, 300_000 + numRuns * 100);
+test("the server answers random histories as the oracle does", playHistories, PATIENCE + numRuns * 100);

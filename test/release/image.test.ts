@@ -1,8 +1,11 @@
 // The Docker image's build, without Docker.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
@@ -19,7 +22,7 @@ test("the executable builds from the files that .dockerignore includes, without 
   const help = Bun.spawnSync([join(folder, "podkeep"), "help", "backups"]);
   expect(help.stdout.toString()).toContain("# Backups");
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 test.each([
   ["", "bun-linux-arm64"],

@@ -17,8 +17,9 @@ import { play, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const antennapod = appNamed("AntennaPod", "gpodder");
 let podkeep: TestApp;

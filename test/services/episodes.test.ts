@@ -13,8 +13,9 @@ import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/
 import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 let podkeep: TestApp;
 let ann: Actor;

@@ -1,5 +1,5 @@
 // What users find in their history, and what they get back by it.
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { pruneClients } from "../../src/services/clients.ts";
 import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory, pruneHistory } from "../../src/services/history.ts";
@@ -10,6 +10,9 @@ import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const [A, B, C] = ["https://a.example/feed", "https://b.example/feed", "https://c.example/feed"] as const;
 const [ONE, TWO, THREE] = [guidOf(1), guidOf(2), guidOf(3)];
@@ -285,7 +288,7 @@ describe("old history", () => {
     await patch(TWO, { is_subscribed: false });
     await restore(kept, { exact: false });
     expect(await subscribed()).toHaveLength(1201);
-  }, 30_000);
+  });
 });
 
 test("requests come in between while old data of many users is deleted", async () => {

@@ -7,8 +7,9 @@ import { listBegun, listEpisodePlays, listPlayers, listPlays } from "../../src/s
 import { readYear, sumPlays } from "../../src/services/listening-hours.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const PLAYS = 50_000;
 const HOUR = 3_600_000;

@@ -13,8 +13,9 @@ import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 /** More than three parts. */
 const MANY = 400;

@@ -40,8 +40,9 @@ import {
   listSubscriptionsAfter,
 } from "../../src/store/sync-entities.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const SUBSCRIPTIONS = 20_000;
 const EPISODES = 20_000;

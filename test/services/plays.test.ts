@@ -16,8 +16,9 @@ import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

@@ -4,8 +4,9 @@ import { listPodcasts } from "../../src/services/podcasts.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { openTestApp } from "../support/app.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 test("requests come in between while a page of many podcasts is sorted", async () => {
   const podkeep = await openTestApp();

@@ -1,5 +1,6 @@
 // Requests made to exhaust a server, for tests and benchmarks.
 import { connect, type Socket } from "node:net";
+import { WAIT } from "./patience.ts";
 
 interface Target {
   url: string;
@@ -39,7 +40,7 @@ async function pour({ url }: Target, { head, chunk, times, ends }: Raw): Promise
   socket.on("error", () => gone.resolve());
   socket.on("close", () => gone.resolve());
   socket.resume();
-  const limit = setTimeout(() => gone.resolve(), ends ? 20_000 : HELD);
+  const limit = setTimeout(() => gone.resolve(), ends ? WAIT : HELD);
   await Promise.race([write(), gone.promise]);
   if (!ends) await gone.promise;
   clearTimeout(limit);

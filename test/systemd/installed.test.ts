@@ -13,11 +13,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { executable } from "../support/start-server.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 /** The account of the service, which need not exist. */
 const ACCOUNT = 54321;
 const PERSON = 54322;

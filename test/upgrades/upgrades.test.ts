@@ -19,9 +19,10 @@ import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { ask, askAsApp, askAsDraft } from "./story.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 const Recorded = z.object({
   token: z.string(),

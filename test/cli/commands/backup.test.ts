@@ -7,6 +7,7 @@ import { readConfig } from "../../../src/config/settings.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { createUser } from "../../../src/services/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
+import { until } from "../../support/patience.ts";
 import { openProgram, PROGRAM } from "../../support/program.ts";
 
 let podkeep: ReturnType<typeof openProgram>;
@@ -33,13 +34,6 @@ async function onFullDisk(...args: string[]) {
   const ran = await limited.run([...args, "--data-dir", folder]);
   limited.close();
   return ran;
-}
-
-/** @throws if it isn't so within 20 seconds */
-async function until(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !isSo(); await Bun.sleep(20)) {
-    if (Date.now() > end) throw new Error("It took too long");
-  }
 }
 
 test("a backup is created and verified while the server runs", async () => {

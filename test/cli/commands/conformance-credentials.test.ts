@@ -1,9 +1,10 @@
 // `podkeep conformance`: where its credentials come from, and which of them each protocol gets.
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { openTestApp, type TestApp } from "../../support/app.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 /** One check of each protocol, and one that needs a second token. */
 const CHECKS = ["--check", "/auth/wrong-"];

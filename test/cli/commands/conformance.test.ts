@@ -4,9 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rateFor } from "../../../cli/commands/conformance.ts";
 import { createNaiveServer } from "../../conformance/naive-server.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, PROGRAM, type Ran } from "../../support/program.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const CHECK = ["--check", "subscriptions/again-changes-nothing"];
 const CLOCK = { now: Date.now, sleep: Bun.sleep };

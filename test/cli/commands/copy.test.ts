@@ -22,8 +22,9 @@ import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { actorOf } from "../../support/feeds.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,9 @@
 // `podkeep feed`.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 let feed = "";
 let server: ReturnType<typeof Bun.serve>;

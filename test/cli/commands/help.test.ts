@@ -3,11 +3,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Command } from "commander";
 import { createProgram } from "../../../cli/program.ts";
 import { version } from "../../../package.json";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 let podkeep: ReturnType<typeof openProgram>;
 beforeAll(() => {
   podkeep = openProgram();

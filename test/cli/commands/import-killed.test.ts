@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 const PASSWORD = "correct horse battery";
 const FIRST = Date.UTC(2026, 0, 1);

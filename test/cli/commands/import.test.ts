@@ -11,9 +11,10 @@ import { createUser, listUsers } from "../../../src/services/users.ts";
 import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const PASSWORD = "correct horse battery";
 const A = "https://a.example/rss";

@@ -3,11 +3,12 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 let program: ReturnType<typeof openProgram>;
 beforeEach(() => {
   program = openProgram();

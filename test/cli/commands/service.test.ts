@@ -1,9 +1,12 @@
 // `podkeep service`: dry runs and errors.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
+
+setDefaultTimeout(PATIENCE);
 
 // A service needs the compiled executable.
 const folder = mkdtempSync(join(tmpdir(), "podkeep-service-"));
@@ -14,7 +17,7 @@ beforeAll(() => {
   const build = join(import.meta.dir, "../../../scripts/build.ts");
   expect(Bun.spawnSync([process.execPath, build, "--outfile", executable]).exitCode).toBe(0);
   program = openProgram([executable]);
-}, 60_000);
+});
 afterAll(() => {
   program.close();
   rmSync(folder, { recursive: true, force: true });

@@ -1,8 +1,9 @@
 // `podkeep subscription`, `podkeep history`, `podkeep user create --token` and `podkeep backup list`.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const [A, B] = ["https://a.example/feed?key=s3cret", "https://b.example/feed"] as const;
 

@@ -1,11 +1,12 @@
 // `podkeep token issue`: the server's URL, remarks, and the QR code.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { encode } from "uqr";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 let podkeep: ReturnType<typeof openProgram>;
 beforeEach(async () => {
   podkeep = openProgram(SOURCE);

@@ -9,11 +9,12 @@ import { createRefusalLog } from "../../../src/services/refusals.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 let podkeep: ReturnType<typeof openProgram>;
 beforeEach(() => {
   podkeep = openProgram(SOURCE);

@@ -1,10 +1,11 @@
 // Output on a terminal.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
-// Many processes start.
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
+// Many processes start.
 let program: ReturnType<typeof openProgram>;
 beforeEach(async () => {
   program = openProgram();

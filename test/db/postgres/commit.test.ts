@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 const NAME = "commits";
 const FEEDS = "/api/2/subscriptions";

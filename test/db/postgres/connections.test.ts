@@ -13,9 +13,10 @@ import { insertUser } from "../../../src/store/users.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { actorOf, addFeeds } from "../../support/feeds.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 let app: TestApp;
 let name = "";

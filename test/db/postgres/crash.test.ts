@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { guidOf } from "../../support/app.ts";
 import { type Client, type Cluster, Reader, startCluster } from "../../support/cluster.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 let server: PostgresServer;
 let cluster: Cluster;

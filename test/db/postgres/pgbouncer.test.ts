@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { freePort } from "../../support/postgres.ts";
 import { openProgram } from "../../support/program.ts";
 import { track } from "../../support/start-server.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 const program = Bun.which("pgbouncer", { PATH: `${process.env["PATH"]}:/usr/sbin` });
 if (!program) console.log("PgBouncer: skipped, install pgbouncer");

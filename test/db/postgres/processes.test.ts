@@ -8,8 +8,9 @@ import { revokeToken } from "../../../src/services/tokens.ts";
 import { guidOf } from "../../support/app.ts";
 import { type Client, type Cluster, Reader, type Reply, startCluster, startProcess } from "../../support/cluster.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PATIENCE);
 
 let cluster: Cluster | undefined;
 afterEach(async () => {
@@ -58,34 +59,30 @@ async function writeAlong(client: Client, phone: number): Promise<void> {
   }
 }
 
-test.each([2, 3])(
-  "%i servers: under writers on all of them every reader converges",
-  async (size) => {
-    const { cluster } = await start(size);
-    for (const user of await Promise.all(["ann", "bob"].map((name) => cluster.client(name)))) {
-      const readers = [1, 7, 50].map((per_page) => new Reader(user, per_page));
-      let writing = true;
-      const reading = readers.map(async (reader) => {
-        while (writing) await reader.catchUp();
-      });
-      await Promise.all(times(2 * size, (phone) => writeAlong(user, phone + 1)));
-      writing = false;
-      await Promise.all(reading);
-      await awaitDeletions((path) => user.request("GET", path));
-      const fresh = new Reader(user, 500);
-      for (const reader of [...readers, fresh]) await reader.catchUp();
-      expect(fresh.known.size).toBeGreaterThan(20);
-      const places = [...fresh.known.values()].map((item) => [
-        item.subscription_changed,
-        item.guid_changed,
-        item.deleted,
-      ]);
-      expect(new Set(places.map((stamps) => stamps.filter(Boolean).sort().at(-1))).size).toBe(places.length);
-      for (const reader of readers) expect(Object.fromEntries(reader.known)).toEqual(Object.fromEntries(fresh.known));
-    }
-  },
-  120_000,
-);
+test.each([2, 3])("%i servers: under writers on all of them every reader converges", async (size) => {
+  const { cluster } = await start(size);
+  for (const user of await Promise.all(["ann", "bob"].map((name) => cluster.client(name)))) {
+    const readers = [1, 7, 50].map((per_page) => new Reader(user, per_page));
+    let writing = true;
+    const reading = readers.map(async (reader) => {
+      while (writing) await reader.catchUp();
+    });
+    await Promise.all(times(2 * size, (phone) => writeAlong(user, phone + 1)));
+    writing = false;
+    await Promise.all(reading);
+    await awaitDeletions((path) => user.request("GET", path));
+    const fresh = new Reader(user, 500);
+    for (const reader of [...readers, fresh]) await reader.catchUp();
+    expect(fresh.known.size).toBeGreaterThan(20);
+    const places = [...fresh.known.values()].map((item) => [
+      item.subscription_changed,
+      item.guid_changed,
+      item.deleted,
+    ]);
+    expect(new Set(places.map((stamps) => stamps.filter(Boolean).sort().at(-1))).size).toBe(places.length);
+    for (const reader of readers) expect(Object.fromEntries(reader.known)).toEqual(Object.fromEntries(fresh.known));
+  }
+});
 
 /** Waits until none of the user's deletions is pending. */
 async function awaitDeletions(ask: (path: string) => Promise<Reply>): Promise<void> {

@@ -3,8 +3,9 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { openDatabase } from "../../../src/db/open.ts";
 import { readAnything } from "../../../src/db/statement.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 const OPTIONS = {
   busy_timeout: 1000,

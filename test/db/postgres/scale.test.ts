@@ -6,8 +6,9 @@ import { deleteUser } from "../../../src/services/users.ts";
 import { draftClient } from "../../http/openpodcast-draft/client.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(PATIENCE);
 
 const docs = join(import.meta.dir, "../../../docs/operators/scale");
 

@@ -7,8 +7,9 @@ import { actAsAdmin } from "../../../src/services/actor.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const SERVER = "http://feed.example/rss";
 const OWN = "https://feed.example/rss/";

@@ -9,9 +9,10 @@ import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const HOUR = 3_600_000;
 const FEED = "https://a.example/rss";

@@ -9,9 +9,10 @@ import { issueToken } from "../../../src/services/tokens.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(PATIENCE);
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-move-in-"));
 const FEED = "https://a.example/rss?key=secret";

@@ -1,5 +1,5 @@
 // What protects the page: every route that there is, against other sites, frames, caches and hostile texts.
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Hono } from "hono";
 import { Parser } from "htmlparser2";
 import { tables } from "../../../src/db/tables.ts";
@@ -16,7 +16,10 @@ import { createUser } from "../../../src/services/users.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { actorOf } from "../../support/feeds.ts";
 import { NASTY, reorders } from "../../support/nasty.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser } from "../browser.ts";
+
+setDefaultTimeout(PATIENCE);
 
 const PASSWORD = "correct horse";
 let server: TestApp;
@@ -356,7 +359,7 @@ test("texts of apps, files and feeds are only text, on every page", async () => 
       expect([path, findDanger(await browser.submit(path, fields))]).toEqual([path, []]);
     }
   }
-}, 60_000);
+});
 
 test("an OPML file that is a bomb is refused, and says why", async () => {
   const before = await dump();
