@@ -79,6 +79,7 @@ export class DeviceServer implements SyncServer, Others {
   set wall(milliseconds: number) {
     this.#wentBack ||= milliseconds < this.processes.wall;
     this.processes.wall = milliseconds;
+    this.world.clockMoved();
   }
 
   async #appOf(name: string): Promise<DeviceApp> {
