@@ -415,8 +415,8 @@ const move = (url: string, from: Set<string>, to: Set<string>) => {
 
 /** What becomes of one sync. */
 export interface Luck {
-  /** The response of the GET, or of the POST, is lost after the server has done its part. */
-  lost: "get" | "post" | null;
+  /** The response of the GET, or of the POST, is lost after the server has done its part; an upload never arrives. */
+  lost: "get" | "post" | "upload" | null;
   /** "Force full sync". */
   full: boolean;
 }
@@ -595,6 +595,7 @@ export class Device {
     this.postedBack = [...posted.add, ...posted.remove].filter((url) => this.notTapped.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
+      if (lost === "upload" && this.kind !== "pinepods") return true;
       const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
       if (lost === "post" && this.kind !== "pinepods") return true;
       if (this.kind !== "pinepods") given = answered;

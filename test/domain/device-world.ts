@@ -66,6 +66,7 @@ const luck = fc.record({
     { weight: 18, arbitrary: fc.constant(null) },
     { weight: 1, arbitrary: fc.constant("get" as const) },
     { weight: 1, arbitrary: fc.constant("post" as const) },
+    { weight: 1, arbitrary: fc.constant("upload" as const) },
   ),
   full: rarely(30),
 });
@@ -260,7 +261,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     });
     if (!arrived) return;
     decisions.hear(one, counts);
-    if (luck?.lost !== "post") decisions.send(one);
+    if (luck?.lost !== "post" && luck?.lost !== "upload") decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
     const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
     decisions.disturb(one.postedBack.filter(undoes));
