@@ -46,10 +46,8 @@ export interface Arrival {
   client: number | null;
   /** The end of what the client was told, on the user's clock; null if that is unknown. */
   told: Millis | null;
-  /** The end of what the client has confirmed to know, because it went on from there. */
+  /** The end of what the client knew when it did all that it sends; 0 if that is not known. */
   known: Millis;
-  /** The most that the clock of the client can be behind, by what it sends. */
-  behind: Millis;
   /** Whether the client's last GET asked for everything: then it uploads each episode that it has as played, as of now. */
   sendsAll: boolean;
   /** Whether it is copied from a file or another server, which get no response: only the times count. */
@@ -85,7 +83,7 @@ type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | 
  * @param before what is stored of this kind on the episode
  */
 export function countAction(before: StoredAction | undefined, action: Counted, arrival: Arrival): StoredAction {
-  const { now, after, stamp, client, told, known, behind, sendsAll, isCopied } = arrival;
+  const { now, after, stamp, client, told, known, sendsAll, isCopied } = arrival;
   const { kind, sent_at, started, position, device } = action;
   const acted_at = actedAt(sent_at, now);
   const total = action.total ?? before?.total ?? null;
@@ -116,8 +114,8 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   // A client's own order counts, even if the server's clock went back in between.
   if (isOwn && (isSecond || sent_at > before.sent_at)) return add(next);
   if (position === before.position || (isOwn && before.arrived_at > after)) return before;
-  // What a client knew when it played is older than its play, if its clock can be so far behind.
-  if (!isOwn && before.arrived_at <= known && sent_at + behind >= known) return add(next);
+  // What a client knew when it played is older than its play, whatever its clock says.
+  if (before.arrived_at <= known) return add(next);
   // Of two clients in one second, the first stays.
   if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };
   // Who shows another place than the later one is told it again, its own too: its clock may be wrong.

@@ -28,6 +28,8 @@ export interface Habits {
   addsOne: boolean;
   /** Whether receiving its own plays again does the app no harm. */
   rereads: boolean;
+  /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
+  uploadsFirst: boolean;
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
   forgetsQueue: boolean;
   spelling: Spelling;
@@ -45,6 +47,7 @@ export const NO_HABITS: Habits = {
   clock: "own",
   addsOne: false,
   rereads: false,
+  uploadsFirst: false,
   forgetsQueue: false,
   spelling: "as sent",
 };

@@ -32,6 +32,8 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
     clock: "server",
     // SyncService: a queued action that is newer wins.
     rereads: true,
+    // SyncService, syncEpisodeActions: keeps the timestamp last, and not at all if the upload fails.
+    uploadsFirst: true,
     // SynchronizationQueueStorage: after a failed upload the queue is written as text that is no JSON (since 3.9.0).
     forgetsQueue: true,
     // UrlChecker: decodes %3A in what it receives.

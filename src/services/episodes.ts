@@ -148,7 +148,7 @@ export async function uploadActions(
     if (start > 0) await nextTurn();
     const batch = sent.slice(start, start + UPLOAD_BATCH);
     upload = await transact(context, actor, async (user) => {
-      const begun = upload ?? (await beginUpload(user, client, sent, now));
+      const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
       await keepPlays(user, client, await storeActions(user, client, batch, arrival, hashes), arrival, context);
       clock = user.clock();
@@ -167,7 +167,7 @@ interface Upload {
   given: number;
 }
 
-async function beginUpload(user: UserTx, client: Client | null, sent: EpisodeAction[], now: number): Promise<Upload> {
+async function beginUpload(user: UserTx, client: Client | null, now: number): Promise<Upload> {
   const cursor = await ClientCursor.begin(user, client, "episodes", false, now);
   const { last } = cursor;
   const after = user.clock();
@@ -177,8 +177,7 @@ async function beginUpload(user: UserTx, client: Client | null, sent: EpisodeAct
     after,
     client: client ? numberOf(client.id) : null,
     told: client ? (last ? endOf(last.given) : -1) : null,
-    known: last?.start ?? -1,
-    behind: sent.reduce((least, { sent_at }) => Math.min(least, Math.max(0, now - sent_at)), Number.POSITIVE_INFINITY),
+    known: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
     sendsAll: last?.since === 0,
   };
   return { arrival, cursor, given: last?.given ?? 0 };

@@ -151,6 +151,6 @@ function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
   return {
     ...{ now: Math.max(now, after), after, stamp: user.nextTimestamp },
     // The source stands for a client, so that the same action is known again.
-    ...{ client: numberOf(actor.label ?? ""), told: null, known: -1, behind: 0, sendsAll: false, isCopied: true },
+    ...{ client: numberOf(actor.label ?? ""), told: null, known: 0, sendsAll: false, isCopied: true },
   };
 }

@@ -133,7 +133,7 @@ export function setPosition(
     const set = new EpisodeSet([episode], user.nextEpisode);
     const arrival: Arrival = {
       ...{ now, after: user.clock(), stamp: user.nextTimestamp, client: null, told: null },
-      ...{ known: -1, behind: 0, sendsAll: false },
+      ...{ known: 0, sendsAll: false },
     };
     const action: EpisodeAction = {
       ...{ feed_url: "", episode_url: episode.url, guid: episode.guid, kind: "play", sent_at: now },

@@ -10,7 +10,7 @@ import {
   type ToldAction,
 } from "../../src/domain/episodes.ts";
 import { endOf, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
-import { habitsOf, KINDS, type Kind } from "./device-sync.ts";
+import { habitsOf, KINDS, type Kind, type Luck } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
   feed_url: "https://feed.example/rss",
@@ -107,8 +107,7 @@ export class Server implements EpisodeServer {
       },
       client: this.#numberOf(client),
       told: last ? endOf(last.given) : -1,
-      known: last?.start ?? -1,
-      behind: Math.min(...actions.map(({ sent_at }) => Math.max(0, this.wall - sent_at))),
+      known: habitsOf(client).uploadsFirst ? (last?.start ?? 0) : 0,
       sendsAll: last?.since === 0,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
@@ -202,16 +201,20 @@ export class Player {
     this.since = since;
   }
 
-  async sync(lost: "get" | "post" | null, between: () => Promise<void> = async () => {}): Promise<void> {
+  async sync(lost: Luck["lost"], between: () => Promise<void> = async () => {}): Promise<void> {
     const { actions, timestamp } = await this.server.get(this.name, this.since);
     if (lost === "get") return;
     for (const one of actions) this.apply(one);
-    this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
+    if (!habitsOf(this.name).uploadsFirst) this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
     // Kasts asks again until the timestamp is within ten seconds of its clock or nothing comes.
     const late = timestamp <= Math.floor(this.server.wall / 1000) - 10;
     if (this.kind === "kasts" && actions.length > 0 && late) throw new Error("Kasts asks again");
     await between();
-    if (this.queue.length === 0) return this.forget();
+    if (this.queue.length === 0) {
+      this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
+      return this.forget();
+    }
+    if (lost === "upload" && this.kind !== "pinepods") return;
     const given = await this.server.post(this.name, this.queue);
     if (lost === "post") return;
     this.queue = [];
@@ -253,6 +256,7 @@ const lost = fc.oneof(
   { weight: 8, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.constant("get" as const) },
   { weight: 1, arbitrary: fc.constant("post" as const) },
+  { weight: 1, arbitrary: fc.constant("upload" as const) },
 );
 const step = fc.record({
   device: fc.nat(2),

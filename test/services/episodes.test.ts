@@ -463,6 +463,66 @@ test("another client's later play counts though the server's clock was set back 
   expect((await read(null)).actions).toMatchObject([{ position: 2 }]);
 });
 
+/** A tablet plays before a sync of the app, which then knows its place. @returns the app's `since` */
+async function learn(client: Client, since: number): Promise<number> {
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("tablet"), play(100, { sent_at: podkeep.clock.now() }));
+  podkeep.clock.advance(60_000);
+  const told = await read(client, { since });
+  expect(told.actions).toMatchObject([{ position: 100 }]);
+  podkeep.clock.advance(60_000);
+  return (await read(client, { since: told.timestamp })).timestamp;
+}
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const OTHER = "https://feed.example/other.mp3";
+
+test.each([
+  ["30 seconds behind", -MINUTE / 2, -MINUTE / 2, 0],
+  ["ten minutes behind", -10 * MINUTE, -10 * MINUTE, 0],
+  ["a day behind", -DAY, -DAY, 0],
+  ["a day ahead", DAY, DAY, 0],
+  ["a day behind, and corrected before the upload", -DAY, 0, 0],
+  ["a day ahead, and corrected before the upload", DAY, 0, 0],
+  ["right until it is set back ten minutes", 0, -10 * MINUTE, 0],
+  ["right on a server whose clock was a day ahead", 0, 0, -DAY],
+  ["right on a server whose clock was a day behind", 0, 0, DAY],
+])(
+  "what AntennaPod plays after a sync counts over what that sync brought, with a clock that is %s",
+  async (...given) => {
+    const [, skew, later, server] = given;
+    const phone = clientOf("phone");
+    const since = await learn(phone, (await read(phone)).timestamp);
+    podkeep.clock.set(podkeep.clock.now() + server);
+    const playedAt = (wrong: number) => ({ sent_at: podkeep.clock.now() + wrong });
+    const { timestamp } = await read(phone, { since });
+    await upload(phone, play(200, playedAt(skew)), play(1, { ...playedAt(later), episode_url: OTHER }));
+    const placeOf = async () => (await read(null)).actions.find(({ episode_url }) => episode_url !== OTHER)?.position;
+    expect(await placeOf()).toBe(200);
+    podkeep.clock.advance(MINUTE);
+    const next = await read(phone, { since: timestamp });
+    expect(next.actions.filter(({ position }) => position === 100)).toEqual([]);
+    podkeep.clock.advance(MINUTE);
+    await read(phone, { since: next.timestamp });
+    await upload(phone, play(300, playedAt(later)));
+    expect(await placeOf()).toBe(300);
+  },
+);
+
+test.each(["Kasts", "gPodder"])(
+  "%s sends a play of before another device's again, and the later one counts",
+  async (app) => {
+    const client = clientOf("laptop", app);
+    const { timestamp } = await read(client);
+    const waiting = play(50, { sent_at: podkeep.clock.now() });
+    // Its upload failed after it had received the tablet's play: it keeps the timestamp of the GET all the same.
+    await learn(client, timestamp);
+    await upload(client, waiting);
+    expect((await read(null)).actions).toMatchObject([{ position: 100 }]);
+  },
+);
+
 test("a client that is not known is told what arrived since two minutes before its `since`", async () => {
   await upload(null, play(1, { sent_at: 1000, episode_url: "https://feed.example/old.mp3" }));
   podkeep.clock.advance(600_000);
