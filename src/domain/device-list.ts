@@ -1,6 +1,6 @@
 // The feed list of a device: what a GET sends of the user's subscriptions (docs/devices.md).
 import type { Habits } from "./habits.ts";
-import { type FormerSpelling, firstReceived, inOtherScheme, withoutScheme } from "./spellings.ts";
+import { type FormerSpelling, inOtherScheme, withoutScheme } from "./spellings.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
 
 /** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
@@ -62,9 +62,11 @@ export const isSent = (window: SyncPosition, listing: Listing, holding: Holding 
 export const lacks = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
   isListed(listing) && (isResent(window, holding) || (listing.changed > window.start && !isOwn(listing, holding)));
 
-/** How a client without a holding spells a feed. */
-export const receivedSpelling = ({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string =>
-  firstReceived(feed_url, former.get(feed) ?? [], began);
+/** How a client without a holding spells a feed: as it was when the client began. */
+export function receivedSpelling({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string {
+  const later = (former.get(feed) ?? []).filter(({ until }) => until > began).sort((a, b) => a.until - b.until);
+  return later[0]?.feed_url ?? feed_url;
+}
 
 /** The URLs under which a client may hold a feed that it is to remove. */
 function urlsToRemove(
@@ -95,14 +97,13 @@ export function changesFor(
   spellings: ClientSpellings,
   habits: Pick<Habits, "mistakesOwn" | "ignoresScheme" | "followsRedirects">,
 ): { add: string[]; remove: string[] } {
-  const { since, start, own } = window;
   const add: string[] = [];
   const remove: string[] = [];
   for (const listing of listings) {
     const holding = holdings.get(listing.feed);
     const resent = isResent(window, holding);
-    const mistakes = habits.mistakesOwn && !own && isOwn(listing, holding);
-    if (!resent && (mistakes || listing.changed <= start)) continue;
+    const mistakes = habits.mistakesOwn && !window.own && isOwn(listing, holding);
+    if (!isSent(window, listing, holding) || (mistakes && !resent)) continue;
     if (isListed(listing)) {
       const feed_url = holding?.feed_url ?? receivedSpelling(listing, spellings);
       add.push(feed_url);
@@ -110,7 +111,7 @@ export function changesFor(
       // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
       const skips = habits.ignoresScheme && other !== null && withoutScheme(other) === withoutScheme(feed_url);
       if (resent && other !== null && !skips) remove.push(other);
-    } else if (since !== 0 || holding?.reported) {
+    } else if (window.since !== 0 || holding?.reported) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       remove.push(...urlsToRemove(listing, holding, spellings, habits));
     }
@@ -137,11 +138,9 @@ export function assumeFullSync(
     if (isOwn(listing, holding)) return [];
     const isNews = listing.changed > endOf(last.given);
     const held = isNews !== isListed(listing);
-    const reports = (reported: boolean) => ({
-      ...(holding ?? unreported(listing.feed, receivedSpelling(listing, spellings))),
-      reported,
-      reported_at: now,
-    });
+    const { feed } = listing;
+    const first = { ...UNREPORTED, feed, feed_url: receivedSpelling(listing, spellings) };
+    const reports = (reported: boolean) => ({ ...(holding ?? first), reported, reported_at: now });
     if (held) {
       if (holding?.reported) return [];
       // It received that somebody reversed what it reported.
@@ -152,12 +151,4 @@ export function assumeFullSync(
   });
 }
 
-const unreported = (feed: string, feed_url: string): Holding => ({
-  feed,
-  feed_url,
-  other_url: null,
-  reported: null,
-  reported_at: null,
-  decided: null,
-  resend_at: null,
-});
+const UNREPORTED = { other_url: null, reported: null, reported_at: null, decided: null, resend_at: null };

@@ -159,8 +159,7 @@ export class EpisodeSet {
 
   /** Actions to write. */
   changedActions(): (StoredAction & { episode: number })[] {
-    const all = [...this.#stored.keys(), ...this.#created].filter((one) => !this.#joined.has(one));
-    return all.flatMap((episode) => {
+    return this.all().flatMap((episode) => {
       const before = this.#stored.get(episode)?.actions ?? [];
       if (before === episode.actions) return [];
       return episode.actions.filter((one) => !before.includes(one)).map((one) => ({ ...one, episode: episode.id }));

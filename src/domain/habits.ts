@@ -1,12 +1,6 @@
 // What apps do by habit, as far as the rules of syncing depend on it.
 import type { Spelling } from "./spellings.ts";
 
-/**
- * What an app sends as `since`: a timestamp that it was given, always the time of the device's clock, or that time after an
- * upload and otherwise a timestamp that it was given.
- */
-type SinceClock = "server" | "own" | "own after upload";
-
 export interface Habits {
   /** Whether the app takes its own changes for somebody else's, and so must not receive them. */
   mistakesOwn: boolean;
@@ -23,7 +17,8 @@ export interface Habits {
   ignoresScheme: boolean;
   /** Whether the app follows a feed's redirect to https and holds the new URL without reporting it. */
   followsRedirects: boolean;
-  clock: SinceClock;
+  /** What the app sends as `since`: a timestamp that it was given, its device's time, or that only after an upload. */
+  clock: "server" | "own" | "own after upload";
   /** Whether the app adds one to each timestamp that it is given. */
   addsOne: boolean;
   /** Whether receiving its own plays again does the app no harm. */

@@ -68,13 +68,3 @@ export interface FormerSpelling {
   /** Until when the server sent it, on the user's clock; 0 if only apps used it. */
   until: number;
 }
-
-/**
- * Finds how a client that reported nothing of a feed spells it: as it was when the client began.
- * @param former all former spellings of that feed
- * @param began when the client was first seen, on the user's clock
- */
-export function firstReceived(feed_url: string, former: readonly FormerSpelling[], began: number): string {
-  const later = former.filter(({ until }) => until > began).sort((a, b) => a.until - b.until);
-  return later[0]?.feed_url ?? feed_url;
-}

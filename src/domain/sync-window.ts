@@ -33,7 +33,7 @@ type ClockHabits = Pick<Habits, "clock" | "rereads" | "addsOne">;
 /** Seconds that a response to an upload may take. */
 const LONGEST_RESPONSE = 30;
 
-export const secondOf = (time: Millis): Seconds => Math.floor(time / 1000);
+const secondOf = (time: Millis): Seconds => Math.floor(time / 1000);
 
 /** The last millisecond of a second. */
 export const endOf = (second: Seconds): Millis => second * 1000 + 999;
@@ -107,6 +107,12 @@ export function openWindow(last: SyncPosition | null, sent: Seconds, clock: Mill
   const ahead = last && aheadOf(last, since, habits);
   return { since, start, own, given, uploaded_at: null, ahead, clock: endOf(given) };
 }
+
+/** Seconds by which a client that nothing identifies is sent again what arrived before it uploaded something. */
+const UPLOAD_MARGIN = 60 * 60;
+
+/** The timestamp of an upload by a client that nothing identifies. @param clock the user's clock after it */
+export const givenToUnknown = (clock: Millis): Seconds => Math.max(0, secondOf(clock) - UPLOAD_MARGIN);
 
 /**
  * Opens the window of a GET by a client that nothing identifies: from its `since` on, inclusive.

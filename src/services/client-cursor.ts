@@ -104,30 +104,29 @@ export class ClientCursor {
   }
 
   /** Saves the client's position, and its device's last sync. */
-  async save({ tx, user_id, actor }: UserTx, now: Millis, position: SyncPosition): Promise<void> {
+  async save(user: UserTx, now: Millis, position: SyncPosition): Promise<void> {
     if (!this.client) return;
-    const { id, device } = this.client;
-    const { since, start, own, given, uploaded_at, ahead } = position;
-    const row = { since, start, own: Number(own), given, uploaded_at, ahead };
-    await saveCursor(tx, { user_id, client: id, stream: this.stream, ...row });
-    await noteClientSeen(tx, { user_id, id, seen_at: now });
-    if (device !== null) await noteSync(tx, actor, device, now);
+    const key = { user_id: user.user_id, client: this.client.id, stream: this.stream };
+    await saveCursor(user.tx, { ...key, ...position, own: Number(position.own) });
+    await noteSeen(user, this.client, now);
   }
 
   /**
    * Notes an upload: if the last sync was noted a while ago, or if the app's next `since` may be the time of the upload.
    * @param wrote whether it changed anything
    */
-  async noteUpload({ tx, user_id, actor }: UserTx, now: Millis, wrote: boolean): Promise<void> {
+  async noteUpload(user: UserTx, now: Millis, wrote: boolean): Promise<void> {
     const { client, row, stream, last } = this;
     if (!client || !row) return;
-    if (Math.abs(now - row.seen_at) >= (wrote ? UPLOAD_INTERVAL : SEEN_INTERVAL)) {
-      await noteClientSeen(tx, { user_id, id: client.id, seen_at: now });
-      if (client.device !== null) await noteSync(tx, actor, client.device, now);
-    }
+    if (Math.abs(now - row.seen_at) >= (wrote ? UPLOAD_INTERVAL : SEEN_INTERVAL)) await noteSeen(user, client, now);
     if (!last || !keepsUpload(last, client.habits, now)) return;
-    await noteUpload(tx, { user_id, client: client.id, stream, uploaded_at: now });
+    await noteUpload(user.tx, { user_id: user.user_id, client: client.id, stream, uploaded_at: now });
   }
+}
+
+async function noteSeen({ tx, user_id, actor }: UserTx, { id, device }: Client, now: Millis): Promise<void> {
+  await noteClientSeen(tx, { user_id, id, seen_at: now });
+  if (device !== null) await noteSync(tx, actor, device, now);
 }
 
 const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncPosition, "own"> & { own: number }) => {

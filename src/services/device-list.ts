@@ -30,7 +30,7 @@ import type { Context } from "./context.ts";
 import { renewForClient } from "./episode-rows.ts";
 import type { UserTx } from "./transact.ts";
 
-export interface FeedChanges {
+interface FeedChanges {
   /** Feed URLs in the client's own spelling. */
   add: string[];
   remove: string[];
@@ -92,7 +92,7 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
     listings.set(listing.feed, listing);
   }
   for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
-    listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
+    listings.set(feed, leftListing(feed, left_url, left_at));
   }
   const holdings = client
     ? await readHoldings(tx, user_id, client, [...listings.keys()], window)
@@ -140,6 +140,10 @@ export function currentListing(feed: string, row: Current): Listing {
   return { feed, feed_url: row.feed_url, state, changed: Math.max(row.subscription_changed, row.deleted ?? 0) };
 }
 
+export function leftListing(feed: string, left_url?: string | null, left_at?: number | null): Listing {
+  return { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 };
+}
+
 /** The listings of feeds that a client holds; what leads nowhere has been left. */
 async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promise<Listing[]> {
   const rows = new Map((await findFeeds(tx, { user_id }, holdings)).map((row) => [row.feed, row]));
@@ -154,7 +158,7 @@ async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promi
     const row = rows.get(feed);
     const to = row && subscriptions.get(row.subscription);
     if (to && hashFeedUrl(to.feed_url) === feed) return currentListing(feed, to);
-    return { feed, feed_url: row?.left_url ?? feed_url, state: "left", changed: row?.left_at ?? 0 };
+    return leftListing(feed, row?.left_url ?? feed_url, row?.left_at);
   });
 }
 

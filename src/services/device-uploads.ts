@@ -12,7 +12,7 @@ import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import { addedIn, type Heard, hear, isReversed, type Report, reportsOf, settle } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { knownUntil, type Millis, type Seconds, type SyncPosition, secondOf } from "../domain/sync-window.ts";
+import { givenToUnknown, knownUntil, type Millis, type Seconds, type SyncPosition } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
@@ -30,14 +30,6 @@ import { listingsIn, readPast } from "./reported-feeds.ts";
 import { transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
-/** Seconds by which a client that nothing identifies is sent again what arrived before it uploaded something. */
-const UNKNOWN_MARGIN = 60 * 60;
-
-export interface FeedUpload {
-  add: string[];
-  remove: string[];
-}
-
 /**
  * Applies what a client reports that its user added and removed. Feed URLs that are refused are left out.
  * @returns the timestamp that the client was given last; 0 if it was given none
@@ -47,7 +39,7 @@ export async function uploadFeedChanges(
   context: Context,
   actor: Actor,
   client: Client | null,
-  { add, remove }: FeedUpload,
+  { add, remove }: { add: string[]; remove: string[] },
 ): Promise<Seconds> {
   const both = new Set(add);
   if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
@@ -81,34 +73,31 @@ interface Upload {
 /** By user: an app that gave up on a large upload may send what its user did since, before the last part is applied. */
 const uploads = new KeyedQueue();
 
-/** Applies reports, in the order of the user's uploads. @returns the timestamp that the client was given last */
-const upload = (...given: Parameters<typeof applyInParts>): Promise<Seconds> =>
-  uploads.run(given[1].user_id, () => applyInParts(...given));
-
 /**
  * Applies reports, some in each transaction: an app that gets no response sends all of them again, and what is done
  * already changes nothing.
+ * @returns the timestamp that the client was given last
  */
-async function applyInParts(
+function upload(
   context: Context,
   actor: Actor,
   client: Client | null,
   habits: Habits,
   readReports: (user: UserTx) => Promise<Report[]>,
 ): Promise<Seconds> {
-  let known: Upload | undefined;
-  for (let n = 0; n === 0 || n < (known?.parts.length ?? 0); n++) {
-    const begun: Upload | undefined = known;
-    known = await transact(context, actor, async (user) => {
-      // At each part, because the client may have been forgotten since the last one.
-      const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
-      const upload = begun ?? { cursor, parts: await splitReports(user, await readReports(user)), clock: 0 };
-      await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? []);
-      return { ...upload, clock: user.clock() };
-    });
-  }
-  if (!client) return Math.max(0, secondOf(known?.clock ?? 0) - UNKNOWN_MARGIN);
-  return known?.cursor.last?.given ?? 0;
+  return uploads.run(actor.user_id, async () => {
+    let begun: Upload | undefined;
+    for (let n = 0; n < (begun?.parts.length ?? 1); n++) {
+      begun = await transact(context, actor, async (user) => {
+        // At each part, because the client may have been forgotten since the last one.
+        const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
+        const upload = begun ?? { cursor, parts: await splitReports(user, await readReports(user)), clock: 0 };
+        await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? []);
+        return { ...upload, clock: user.clock() };
+      });
+    }
+    return client ? (begun?.cursor.last?.given ?? 0) : givenToUnknown(begun?.clock ?? 0);
+  });
 }
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
@@ -171,15 +160,11 @@ async function applyReports(
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
   await renewForClient(user, client.id, newlyHeld(habits, last, heard, known.listings, before));
-  const own = changed.filter(
-    ({ feed, feed_url }) => !spellings.former.get(feed)?.some((one) => one.feed_url === feed_url),
-  );
-  const respelled = own.filter(({ feed, feed_url }) => after.get(feed)?.feed_url !== feed_url);
-  await saveSpellings(
-    tx,
-    { user_id },
-    respelled.map(({ feed, feed_url }) => ({ feed, feed_url, until: 0 })),
-  );
+  const respelled = changed.flatMap(({ feed, feed_url }) => {
+    const known = [after.get(feed), ...(spellings.former.get(feed) ?? [])];
+    return known.some((one) => one?.feed_url === feed_url) ? [] : [{ feed, feed_url, until: 0 }];
+  });
+  await saveSpellings(tx, { user_id }, respelled);
 }
 
 function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl): void {

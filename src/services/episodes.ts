@@ -3,7 +3,7 @@ import type { Tx } from "../db/statement.ts";
 import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { Arrival, EpisodeAction, ToldAction } from "../domain/episodes.ts";
 import { readFeedHash } from "../domain/feed-url.ts";
-import { endOf, type SyncWindow, secondOf } from "../domain/sync-window.ts";
+import { endOf, givenToUnknown, type SyncWindow } from "../domain/sync-window.ts";
 import { anyArrived, findSubscriptionsOf, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { nextTurn } from "../turns.ts";
@@ -18,7 +18,7 @@ import { type Heard, keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
 
 /** Overlap in seconds for clients that can't be identified: they get recent actions twice rather than never. */
-const UNKNOWN_MARGIN = { since: 2 * 60, upload: 60 * 60 };
+const UNKNOWN_MARGIN = 2 * 60;
 const PAGE = 500;
 /** Actions in one transaction. PinePods sends all of its actions at once. */
 const UPLOAD_BATCH = 128;
@@ -36,7 +36,7 @@ export interface ActionQuery {
   peek: boolean;
 }
 
-export interface ActionChanges {
+interface ActionChanges {
   /** In seconds: what the client sends as `since` next time. */
   timestamp: number;
   /** In the order of their arrival, a page at a time, each feed in the client's own spelling. */
@@ -59,7 +59,7 @@ export async function readActions(
     stream: "episodes",
     since: query.since,
     peek: query.peek,
-    margin: UNKNOWN_MARGIN.since,
+    margin: UNKNOWN_MARGIN,
     // Kasts asks again until the timestamp is within ten seconds of its clock, or nothing comes.
     closesPresent: true,
     mustKeep: false,
@@ -150,21 +150,21 @@ export async function uploadActions(
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
-      await keepPlays(user, client, await storeActions(user, client, batch, arrival, hashes), arrival, context);
+      const { set, heard } = await hearActions(user, client, batch, arrival, hashes);
+      await saveEpisodeSet(user, set);
+      await keepPlays(user, client, heard, arrival, context);
       clock = user.clock();
       if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.after);
       return begun;
     });
   }
-  return client ? (upload?.given ?? 0) : Math.max(0, secondOf(clock) - UNKNOWN_MARGIN.upload);
+  return client ? (upload?.cursor.last?.given ?? 0) : givenToUnknown(clock);
 }
 
 interface Upload {
   arrival: Omit<Arrival, "stamp">;
   /** As its first transaction read it. */
   cursor: ClientCursor;
-  /** The timestamp in seconds that the client was given last; 0 if it was given none. */
-  given: number;
 }
 
 async function beginUpload(user: UserTx, client: Client | null, now: number): Promise<Upload> {
@@ -180,19 +180,17 @@ async function beginUpload(user: UserTx, client: Client | null, now: number): Pr
     known: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
     sendsAll: last?.since === 0,
   };
-  return { arrival, cursor, given: last?.given ?? 0 };
+  return { arrival, cursor };
 }
-
-async function storeActions(user: UserTx, ...actions: Actions): Promise<Heard[]> {
-  const { set, heard } = await hearActions(user, ...actions);
-  await saveEpisodeSet(user, set);
-  return heard;
-}
-
-type Actions = [client: Client | null, sent: EpisodeAction[], arrival: Arrival, hashes: FeedHashes];
 
 /** Finds what actions change, without saving it. */
-export async function hearActions(user: UserTx, ...[client, sent, arrival, hashes]: Actions) {
+export async function hearActions(
+  user: UserTx,
+  client: Client | null,
+  sent: EpisodeAction[],
+  arrival: Arrival,
+  hashes: FeedHashes,
+) {
   await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
   const named = await findPodcasts(user, sent, hashes);
   const set = await loadEpisodes(

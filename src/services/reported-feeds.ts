@@ -7,7 +7,7 @@ import type { Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { listChangesFrom } from "../store/history.ts";
 import { mapInTurns } from "../turns.ts";
-import { currentListing } from "./device-list.ts";
+import { currentListing, leftListing } from "./device-list.ts";
 import type { UserTx } from "./transact.ts";
 
 /** Whether feeds were on the list when the client knew it last, as far as they were the user's then. */
@@ -44,7 +44,7 @@ export async function listingsIn(set: WorkingSet, feeds: Iterable<string>): Prom
       listings.set(feed, currentListing(feed, subscription));
     } else {
       const { left_url, left_at } = set.leaving(feed) ?? {};
-      listings.set(feed, { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 });
+      listings.set(feed, leftListing(feed, left_url, left_at));
     }
   });
   return listings;
