@@ -33,15 +33,16 @@ async function run(args: string[]): Promise<number> {
   const json = args.includes("--json") || args[0] === READ_FILE;
   // Commander's output: help and version, usage errors.
   let [help, complaint] = ["", ""];
-  const program = createProgram(json, {
-    writeOut: (text) => {
+  const output = {
+    writeOut: (text: string) => {
       help += text;
     },
-    writeErr: (text) => {
+    writeErr: (text: string) => {
       complaint += text;
     },
-  });
+  };
   try {
+    const program = await createProgram(json, output, args[0]);
     // Completion takes any words, so commander must not parse them.
     if (args[0] === COMPLETE) {
       const { complete } = await import("./terminal/complete.ts");

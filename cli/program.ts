@@ -1,31 +1,41 @@
 // The commands of the program.
 import { Command, type OutputConfiguration } from "commander";
 import { build, describeVersion, VERSION } from "../src/version.ts";
-import { addBackupCommands } from "./commands/backup.ts";
-import { addCompletionCommand } from "./commands/completion.ts";
-import { addConfigCommands } from "./commands/config.ts";
-import { addConformanceCommand } from "./commands/conformance.ts";
-import { addCopyCommand } from "./commands/copy.ts";
-import { addDeletionCommands } from "./commands/deletion.ts";
-import { addDeviceCommands } from "./commands/device.ts";
-import { addDoctorCommand } from "./commands/doctor.ts";
-import { addFeedCommands } from "./commands/feed.ts";
-import { addHealthcheckCommand } from "./commands/healthcheck.ts";
-import { addHelpCommand } from "./commands/help.ts";
-import { addHistoryCommand } from "./commands/history.ts";
-import { addImportCommand } from "./commands/import.ts";
-import { addMigrateCommand } from "./commands/migrate.ts";
-import { addOpmlCommands } from "./commands/opml.ts";
-import { addPlayCommands } from "./commands/play.ts";
-import { addServeCommand } from "./commands/serve.ts";
-import { addServiceCommands } from "./commands/service.ts";
-import { addSubscriptionCommands } from "./commands/subscription.ts";
-import { addTokenCommands } from "./commands/token.ts";
-import { addUserCommands } from "./commands/user.ts";
 import { addSettings, GLOBAL_SETTINGS } from "./flags.ts";
 
-/** All commands. @param json whether the version is printed as JSON */
-export function createProgram(json: boolean, output: OutputConfiguration): Command {
+/** The commands in the order of the help. */
+const COMMANDS = new Map<string | undefined, () => Promise<(program: Command) => void>>(
+  Object.entries({
+    serve: async () => (await import("./commands/serve.ts")).addServeCommand,
+    user: async () => (await import("./commands/user.ts")).addUserCommands,
+    token: async () => (await import("./commands/token.ts")).addTokenCommands,
+    device: async () => (await import("./commands/device.ts")).addDeviceCommands,
+    subscription: async () => (await import("./commands/subscription.ts")).addSubscriptionCommands,
+    history: async () => (await import("./commands/history.ts")).addHistoryCommand,
+    play: async () => (await import("./commands/play.ts")).addPlayCommands,
+    deletion: async () => (await import("./commands/deletion.ts")).addDeletionCommands,
+    feed: async () => (await import("./commands/feed.ts")).addFeedCommands,
+    import: async () => (await import("./commands/import.ts")).addImportCommand,
+    opml: async () => (await import("./commands/opml.ts")).addOpmlCommands,
+    healthcheck: async () => (await import("./commands/healthcheck.ts")).addHealthcheckCommand,
+    backup: async () => (await import("./commands/backup.ts")).addBackupCommands,
+    migrate: async () => (await import("./commands/migrate.ts")).addMigrateCommand,
+    copy: async () => (await import("./commands/copy.ts")).addCopyCommand,
+    config: async () => (await import("./commands/config.ts")).addConfigCommands,
+    doctor: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
+    conformance: async () => (await import("./commands/conformance.ts")).addConformanceCommand,
+    service: async () => (await import("./commands/service.ts")).addServiceCommands,
+    completion: async () => (await import("./commands/completion.ts")).addCompletionCommand,
+    help: async () => (await import("./commands/help.ts")).addHelpCommand,
+  }),
+);
+
+/**
+ * All commands, or only the one that is called.
+ * @param json whether the version is printed as JSON
+ * @param called the first word of the command line; one command alone starts faster
+ */
+export async function createProgram(json: boolean, output: OutputConfiguration, called?: string): Promise<Command> {
   const program = new Command("podkeep")
     .description("Keeps your podcast subscriptions and syncs them between apps")
     .version(json ? JSON.stringify({ version: VERSION, ...build }) : describeVersion())
@@ -34,27 +44,8 @@ export function createProgram(json: boolean, output: OutputConfiguration): Comma
     .configureOutput(output)
     .exitOverride();
   addSettings(program, GLOBAL_SETTINGS);
-  addServeCommand(program);
-  addUserCommands(program);
-  addTokenCommands(program);
-  addDeviceCommands(program);
-  addSubscriptionCommands(program);
-  addHistoryCommand(program);
-  addPlayCommands(program);
-  addDeletionCommands(program);
-  addFeedCommands(program);
-  addImportCommand(program);
-  addOpmlCommands(program);
-  addHealthcheckCommand(program);
-  addBackupCommands(program);
-  addMigrateCommand(program);
-  addCopyCommand(program);
-  addConfigCommands(program);
-  addDoctorCommand(program);
-  addConformanceCommand(program);
-  addServiceCommands(program);
-  addCompletionCommand(program);
-  addHelpCommand(program);
+  const one = called === "help" ? undefined : COMMANDS.get(called);
+  for (const load of one ? [one] : COMMANDS.values()) (await load())(program);
   showUsageAfterErrors(program);
   return program.addHelpText(
     "after",

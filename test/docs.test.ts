@@ -71,8 +71,8 @@ test("every link between the documents leads to a file and a heading", async () 
 });
 
 /** What is wrong with a command line; null if podkeep would take it. */
-function misuse(words: string[]): string | null {
-  let command = createProgram(false, {});
+async function misuse(words: string[]): Promise<string | null> {
+  let command = await createProgram(false, {});
   let given = 0;
   for (const [index, word] of words.entries()) {
     const helper = command.createHelp();
@@ -100,7 +100,7 @@ test("every podkeep command in the documents is one that the program takes", asy
       for (const [, line = ""] of text.matchAll(
         /^ *(?:\$ )?(?:sudo (?:--\S+ )*|docker .*|npm run -s )?podkeep (?:-- )?([a-z][^#|<>\n]+)/gm,
       )) {
-        const reason = misuse(line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []);
+        const reason = await misuse(line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []);
         if (reason) wrong.push(`${file}: podkeep ${line}: ${reason}`);
         count++;
       }

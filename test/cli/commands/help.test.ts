@@ -97,14 +97,15 @@ function helpOf(command: Command): string[] {
   return [parts.join(""), ...command.commands.flatMap(helpOf)];
 }
 
-test("the help of every command fits into 80 columns", () => {
-  const pages = helpOf(createProgram(false, {}));
+test("the help of every command fits into 80 columns", async () => {
+  const pages = helpOf(await createProgram(false, {}));
   expect(pages.length).toBeGreaterThan(25);
   for (const page of pages) expect(tooWide(page)).toEqual([]);
 });
 
-test("the help of a command gives each default once", () => {
-  for (const page of helpOf(createProgram(false, {}))) expect(page).not.toMatch(/\(default: [^)]*\)\s+\(default:/);
+test("the help of a command gives each default once", async () => {
+  for (const page of helpOf(await createProgram(false, {})))
+    expect(page).not.toMatch(/\(default: [^)]*\)\s+\(default:/);
 });
 
 const tooWide = (text: string) => text.split("\n").filter((line) => Bun.stringWidth(line) > 80);
