@@ -1,6 +1,7 @@
 // `podkeep conformance`: checks any sync server against its protocols.
 import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { colorsOf } from "../../src/colors.ts";
 import { isLocal } from "../../src/config/app-url.ts";
 import type { Account } from "../../src/conformance/account.ts";
 import type { Protocol } from "../../src/conformance/check.ts";
@@ -10,7 +11,7 @@ import type { Result, Run } from "../../src/conformance/suite.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { colorsOf, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
+import { layTable, print, printResult, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 
 const CHOICES = ["all", "openpodcast", "openpodcast-draft", "gpodder", "nextcloud"] as const;

@@ -1,12 +1,13 @@
 // `podkeep doctor`: checks what often goes wrong, with advice.
 import { type Command, InvalidArgumentError } from "commander";
+import { colorsOf } from "../../src/colors.ts";
 import { url } from "../../src/config/values.ts";
 import type { Outside } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles } from "../flags.ts";
-import { colorsOf, printResult } from "../terminal/output.ts";
+import { printResult } from "../terminal/output.ts";
 
 export function addDoctorCommand(program: Command): void {
   const command = program

@@ -1,8 +1,9 @@
 // `podkeep help`: help for a command, and the guides.
 import { Argument, type Command } from "commander";
+import { colorsOf } from "../../src/colors.ts";
 import { defaultOf, envNameOf, flagOf, Settings, settingNames } from "../../src/config/settings.ts";
 import { layGuide } from "../terminal/guide.ts";
-import { colorsOf, printResult, wantsJson } from "../terminal/output.ts";
+import { printResult, wantsJson } from "../terminal/output.ts";
 import { page } from "../terminal/pager.ts";
 
 interface Guide {

@@ -1,4 +1,5 @@
 // `podkeep serve`: runs the server.
+import { fstatSync } from "node:fs";
 import type { Command } from "commander";
 import { findStrays } from "../../src/config/problems.ts";
 import { programArguments } from "../../src/config/program.ts";
@@ -19,7 +20,8 @@ async function serve(command: Command): Promise<void> {
   const settings = settingsOf(command);
   const { runServer } = await import("../../src/server/run.ts");
   await runServer(settings.config, {
-    forPeople: process.stdout.isTTY && !wantsJson(command),
+    // process.stdout takes 2 MB, which a service doesn't need.
+    forPeople: fstatSync(1).isCharacterDevice() && process.stdout.isTTY && !wantsJson(command),
     program: programArguments(),
     warnings: findStrays(process.env),
     firstStep: (port) => firstStep({ ...settings, config: { ...settings.config, port } }),

@@ -1,9 +1,7 @@
 // Output of commands: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
 import type { Command } from "commander";
-import pc from "picocolors";
+import { colorsOf } from "../../src/colors.ts";
 import { printable } from "../../src/domain/printable.ts";
-
-export const colorsOf = (stream: NodeJS.WriteStream) => pc.createColors(stream.isTTY === true && pc.isColorSupported);
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 

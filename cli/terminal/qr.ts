@@ -1,6 +1,6 @@
 // QR codes on a terminal.
 import { renderUnicodeCompact } from "uqr";
-import { colorsOf } from "./output.ts";
+import { colorsOf } from "../../src/colors.ts";
 
 /** A QR code, two rows of it per line; white on black, because scanners need the right one of the two to be dark. */
 export function layQr(text: string): string {

@@ -142,7 +142,8 @@ export function readConfig(flags: Flags, env: Environment = process.env, files: 
     if (!found) continue;
     [given[name], sources[name]] = found;
   }
-  const parsed = Loaded.safeParse(given);
+  // They are read once, so zod need not compile a parser.
+  const parsed = Loaded.safeParse(given, { jitless: true });
   if (parsed.success) {
     const texts = Object.fromEntries(settingNames.map((name) => [name, given[name] ?? defaultOf(name)]));
     return { config: parsed.data, sources, texts };

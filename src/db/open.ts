@@ -5,7 +5,6 @@ import { DomainError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Database } from "./database.ts";
 import type { Migrating } from "./migrations/migrate.ts";
-import { openPostgres } from "./postgres/database.ts";
 import { openSqlite } from "./sqlite/database.ts";
 import type { DirectoryUse } from "./sqlite/directory-lock.ts";
 import { sizeOf } from "./sqlite/file.ts";
@@ -36,7 +35,10 @@ export interface DatabaseOptions {
  */
 export async function openDatabase(location: Location, options: DatabaseOptions): Promise<Database> {
   const { database_pool: size, database_timeout: timeout } = options;
-  if ("url" in location) return openPostgres({ url: location.url, size, timeout, ...options });
+  if ("url" in location) {
+    const { openPostgres } = await import("./postgres/database.ts");
+    return openPostgres({ url: location.url, size, timeout, ...options });
+  }
   const { file } = location;
   if (options.create === false && sizeOf(file) === 0) throw new DomainError("config", `There is no database ${file}`);
   return openSqlite({ file, ...options });

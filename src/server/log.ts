@@ -1,15 +1,13 @@
 // The server's log: JSON, or readable lines on a terminal.
 import { write, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import pc from "picocolors";
-import { type Logger, type LoggerOptions, pino } from "pino";
-import { z } from "zod";
+import { colorsOf } from "../colors.ts";
+import type { Config } from "../config/settings.ts";
 import { printable } from "../domain/printable.ts";
+import { createLogger, type Logger, type LogLine } from "../log.ts";
 
 /** Milliseconds to wait for a full pipe or a stopped terminal before dropping lines. */
 const TIMEOUT = 1000;
-
-const Line = z.looseObject({ level: z.string(), time: z.string(), msg: z.string().default("") });
 
 /** Maximum texts waiting for a stopped terminal (Ctrl-S); more are dropped. */
 const MOST_WAITING = 1000;
@@ -23,33 +21,13 @@ export interface Log {
 }
 
 /** Creates the log, on standard output. */
-export function createLog(level: string, forPeople: boolean): Log {
-  const options: LoggerOptions = {
-    level,
-    base: null,
-    timestamp: createTimestamp(),
-    formatters: { level: (label) => ({ level: label }) },
-  };
+export function createLog(level: Config["log_level"], forPeople: boolean): Log {
   if (forPeople) {
     const { show, end } = createTerminal(1);
-    return { log: pino(options, { write: (line) => show(readable(Line.parse(JSON.parse(line)))) }), show, end };
+    return { log: createLogger(level, (line) => show(readable(line))), show, end };
   }
   const write = gather(createWriter(1));
-  return { log: pino(options, { write }), show: write, async end() {} };
-}
-
-// Formatting a time costs as much as the rest of a line, and many lines share a millisecond.
-function createTimestamp(): () => string {
-  let last = 0;
-  let text = "";
-  return () => {
-    const now = Date.now();
-    if (now !== last) {
-      last = now;
-      text = `,"time":"${new Date(now).toISOString()}"`;
-    }
-    return text;
-  };
+  return { log: createLogger(level, (line) => write(`${JSON.stringify(line)}\n`)), show: write, async end() {} };
 }
 
 /** Writes asynchronously, so that a stopped or closed terminal does not block the event loop. */
@@ -84,7 +62,7 @@ function gather(write: (text: string) => void): (line: string) => void {
 
 /**
  * Writes synchronously, so that nothing is lost at exit. Lines that can't be written (full disk, closed pipe) are
- * dropped. pino's own destination throws then, and blocks for 100 ms whenever a pipe is full.
+ * dropped.
  */
 function createWriter(fd: number): (text: string) => void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -105,11 +83,14 @@ function createWriter(fd: number): (text: string) => void {
   };
 }
 
-function readable({ level, time, msg, ...fields }: z.infer<typeof Line>): string {
-  const paint = { error: pc.red, warn: pc.yellow, debug: pc.dim }[level] ?? String;
+function readable({ level, time, msg = "", ...fields }: LogLine): string {
+  const { red, yellow, dim } = colorsOf({ isTTY: true });
+  const paint = { error: red, warn: yellow, info: String, debug: dim }[level];
   const { method, route, path, status, duration_ms, request_id, ...rest } = fields;
   const request = method ? printable(`${method} ${route ?? path ?? "(no such path)"} ${status} ${duration_ms} ms`) : "";
   if (request_id && (level === "error" || Number(status) >= 500)) rest["request_id"] = request_id;
-  const others = Object.entries(rest).map(([name, value]) => pc.dim(printable(`${name}=${value}`)));
-  return `${[pc.dim(time.slice(11, 19)), paint(level.padEnd(5)), request || printable(msg), ...others].join(" ")}\n`;
+  const others = Object.entries(rest)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => dim(printable(`${name}=${value}`)));
+  return `${[dim(time.slice(11, 19)), paint(level.padEnd(5)), request || printable(msg), ...others].join(" ")}\n`;
 }

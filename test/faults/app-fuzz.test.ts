@@ -2,7 +2,7 @@
 // (P8), and no secret is logged.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { pino } from "pino";
+import { createLogger } from "../../src/log.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { report, rounds, SEED } from "./rounds.ts";
 import {
@@ -29,7 +29,7 @@ const log: string[] = [];
 /** What must not be logged: credentials as they were sent, and the secrets of feeds and forms (hunter1 and so on). */
 const secrets = new Set<string>();
 beforeAll(async () => {
-  world = await openWorld({ log: pino({ level: "trace" }, { write: (line) => void log.push(line) }) });
+  world = await openWorld({ log: createLogger("debug", (line) => void log.push(JSON.stringify(line))) });
 });
 afterAll(() => world.server.close());
 

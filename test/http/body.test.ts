@@ -1,7 +1,7 @@
 // Request bodies on a real socket: too long ones, unread ones, and apps that disconnect while they send.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Server } from "bun";
-import { pino } from "pino";
+import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
@@ -16,7 +16,7 @@ let lines: string[];
 
 beforeEach(async () => {
   lines = [];
-  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const log = createLogger("debug", (line) => void lines.push(JSON.stringify(line)));
   server = await openTestApp({}, { log });
   user = await server.user();
   web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, (request) => server.http.fetch(request, {}));
@@ -129,7 +129,7 @@ describe("an app that disconnects while it sends", () => {
       socket.terminate();
       while (lines.length === 0) await Bun.sleep(5);
       expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-        { level: 30, method: "POST", route: "/subscriptions", status: rest.startsWith(TYPE) ? 499 : 405 },
+        { level: "info", method: "POST", route: "/subscriptions", status: rest.startsWith(TYPE) ? 499 : 405 },
       ]);
     });
   }

@@ -1,8 +1,7 @@
 // The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one database.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { pino } from "pino";
 import { openApp } from "../../src/app.ts";
-import { silentLogger } from "../../src/log.ts";
+import { createLogger, silentLogger } from "../../src/log.ts";
 import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -27,7 +26,7 @@ const statusOf = async (id = 1) => (await user.request("GET", `/deletions/${id}`
 test("the log names the user, as commands do", async () => {
   await server.close();
   const lines: string[] = [];
-  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+  const log = createLogger("info", (line) => void lines.push(JSON.stringify(line)));
   server = await openTestApp({ deletion_attempts: "1" }, { log });
   user = await server.user("ann");
   for (const n of [1, 2]) await user.add(`https://${n}.example/`, guidOf(n));
