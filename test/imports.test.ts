@@ -27,6 +27,7 @@ const imports = new Map(
 const COMMON = [
   "src/bounded.ts",
   "src/clock.ts",
+  "src/colors.ts",
   "src/errors.ts",
   "src/json.ts",
   "src/log.ts",
