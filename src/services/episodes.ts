@@ -14,7 +14,7 @@ import type { Context } from "./context.ts";
 import { writerFor } from "./device-list.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-rows.ts";
 import { type FeedHashes, hashMeant } from "./meant-feeds.ts";
-import { type Heard, keepPlays } from "./plays.ts";
+import { type Arrived, keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
 
 /** Overlap in seconds for clients that can't be identified: they get recent actions twice rather than never. */
@@ -98,18 +98,18 @@ async function* readPages(
         feed_url === null
           ? await (aggregated ? listArrivedEpisodes : listArrived)(tx, span)
           : await listArrivedOf(tx, { ...span, podcast: await findPodcast(tx, user_id, feed_url) });
-      return { rows, spell: await findSpellings(tx, user_id, client, rows) };
+      return { rows, write: await findWriter(tx, user_id, client, rows) };
     });
   for (let after: number | undefined = start; after !== undefined; ) {
     if (after !== start) await nextTurn();
-    const { rows, spell } = await readPage(after);
+    const { rows, write } = await readPage(after);
     after = rows.length === PAGE ? rows.at(-1)?.arrived_at : undefined;
-    if (rows.length > 0) yield rows.map((row) => ({ ...row, feed_url: spell(row) }));
+    if (rows.length > 0) yield rows.map((row) => ({ ...row, feed_url: write(row) }));
   }
 }
 
 /** How to write the feed URLs of rows to a client: those of feeds that are in no list as they are. */
-async function findSpellings(
+async function findWriter(
   tx: Tx,
   user_id: string,
   client: Client | null,
@@ -150,9 +150,9 @@ export async function uploadActions(
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
-      const { set, heard } = await hearActions(user, client, batch, arrival, hashes);
+      const { set, arrived } = await addActions(user, client, batch, arrival, hashes);
       await saveEpisodeSet(user, set);
-      await keepPlays(user, client, heard, arrival, context);
+      await keepPlays(user, client, arrived, arrival, context);
       clock = user.clock();
       if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.after);
       return begun;
@@ -184,7 +184,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number): Pr
 }
 
 /** Finds what actions change, without saving it. */
-export async function hearActions(
+export async function addActions(
   user: UserTx,
   client: Client | null,
   sent: EpisodeAction[],
@@ -198,10 +198,10 @@ export async function hearActions(
     named.map(({ action, podcast }) => ({ podcast: podcast.podcast, guid: action.guid, url: action.episode_url })),
   );
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
-  const heard: Heard[] = named.map(({ action, podcast, isLeft }) =>
+  const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
   );
-  return { set, heard };
+  return { set, arrived };
 }
 
 /** Finds the podcasts of actions, and leaves out those whose feed URL is not valid. */

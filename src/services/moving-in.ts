@@ -10,7 +10,7 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
 import { saveEpisodeSet } from "./episode-rows.ts";
-import { hearActions } from "./episodes.ts";
+import { addActions } from "./episodes.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
 import { keepPlays } from "./plays.ts";
@@ -133,17 +133,17 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
   const { actor, dry_run, hashes } = copy;
   const read = async (user: UserTx) => {
     const arrival = arrivalOf(copy, user);
-    return { arrival, ...(await hearActions(user, null, actions, arrival, hashes)) };
+    return { arrival, ...(await addActions(user, null, actions, arrival, hashes)) };
   };
-  const { heard } = dry_run
+  const { arrived } = dry_run
     ? await rehearse(context, actor, read)
     : await transact(context, actor, async (user) => {
-        const { arrival, set, heard } = await read(user);
+        const { arrival, set, arrived } = await read(user);
         await saveEpisodeSet(user, set);
-        if (isTimed) await keepPlays(user, null, heard, arrival, context);
-        return { heard };
+        if (isTimed) await keepPlays(user, null, arrived, arrival, context);
+        return { arrived };
       });
-  return heard.filter(({ isStored }) => isStored).length;
+  return arrived.filter(({ isStored }) => isStored).length;
 }
 
 function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {

@@ -13,7 +13,7 @@ import { transact, type UserTx } from "./transact.ts";
 import { streamUserIds } from "./users.ts";
 
 /** An action as it arrived. */
-export interface Heard {
+export interface Arrived {
   episode: Episode;
   action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
   /** What was stored of its kind. */
@@ -30,13 +30,13 @@ export interface Heard {
 export async function keepPlays(
   user: UserTx,
   client: Client | null,
-  heard: Heard[],
+  arrived: Arrived[],
   arrival: Pick<Arrival, "now" | "client">,
   { clock, config }: Pick<Context, "clock" | "config">,
 ): Promise<void> {
   const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
   const number = arrival.client ?? 0;
-  const reports = heard
+  const reports = arrived
     .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
     .map(({ episode, action: { sent_at, started, position, total }, before, isNew }) => {
       const at = actedAt(sent_at, arrival.now);
@@ -48,7 +48,7 @@ export async function keepPlays(
   if (reports.length > 0) await saveReports(user, reports);
 }
 
-type Asking = PlayReport & Pick<Heard, "isNew" | "before">;
+type Asking = PlayReport & Pick<Arrived, "isNew" | "before">;
 
 /** Whether a play may be there that goes on with this report, or is the same. */
 function needsLookup({ isNew, before, ...report }: Asking): boolean {
@@ -139,9 +139,9 @@ export function setPosition(
       ...{ feed_url: "", episode_url: episode.url, guid: episode.guid, kind: "play", sent_at: now },
       ...{ started: to, position: to, total, device: actor.device },
     };
-    const heard = set.add(episode, action, arrival);
+    const arrived = set.add(episode, action, arrival);
     await saveEpisodeSet(user, set);
-    await keepPlays(user, null, [heard], arrival, context);
+    await keepPlays(user, null, [arrived], arrival, context);
   });
 }
 
