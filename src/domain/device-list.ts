@@ -62,8 +62,13 @@ export const isSent = (window: SyncPosition, listing: Listing, holding: Holding 
 export const lacks = (window: SyncPosition, listing: Listing, holding: Holding | undefined): boolean =>
   isListed(listing) && (isResent(window, holding) || (listing.changed > window.start && !isOwn(listing, holding)));
 
-/** How a client without a holding spells a feed: as it was when the client began. */
-export function receivedSpelling({ feed, feed_url }: Listing, { former, began }: ClientSpellings): string {
+/** How a client spells a feed: if it reported nothing of it, as it was when the client began. */
+export function heldUrl(
+  { feed, feed_url }: Pick<Listing, "feed" | "feed_url">,
+  holding: Holding | undefined,
+  { former, began }: ClientSpellings,
+): string {
+  if (holding) return holding.feed_url;
   const later = (former.get(feed) ?? []).filter(({ until }) => until > began).sort((a, b) => a.until - b.until);
   return later[0]?.feed_url ?? feed_url;
 }
@@ -73,9 +78,9 @@ function urlsToRemove(
   listing: Listing,
   holding: Holding | undefined,
   spellings: ClientSpellings,
-  { followsRedirects }: Pick<Habits, "followsRedirects">,
+  { followsRedirects }: Habits,
 ): Set<string> {
-  const urls = new Set([holding?.feed_url ?? receivedSpelling(listing, spellings)]);
+  const urls = new Set([heldUrl(listing, holding, spellings)]);
   if (holding?.other_url) urls.add(holding.other_url);
   if (!spellings.fromNothing) {
     urls.add(listing.feed_url);
@@ -95,7 +100,7 @@ export function changesFor(
   listings: Iterable<Listing>,
   holdings: Holdings,
   spellings: ClientSpellings,
-  habits: Pick<Habits, "mistakesOwn" | "ignoresScheme" | "followsRedirects">,
+  habits: Habits,
 ): { add: string[]; remove: string[] } {
   const add: string[] = [];
   const remove: string[] = [];
@@ -105,7 +110,7 @@ export function changesFor(
     const mistakes = habits.mistakesOwn && !window.own && isOwn(listing, holding);
     if (!isSent(window, listing, holding) || (mistakes && !resent)) continue;
     if (isListed(listing)) {
-      const feed_url = holding?.feed_url ?? receivedSpelling(listing, spellings);
+      const feed_url = heldUrl(listing, holding, spellings);
       add.push(feed_url);
       const other = holding?.other_url ?? null;
       // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
@@ -138,16 +143,15 @@ export function assumeFullSync(
     if (isOwn(listing, holding)) return [];
     const isNews = listing.changed > endOf(last.given);
     const held = isNews !== isListed(listing);
-    const { feed } = listing;
-    const first = { ...UNREPORTED, feed, feed_url: receivedSpelling(listing, spellings) };
-    const reports = (reported: boolean) => ({ ...(holding ?? first), reported, reported_at: now });
+    const known = { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
+    const report = (reported: boolean) => [{ ...known, reported, reported_at: now }];
     if (held) {
       if (holding?.reported) return [];
       // It received that somebody reversed what it reported.
-      return isNews || holding?.reported === false ? [reports(true)] : [];
+      return isNews || holding?.reported === false ? report(true) : [];
     }
     // It knew of the removal, so what it uploads was added since.
-    return holding?.reported && listing.changed <= last.start ? [reports(false)] : [];
+    return holding?.reported && listing.changed <= last.start ? report(false) : [];
   });
 }
 

@@ -1,5 +1,14 @@
 // Reports: what the uploads of a device mean (docs/devices.md).
-import { type Holding, type Holdings, isListed, isOwn, isSent, type Listing } from "./device-list.ts";
+import {
+  type ClientSpellings,
+  type Holding,
+  type Holdings,
+  heldUrl,
+  isListed,
+  isOwn,
+  isSent,
+  type Listing,
+} from "./device-list.ts";
 import type { Habits } from "./habits.ts";
 import { withoutScheme } from "./spellings.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
@@ -24,15 +33,14 @@ export interface Known {
   clock: Millis;
   /** Until when the client knew all changes before that GET. */
   knew: Millis;
-  habits: Pick<Habits, "echoes" | "ignoresScheme" | "mistakesOwn">;
+  habits: Habits;
   /** What the upload adds: feeds, and the subscriptions that they lead to. */
   added: ReadonlySet<string | number>;
   /** Identifies the subscription that a feed leads to. */
   leadsTo(feed: string): number | undefined;
-  /** Whether a feed was on the list when the client's last GET began; undefined if that is not known. */
-  wasListed(feed: string): boolean | undefined;
-  /** How a client without a holding spells a feed. */
-  received(listing: Listing): string;
+  /** By feed: whether it was on the list when the client's last GET began, as far as that is known. */
+  wasListed: ReadonlyMap<string, boolean>;
+  spellings: ClientSpellings;
 }
 
 /** What a report means. */
@@ -69,7 +77,7 @@ export function hear(report: Report, known: Known): Heard {
   const holding = known.holdings.get(feed);
   if (!subscribed && isNothing(report, listing, holding, known))
     return { report, change: false, holds: null, resend: false };
-  const received = holding?.feed_url ?? (listing ? known.received(listing) : feed_url);
+  const received = listing ? heldUrl(listing, holding, known.spellings) : (holding?.feed_url ?? feed_url);
   const queued = subscribed && wasQueued(feed_url, listing, holding, known);
   // What is added and removed under two URLs is added.
   const contradicted = !subscribed && known.added.has(known.leadsTo(feed) ?? feed);
@@ -155,7 +163,7 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   const { listings, holdings, last, knew, habits, wasListed } = known;
   if (!isReversed(report, known)) return false;
   const holding = holdings.get(feed);
-  const wasSo = wasListed(feed) === subscribed;
+  const wasSo = wasListed.get(feed) === subscribed;
   // A device that starts from nothing knew nothing: all that it reported, it reported after that.
   const reported_at = holding?.reported_at ?? 0;
   if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knew;

@@ -28,8 +28,6 @@ export interface SyncWindow extends SyncPosition {
   clock: Millis;
 }
 
-type ClockHabits = Pick<Habits, "clock" | "rereads" | "addsOne">;
-
 /** Seconds that a response to an upload may take. */
 const LONGEST_RESPONSE = 30;
 
@@ -39,7 +37,7 @@ const secondOf = (time: Millis): Seconds => Math.floor(time / 1000);
 export const endOf = (second: Seconds): Millis => second * 1000 + 999;
 
 /** How far a client's clock is ahead, by a `since` that is its own time after an upload. */
-function aheadOf({ given, uploaded_at, ahead }: SyncPosition, since: Seconds, { clock }: ClockHabits): Seconds | null {
+function aheadOf({ given, uploaded_at, ahead }: SyncPosition, since: Seconds, { clock }: Habits): Seconds | null {
   if (clock !== "own after upload" || uploaded_at === null || since === given) return ahead;
   return since - secondOf(uploaded_at);
 }
@@ -48,7 +46,7 @@ function aheadOf({ given, uploaded_at, ahead }: SyncPosition, since: Seconds, { 
  * Whether a `since` before the second given last is the app's own time, whose clock is behind ours. Otherwise the device
  * was restored from a backup.
  */
-function isOwnTime(last: SyncPosition, since: Seconds, habits: ClockHabits): boolean {
+function isOwnTime(last: SyncPosition, since: Seconds, habits: Habits): boolean {
   if (habits.clock === "server") return false;
   // The app's own time of the GET before.
   if (habits.clock === "own" && since > last.since) return true;
@@ -58,7 +56,7 @@ function isOwnTime(last: SyncPosition, since: Seconds, habits: ClockHabits): boo
 }
 
 /** Whether the time of an upload has to be kept, because the next `since` may be that time by the app's clock. */
-export function keepsUpload(last: SyncPosition, { clock, rereads }: ClockHabits, now: Millis): boolean {
+export function keepsUpload(last: SyncPosition, { clock, rereads }: Habits, now: Millis): boolean {
   // An app's own time is never before its last one, unless that was ours, which is ahead.
   const isBehind = clock === "own" && last.given > secondOf(now);
   return clock === "own after upload" || rereads || isBehind;
@@ -69,7 +67,7 @@ export function keepsUpload(last: SyncPosition, { clock, rereads }: ClockHabits,
  * @param last null when the client is unknown
  * @param since as sent
  */
-function startOf(last: SyncPosition | null, since: Seconds, habits: ClockHabits): Pick<SyncPosition, "start" | "own"> {
+function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pick<SyncPosition, "start" | "own"> {
   if (!last || since === 0) return { start: 0, own: true };
   if (since === last.since) {
     // Asked again, because the response may not have arrived; or a second device with the same id and credential.
@@ -84,10 +82,7 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: ClockHabits)
  * moves on with each response it receives says so, by its `since`.
  * @returns null if nothing says so
  */
-export function knownUntil(
-  last: SyncPosition | null,
-  { clock, echoes }: Pick<Habits, "clock" | "echoes">,
-): Millis | null {
+export function knownUntil(last: SyncPosition | null, { clock, echoes }: Habits): Millis | null {
   if (!last) return null;
   if (!last.own) return last.start;
   return last.since > 0 && clock === "server" && echoes === "once accepted" ? endOf(last.since) : null;
@@ -98,7 +93,7 @@ export function knownUntil(
  * @param sent the `since` of the request
  * @param clock the user's clock; the present when it is 0
  */
-export function openWindow(last: SyncPosition | null, sent: Seconds, clock: Millis, habits: ClockHabits): SyncWindow {
+export function openWindow(last: SyncPosition | null, sent: Seconds, clock: Millis, habits: Habits): SyncWindow {
   const since = habits.addsOne && sent > 1 ? sent - 1 : sent;
   const { start, own } = startOf(last, since, habits);
   const second = secondOf(clock);

@@ -8,10 +8,10 @@ import {
   changesFor,
   type Holding,
   type Holdings,
+  heldUrl,
   isResent,
   type Listing,
   lacks,
-  receivedSpelling,
 } from "../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
@@ -218,8 +218,7 @@ async function findSpellingsOf(tx: Tx, user_id: string, client: Client, feed_url
   const spellings = spellingsOf(rows, cursor);
   return (feed_url: string) => {
     const feed = hashFeedUrl(feed_url);
-    const listing: Listing = { feed, feed_url, state: "subscribed", changed: 0 };
-    return held.get(feed)?.feed_url ?? receivedSpelling(listing, spellings);
+    return heldUrl({ feed, feed_url }, held.get(feed), spellings);
   };
 }
 

@@ -1,13 +1,6 @@
 // Uploads of devices: what they report, and what that changes.
 import { KeyedQueue } from "../db/keyed-queue.ts";
-import {
-  type Holding,
-  type Holdings,
-  isListed,
-  isSent,
-  type Listing,
-  receivedSpelling,
-} from "../domain/device-list.ts";
+import { type Holding, type Holdings, isListed, isSent, type Listing } from "../domain/device-list.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import { addedIn, type Heard, hear, isReversed, type Report, reportsOf, settle } from "../domain/reports.ts";
@@ -129,14 +122,10 @@ async function applyReports(
   const until = knownUntil(last, habits);
   const knew = until ?? last?.start ?? 0;
   const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  const past = await readPast(user, set, reversed, until);
+  const wasListed = await readPast(user, set, reversed, until);
   const spellings = await readSpellings(tx, user_id, cursor, read.keys());
   const added = addedIn(reports, leadsTo);
-  const known = {
-    ...{ listings, last, knew, clock, habits, added, leadsTo },
-    wasListed: (feed: string) => past.get(feed),
-    received: (listing: Listing) => receivedSpelling(listing, spellings),
-  };
+  const known = { listings, last, knew, clock, habits, added, leadsTo, wasListed, spellings };
   const holdings = new Map(before);
   const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });

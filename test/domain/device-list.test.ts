@@ -181,7 +181,7 @@ const broken: Record<string, Partial<Rules>> = {
     settle: (holding, ...given) => ({ ...RULES.settle(holding, ...given), resend_at: holding.resend_at }),
   },
   "what was so when the last GET began is not known": {
-    hear: (report, known) => RULES.hear(report, { ...known, wasListed: () => undefined }),
+    hear: (report, known) => RULES.hear(report, { ...known, wasListed: new Map() }),
   },
   "what an app knew without its cursor is not known": {
     knownUntil: (last, of) => RULES.knownUntil(last, { ...of, echoes: "never" }),

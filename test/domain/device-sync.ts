@@ -5,7 +5,6 @@ import {
   changesFor,
   type Holding,
   type Listing,
-  receivedSpelling,
 } from "../../src/domain/device-list.ts";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Habits } from "../../src/domain/habits.ts";
@@ -351,12 +350,11 @@ export class Server implements SyncServer {
     const until = this.rules.knownUntil(last, habits);
     const knew = until ?? last?.start ?? 0;
     const past = until === null ? undefined : this.past.find(({ changed }) => changed > until);
-    const wasListed = (feed: string) => past?.listed.get(feed);
+    const wasListed = past?.listed ?? new Map<string, boolean>();
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
     const spellings = this.spellingsOf(client);
-    const received = (listing: Listing) => receivedSpelling(listing, spellings);
-    const known = { listings, last, knew, clock: this.clock, habits, added, leadsTo, wasListed, received };
+    const known = { listings, last, knew, clock: this.clock, habits, added, leadsTo, wasListed, spellings };
     const heard = reports.map((report) => {
       const one = this.rules.hear(report, { ...known, holdings });
       if (one.holds) holdings.set(report.feed, one.holds);

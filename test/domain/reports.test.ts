@@ -20,11 +20,22 @@ const { habits: gpodder } = appNamed("gPodder", "gpodder");
 const { habits: kasts } = appNamed("Kasts", "gpodder");
 const spellings = { former: new Map(), began: 0, fromNothing: true };
 
+/** Whether the feed was on the list when the client's last GET began. */
+const wasListed = (listed: boolean) => ({ wasListed: new Map([["x", listed]]) });
+
 const knownOf = (listing: Listing, holding: Holding | null, more: Partial<Known> = {}): Known => ({
   listings: new Map([["x", listing]]),
   holdings: new Map(holding ? [["x", holding]] : []),
-  ...{ last, knew: 1000, clock: 3000, habits: kasts, added: new Set(), leadsTo: () => 1, wasListed: () => undefined },
-  received: ({ feed_url }) => feed_url,
+  ...{
+    last,
+    knew: 1000,
+    clock: 3000,
+    habits: kasts,
+    added: new Set(),
+    leadsTo: () => 1,
+    wasListed: new Map(),
+    spellings,
+  },
   ...more,
 });
 
@@ -44,36 +55,36 @@ describe("what a device adds after somebody has removed it", () => {
   });
 
   test("is a repetition, if the feed was on the list when its last GET began", () => {
-    const wasListed = () => true;
-    expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: false, resend: true });
+    const known = wasListed(true);
+    expect(hearOne(true, removed(1500), held(), known)).toMatchObject({ change: false, resend: true });
   });
 
   test("is its user's decision, if it obeyed a removal before, though the feed came and went again since", () => {
-    const wasListed = () => false;
-    expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: true });
+    const known = wasListed(false);
+    expect(hearOne(true, removed(1500), held(), known)).toMatchObject({ change: true });
   });
 
   test("is its user's decision, if the device itself removed it before, and another app added and removed it since", () => {
     // The removal came right after the GET to which the device confirmed its knowledge.
     const own = held({ reported: false, reported_at: 1000, decided: 1200 });
-    const known = { wasListed: () => true, habits: antennapod };
+    const known = { ...wasListed(true), habits: antennapod };
     expect(hearOne(true, removed(1500), own, known).change).toBe(true);
     expect(hearOne(true, removed(1500), { ...own, reported_at: 999 }, known).change).toBe(false);
   });
 
   test("is an echo, if the app reports what it received, and not if it doesn't", () => {
-    const known = { wasListed: () => true };
+    const known = wasListed(true);
     const none = held({ reported: null, decided: null });
     expect(hearOne(true, removed(1500), none, { ...known, habits: antennapod }).change).toBe(false);
     expect(hearOne(true, removed(1500), none, { ...known, habits: kasts }).change).toBe(true);
   });
 
   test("is resent, if its last GET told it of the removal: an app that obeyed before it sent has dropped the feed", () => {
-    const wasListed = () => false;
-    expect(hearOne(true, removed(1500), held(), { wasListed })).toMatchObject({ change: true, resend: true });
+    const known = wasListed(false);
+    expect(hearOne(true, removed(1500), held(), known)).toMatchObject({ change: true, resend: true });
     expect(hearOne(true, removed(900), held()).resend).toBe(false);
     // It takes its own changes for somebody else's.
-    expect(hearOne(true, removed(1500), held(), { wasListed, habits: gpodder }).resend).toBe(false);
+    expect(hearOne(true, removed(1500), held(), { ...known, habits: gpodder }).resend).toBe(false);
   });
 
   test("waited for gPodder's user, if its last GET told it to remove that spelling", () => {
@@ -129,7 +140,7 @@ test("a device that starts from nothing repeats all that it reported before", ()
 });
 
 test("the client that made a change echoes nothing by undoing it", () => {
-  const known = { habits: antennapod, wasListed: () => true };
+  const known = { habits: antennapod, ...wasListed(true) };
   const own = held({ reported: false, decided: 1500 });
   expect(hearOne(true, removed(1500), own, known).change).toBe(true);
   expect(hearOne(true, removed(1500), { ...own, decided: 500 }, known).change).toBe(false);
