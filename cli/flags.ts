@@ -2,12 +2,12 @@
 import { type Command, Option } from "commander";
 import {
   defaultOf,
+  descriptionOf,
   type Flags,
   flagOf,
   type LoadedSettings,
   readConfig,
   type SettingName,
-  Settings,
   type SettingsFile,
   settingNames,
 } from "../src/config/settings.ts";
@@ -29,7 +29,7 @@ const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, de
 /** The meaning of a setting, in lower case as those of options; names and acronyms stay. */
 function describe(name: SettingName): string {
   const fallback = defaultOf(name);
-  const meaning = Settings.shape[name].description?.replace(/^[A-Z](?=[a-z]*\b)/, (first) => first.toLowerCase());
+  const meaning = descriptionOf(name).replace(/^[A-Z](?=[a-z]*\b)/, (first) => first.toLowerCase());
   return `${meaning}${fallback ? ` (default: ${fallback})` : ""}`;
 }
 

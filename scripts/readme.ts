@@ -1,5 +1,12 @@
 // Tables in the documents: settings, from the schema in src/config/settings.ts, and the checks of `podkeep conformance`.
-import { defaultOf, envNameOf, isSecret, type SettingName, Settings, settingNames } from "../src/config/settings.ts";
+import {
+  defaultOf,
+  descriptionOf,
+  envNameOf,
+  isSecret,
+  type SettingName,
+  settingNames,
+} from "../src/config/settings.ts";
 
 import { CHECKS } from "../src/conformance/suite.ts";
 
@@ -25,7 +32,7 @@ function describeDefault(name: SettingName): string {
 export function withSettings(document: string, names: SettingName[]): string {
   const rows = names.map((name) => {
     const secret = isSecret(name) ? ` Or \`${envNameOf(name)}_FILE\`.` : "";
-    return `| \`${envNameOf(name)}\` | ${describeDefault(name)} | ${Settings.shape[name].description}.${secret} |`;
+    return `| \`${envNameOf(name)}\` | ${describeDefault(name)} | ${descriptionOf(name)}.${secret} |`;
   });
   const table = ["| variable | default | meaning |", "|---|---|---|", ...rows, ""].join("\n");
   return document.replace(TABLE, (_, start: string, end: string) => start + table + end);

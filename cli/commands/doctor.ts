@@ -21,9 +21,11 @@ export function addDoctorCommand(program: Command): void {
 }
 
 function readAddress(text: string): string {
-  const address = url.safeParse(text);
-  if (!address.success) throw new InvalidArgumentError("It must be an http or https URL.");
-  return address.data;
+  try {
+    return url(text);
+  } catch {
+    throw new InvalidArgumentError("It must be an http or https URL.");
+  }
 }
 
 async function printFindings(command: Command, outside: Outside): Promise<void> {

@@ -1,7 +1,7 @@
 // `podkeep help`: help for a command, and the guides.
 import { Argument, type Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
-import { defaultOf, envNameOf, flagOf, Settings, settingNames } from "../../src/config/settings.ts";
+import { defaultOf, descriptionOf, envNameOf, flagOf, settingNames } from "../../src/config/settings.ts";
 import { layGuide } from "../terminal/guide.ts";
 import { printResult, wantsJson } from "../terminal/output.ts";
 import { page } from "../terminal/pager.ts";
@@ -137,7 +137,7 @@ async function listSettings(): Promise<string> {
     .map((name) => {
       const fallback = defaultOf(name);
       const head = `- ${envNameOf(name)}, ${flagOf(name)}${fallback ? ` (default: ${fallback})` : ""}`;
-      return `${head}:\n  ${Settings.shape[name].description}`;
+      return `${head}:\n  ${descriptionOf(name)}`;
     })
     .join("\n");
 }

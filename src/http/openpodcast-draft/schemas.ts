@@ -1,7 +1,7 @@
 // Wire format of the draft.
 // Not from zod: schemas are registered by name, by a method that this import adds to them.
 import { z } from "@hono/zod-openapi";
-import { positive } from "../../config/values.ts";
+import { positive } from "../../config/positive.ts";
 import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
 

@@ -4,7 +4,7 @@ import type { Context, Hono } from "hono";
 import { compress } from "hono/compress";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { positive } from "../../config/values.ts";
+import { positive } from "../../config/positive.ts";
 import { readFeedUrl, reasonOfRefusal } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
 import { listDevices } from "../../services/devices.ts";

@@ -1,6 +1,6 @@
 // Wire format of subscriptions.
 import { z } from "zod";
-import { positive } from "../../../config/values.ts";
+import { positive } from "../../../config/positive.ts";
 import { parseDateTime } from "../../../domain/date-time.ts";
 import type { Position } from "../../../services/change-feed.ts";
 import { listOf } from "../../limits.ts";
