@@ -187,50 +187,48 @@ const MOVING = Buffer.from(Bun.gzipSync('["source","an OPML file"]\n')).toString
 const GPODDER: Record<string, Example> = {
   "POST /api/2/auth/:user/login.json": named("/api/2/auth/<own.name>/login.json"),
   "POST /api/2/auth/:user/logout.json": named("/api/2/auth/<own.name>/logout.json"),
-  "GET /api/2/devices/:user{[^/]+\\.json}": named("/api/2/devices/<own.name>.json"),
-  "POST /api/2/devices/:user/:device{[^/]+\\.json}": {
+  "GET /api/2/devices/:user": named("/api/2/devices/<own.name>.json"),
+  "POST /api/2/devices/:user/:device": {
     ...named("/api/2/devices/<own.name>/<own.device>.json"),
     json: { caption: "<own.mark> telephone", type: "mobile" },
     reader: 403,
   },
-  "PUT /api/2/devices/:user/:device{[^/]+\\.json}": {
+  "PUT /api/2/devices/:user/:device": {
     ...named("/api/2/devices/<own.name>/<own.device>.json"),
     json: { caption: "<own.mark> telephone", type: "mobile" },
     reader: 403,
   },
-  "GET /api/2/sync-devices/:user{[^/]+\\.json}": named("/api/2/sync-devices/<own.name>.json"),
-  "POST /api/2/sync-devices/:user{[^/]+\\.json}": {
+  "GET /api/2/sync-devices/:user": named("/api/2/sync-devices/<own.name>.json"),
+  "POST /api/2/sync-devices/:user": {
     ...named("/api/2/sync-devices/<own.name>.json"),
     json: { synchronize: [["<own.device>", "tablet"]], "stop-synchronize": [] },
     reader: 403,
   },
-  "GET /api/2/subscriptions/:user/:device{[^/]+\\.json}": named(
-    "/api/2/subscriptions/<own.name>/<own.device>.json?since=0",
-  ),
-  "POST /api/2/subscriptions/:user/:device{[^/]+\\.json}": {
+  "GET /api/2/subscriptions/:user/:device": named("/api/2/subscriptions/<own.name>/<own.device>.json?since=0"),
+  "POST /api/2/subscriptions/:user/:device": {
     ...named("/api/2/subscriptions/<own.name>/<own.device>.json"),
     json: FEEDS,
     reader: 403,
   },
-  "GET /api/2/episodes/:user{[^/]+\\.json}": named("/api/2/episodes/<own.name>.json?since=0"),
-  "POST /api/2/episodes/:user{[^/]+\\.json}": {
+  "GET /api/2/episodes/:user": named("/api/2/episodes/<own.name>.json?since=0"),
+  "POST /api/2/episodes/:user": {
     ...named("/api/2/episodes/<own.name>.json"),
     json: PLAYS,
     reader: 403,
   },
-  "POST /api/2/episodes/:user/:device{[^/]+\\.json}": {
+  "POST /api/2/episodes/:user/:device": {
     ...named("/api/2/episodes/<own.name>/<own.device>.json"),
     json: PLAYS,
     reader: 403,
   },
-  "GET /subscriptions/:user{[^/]+\\.(json|opml|txt)}": named("/subscriptions/<own.name>.opml"),
-  "GET /subscriptions/:user/:device{[^/]+\\.(json|opml|txt)}": named("/subscriptions/<own.name>/<own.device>.txt"),
-  "PUT /subscriptions/:user{[^/]+\\.(json|opml|txt)}": {
+  "GET /subscriptions/:user": named("/subscriptions/<own.name>.opml"),
+  "GET /subscriptions/:user/:device": named("/subscriptions/<own.name>/<own.device>.txt"),
+  "PUT /subscriptions/:user": {
     ...named("/subscriptions/<own.name>.json"),
     json: ["https://<own.mark>.test/1"],
     reader: 403,
   },
-  "PUT /subscriptions/:user/:device{[^/]+\\.(json|opml|txt)}": {
+  "PUT /subscriptions/:user/:device": {
     ...named("/subscriptions/<own.name>/<own.device>.opml"),
     text: OPML,
     reader: 403,

@@ -18,7 +18,7 @@ const Device = z.object({
 const NO_DEVICE = { id: "podkeep", caption: "podkeep", type: "server" };
 
 export function serveDevices(http: Hono<HttpEnv>, app: App): void {
-  http.get("/api/2/devices/:user{[^/]+\\.json}", requireUserInPath, async (c) => {
+  http.get("/api/2/devices/:user", requireUserInPath, async (c) => {
     const actor = c.get("actor");
     const devices = await listDevices(app, actor);
     const subscriptions = await countFeeds(app, actor);
@@ -27,7 +27,7 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
   });
 
   // mygpoclient takes a response with a body for a failure; before 1.1 and podliner send PUT.
-  http.on(["POST", "PUT"], "/api/2/devices/:user/:device{[^/]+\\.json}", requireUserInPath, async (c) => {
+  http.on(["POST", "PUT"], "/api/2/devices/:user/:device", requireUserInPath, async (c) => {
     const id = nameDeviceOf(c, c.req.param("device"));
     const { caption, type } = await readJson(c, app, Device);
     await saveDevice(app, c.get("actor"), { id, caption: caption ?? undefined, type: type ?? undefined });
@@ -35,7 +35,7 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
   });
 
   // All devices have one list. An app that is offered others uploads its list for each of them.
-  http.on(["GET", "POST"], "/api/2/sync-devices/:user{[^/]+\\.json}", requireUserInPath, (c) =>
+  http.on(["GET", "POST"], "/api/2/sync-devices/:user", requireUserInPath, (c) =>
     c.json({ synchronized: [], "not-synchronized": [] }),
   );
 }

@@ -6,13 +6,13 @@ import { readerOf, receiveActions, sendActions } from "../sync-requests.ts";
 import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
-  const path = "/api/2/episodes/:user{[^/]+\\.json}";
+  const path = "/api/2/episodes/:user";
   http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c), readerOf(c, false)));
   http.post(path, requireUserInPath, async (c) =>
     c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, device)), update_urls: [] }),
   );
   // As oPodSync has it.
-  http.post("/api/2/episodes/:user/:device{[^/]+\\.json}", requireUserInPath, async (c) => {
+  http.post("/api/2/episodes/:user/:device", requireUserInPath, async (c) => {
     nameDeviceOf(c, c.req.param("device"));
     return c.json({ timestamp: await receiveActions(c, app, () => clientOf(c)), update_urls: [] });
   });

@@ -13,14 +13,12 @@ import { listOf, requireFew, schemaFor } from "../limits.ts";
 import { readJson } from "../sync-requests.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
-const FILE = "{[^/]+\\.(json|opml|txt)}";
-
 /** A URL in a JSON list, or an object as in the list of a user. */
 const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
 const urlList = schemaFor((limits) => listOf(Url, limits));
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
-  const whole = `/subscriptions/:user${FILE}`;
+  const whole = "/subscriptions/:user";
   http.get(whole, requireUserInPath, async (c) => {
     const file = c.req.param("user");
     if (!file.endsWith(".json")) return sendList(c, app, null, file);
@@ -37,7 +35,7 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
   });
   http.put(whole, requireUserInPath, (c) => receiveList(c, app, c.req.param("user")));
 
-  const path = `/subscriptions/:user/:device${FILE}`;
+  const path = "/subscriptions/:user/:device";
   http.get(path, requireUserInPath, (c) => {
     const file = c.req.param("device");
     nameDeviceOf(c, file);

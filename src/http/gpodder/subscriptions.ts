@@ -6,7 +6,7 @@ import { receiveFeedChanges, sendFeedChanges } from "../sync-requests.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveSubscriptions(http: Hono<HttpEnv>, app: App): void {
-  const path = "/api/2/subscriptions/:user/:device{[^/]+\\.json}";
+  const path = "/api/2/subscriptions/:user/:device";
   http.get(path, requireUserInPath, (c) => {
     nameDeviceOf(c, c.req.param("device"));
     return sendFeedChanges(c, app, clientOf(c));

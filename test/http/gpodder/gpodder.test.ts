@@ -424,6 +424,9 @@ test("what is not there is 404 as JSON, and what can't be read 400", async () =>
     "/api/2/tags/5.json",
     "/api/2/favorites/ann.json",
     "/api/2/settings/ann/account.json",
+    "/api/2/episodes/ann",
+    "/api/2/subscriptions/ann/phone",
+    "/api/2/subscriptions/ann/.json",
     "/api/3",
   ]) {
     expect(await app("GET", path)).toMatchObject({ status: 404, body: { message: "No such path" } });

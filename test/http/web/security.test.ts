@@ -75,9 +75,9 @@ function routesOf(serve: typeof serveGpodder): { method: string; path: string }[
     [/:id/, token],
     [/:page/, flow],
     [/:secret/, "x".repeat(32)],
-    [/:user\{[^}]*\}/, "ann.json"],
+    [/:user$/, "ann.json"],
     [/:user/, "ann"],
-    [/:device\{[^}]*\}/, "phone.json"],
+    [/:device$/, "phone.json"],
     [/:\w+(\{[^}]*\})?/g, "x"],
   ];
   const fill = (path: string) => values.reduce((filled, [name, value]) => filled.replace(name, value), path);
