@@ -14,7 +14,7 @@ import type { Shared } from "./shared.ts";
  * @param page true for the page: it is for browsers only, and people may follow links to it from other sites
  */
 export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean }) {
-  return createMiddleware<HttpEnv>(async (c, next) => {
+  return createMiddleware<HttpEnv>((c, next) => {
     const other = page || isBrowser(c) ? forwarded.otherUrlOf(c.req.raw, c.env) : null;
     if (other) throw new DomainError("forbidden", `This host name is not podkeep's: open ${other}`);
     const site = c.req.header("Sec-Fetch-Site");
@@ -23,7 +23,7 @@ export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean
     if (!isOurs && !(page && follows)) {
       throw new DomainError("forbidden", "Another site sent this request. Nothing was changed.");
     }
-    await next();
+    return next();
   });
 }
 

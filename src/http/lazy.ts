@@ -24,10 +24,18 @@ export function mountLazily(
       routes = undefined;
       throw error;
     });
-    return (await routes).fetch(c.req.raw, Object.assign(Object.create(c.env), { outer: c }));
+    return (await routes).fetch(c.req.raw, new InnerBindings(c));
   };
   for (const path of paths) http.all(path, handle);
   return handle;
+}
+
+class InnerBindings {
+  constructor(readonly outer: Context<HttpEnv>) {}
+
+  get address(): string | undefined {
+    return this.outer.env.address;
+  }
 }
 
 // The request log reads the inner context: its route, actor and error.

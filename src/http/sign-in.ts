@@ -47,9 +47,9 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
 }
 
 /** Refuses credentials that may only read before a body is read; the services refuse them anyway. */
-export const requireScope: MiddlewareHandler<HttpEnv> = async (c, next) => {
+export const requireScope: MiddlewareHandler<HttpEnv> = (c, next) => {
   if (!["GET", "HEAD"].includes(c.req.method)) requireWrite(c.get("actor"));
-  await next();
+  return next();
 };
 
 /** Names the device of this request, and of those by its session if it had none. */
