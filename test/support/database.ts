@@ -3,6 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { copyFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SQL } from "bun";
 import { openApp } from "../../src/app.ts";
 import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
 import { tables } from "../../src/db/tables.ts";
@@ -85,30 +86,30 @@ export async function endSharedPostgres(): Promise<void> {
 
 const plain = (value: unknown) => (typeof value === "bigint" ? Number(value) : value);
 
+interface Emptied {
+  name: string;
+  connection: SQL;
+}
+
 // Databases whose schema is unchanged are emptied for the next test: creating one takes longer than most tests.
-const emptied: string[] = [];
+const emptied: Emptied[] = [];
+
+async function createDatabase(server: PostgresServer): Promise<Emptied> {
+  const name = `test${++databases}`;
+  await server.createDatabase(name, TEMPLATE);
+  return { name, connection: server.connect(name) };
+}
 
 async function createPostgresStore(): Promise<Store> {
   const server = await sharedPostgres();
-  const empty = emptied.pop();
-  const name = empty ?? `test${++databases}`;
-  if (!empty) await server.createDatabase(name, TEMPLATE);
+  const database = emptied.pop() ?? (await createDatabase(server));
+  const { name, connection } = database;
   let altered = false;
   let removed = false;
-  const run = async (text: string, database = name) => {
-    const connection = server.connect(database);
-    try {
-      const rows: Record<string, unknown>[] = await connection.unsafe(text);
-      return rows.map((row) =>
-        Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])),
-      );
-    } finally {
-      await connection.close();
-    }
-  };
-  const sql: Store["sql"] = (text) => {
+  const sql: Store["sql"] = async (text) => {
     altered ||= !/^(select|insert|update|delete) /i.test(text);
-    return run(text);
+    const rows: Record<string, unknown>[] = await connection.unsafe(text);
+    return rows.map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])));
   };
   return {
     settings: { database_url: server.url(name), database_pool: "5" },
@@ -124,12 +125,16 @@ async function createPostgresStore(): Promise<Store> {
     async remove() {
       if (removed) return;
       removed = true;
-      if (altered) await run(`drop database ${name} with (force)`, "postgres");
-      else {
-        const emptying = Object.keys(tables).toReversed();
-        await run(emptying.map((table) => `delete from ${table}`).join(";"));
-        emptied.push(name);
+      if (altered) {
+        await connection.close();
+        const admin = server.connect();
+        await admin.unsafe(`drop database ${name} with (force)`);
+        await admin.close();
+        return;
       }
+      const emptying = Object.keys(tables).toReversed();
+      await connection.unsafe(emptying.map((table) => `delete from ${table}`).join(";"));
+      emptied.push(database);
     },
   };
 }
