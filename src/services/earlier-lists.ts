@@ -16,7 +16,7 @@ import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
-import type { Actor } from "./actor.ts";
+import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf } from "./history.ts";
 import { findTimestamp } from "./mass-removals.ts";
@@ -84,6 +84,7 @@ export async function restoreSubscriptions(
   const before = await context.database.read((tx) => findMoment(tx, actor.user_id, moment));
   const planned = await restoreBefore(context, actor, before, { exact, dry_run: true });
   if (dry_run) return planned;
+  requireWrite(actor);
   const guidsOf = (what: Change["what"]) => planned.flatMap((change) => (change.what === what && change.guid) || []);
   const changes = await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain);
   changes.push(...(await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe)));
@@ -171,6 +172,7 @@ export async function putBack(
   { by, from, to }: Removals,
   { dry_run = false }: { dry_run?: boolean } = {},
 ): Promise<Change[]> {
+  if (!dry_run) requireWrite(actor);
   const { user_id } = actor;
   const rows = await context.database.read((tx) => listChangesFrom(tx, { user_id, from }));
   const removed = rows.filter(
