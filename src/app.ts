@@ -9,7 +9,7 @@ import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
 import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
-import { createPasswordChecker } from "./services/password-checker.ts";
+import { createPasswordChecker, type HashCost } from "./services/password-checker.ts";
 import { createRemovalWatch } from "./services/removal-watch.ts";
 
 export interface App extends Context {
@@ -25,6 +25,8 @@ export interface AppOptions {
   ids?: Ids;
   log?: Logger;
   metrics?: Metrics | undefined;
+  /** What hashing a password costs; what OWASP recommends by default. */
+  hashing?: HashCost | undefined;
   /** How the data directory is used; a command by default. */
   use?: DirectoryUse;
 }
@@ -49,7 +51,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     ids: options.ids ?? systemIds,
     config,
     wakeWorker: () => worker.wake(),
-    passwords: createPasswordChecker(clock),
+    passwords: createPasswordChecker(clock, options.hashing),
     recording: new Set(),
     sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),

@@ -2,11 +2,22 @@
 import type { Clock } from "../clock.ts";
 import { DomainError, type Subject } from "../errors.ts";
 
+/** What hashing a password with Argon2id costs. */
+export interface HashCost {
+  /** KiB. */
+  memoryCost: number;
+  timeCost: number;
+  /** Stands for the hash of users who have none, or who don't exist; its password was random and not kept. */
+  unknown: string;
+}
+
 /** 19 MiB and two passes (OWASP Password Storage Cheat Sheet). */
-const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
-/** Stands for the hash of users who have none, or who don't exist; its password was random and not kept. */
-const NO_HASH =
-  "$argon2id$v=19$m=19456,t=2,p=1$+ei7m0+VTdDyRBR2Mxmr0xrI5Ikn+c9hilwiOk21dbM$jsLlFucrnd0sXN1eoDkTaykOP1tH826sln9JvU2LnUQ";
+const OWASP: HashCost = {
+  memoryCost: 19_456,
+  timeCost: 2,
+  unknown:
+    "$argon2id$v=19$m=19456,t=2,p=1$+ei7m0+VTdDyRBR2Mxmr0xrI5Ikn+c9hilwiOk21dbM$jsLlFucrnd0sXN1eoDkTaykOP1tH826sln9JvU2LnUQ",
+};
 /** Verifications at a time: each takes 19 MiB and a core, and one core is for other requests. */
 export const MOST_AT_A_TIME = Math.max(1, Math.min(2, navigator.hardwareConcurrency - 1));
 const MOST_WAITING = 100;
@@ -48,7 +59,7 @@ export interface PasswordChecker {
   hash(password: string): Promise<string>;
 }
 
-export function createPasswordChecker(clock: Clock): PasswordChecker {
+export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): PasswordChecker {
   const queue = createQueue();
   const key = crypto.getRandomValues(new Uint8Array(32));
   const right = createMemory(clock);
@@ -60,7 +71,7 @@ export function createPasswordChecker(clock: Clock): PasswordChecker {
         return false;
       }
       const typed = password.normalize("NFC");
-      const hash = user?.password_hash ?? NO_HASH;
+      const hash = user?.password_hash ?? cost.unknown;
       const subject = JSON.stringify([user?.id ?? null, user ? null : name, typed, hash]);
       const digest = new Bun.CryptoHasher("sha256", key).update(subject).digest("base64");
       if (right.has(digest)) {
@@ -80,7 +91,7 @@ export function createPasswordChecker(clock: Clock): PasswordChecker {
       (matches ? right : wrong).add(digest);
       return matches;
     },
-    hash: (password) => queue(() => Bun.password.hash(password.normalize("NFC"), ARGON2)),
+    hash: (password) => queue(() => Bun.password.hash(password.normalize("NFC"), { algorithm: "argon2id", ...cost })),
   };
 }
 

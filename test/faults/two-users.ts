@@ -8,9 +8,6 @@ import { type Audience, createSession } from "../../src/services/sessions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp } from "../support/app.ts";
 
-/** Cheap, because a fuzz sends many wrong ones. */
-const CHEAP = { algorithm: "argon2id", memoryCost: 8, timeCost: 1 } as const;
-
 export interface Person {
   id: string;
   name: "ann" | "bob";
@@ -80,8 +77,7 @@ async function createPerson(server: TestApp, name: Person["name"], number: numbe
   const { body } = await user.request("GET", "/api/v1/subscriptions");
   const sync_id = body.results[0].sync_id;
   const password = `correct: horse hunter0 of ${name}`;
-  const hash = await Bun.password.hash(password, CHEAP);
-  await server.sql(`update users set password_hash = '${hash}' where name = '${name}'`);
+  await server.sql(`update users set password_hash = '${await app.passwords.hash(password)}' where name = '${name}'`);
   const person: Person = {
     ...{
       id,

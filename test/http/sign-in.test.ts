@@ -57,13 +57,15 @@ function createProtocol({ app }: TestApp): Hono<HttpEnv> {
   return routes;
 }
 
-beforeEach(async () => {
-  server = await openTestApp();
+beforeEach(() => openServer());
+afterEach(() => server.close());
+
+async function openServer(...given: Parameters<typeof openTestApp>): Promise<void> {
+  server = await openTestApp(...given);
   ann = await server.user("ann");
   await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
   http = createProtocol(server);
-});
-afterEach(() => server.close());
+}
 
 const get = async (path: string, headers: Record<string, string> = {}, address = ADDRESS) =>
   http.fetch(new Request(`http://podkeep.test${path}`, { headers }), { address });
@@ -192,6 +194,8 @@ describe("with a password", () => {
   });
 
   test("hashes have the parameters of the one that stands for unknown users", async () => {
+    await server.close();
+    await openServer({}, { hashing: undefined });
     const [row] = await server.sql("select password_hash from users where name = 'ann'");
     const verify = spyOn(Bun.password, "verify");
     await login("nobody", "wrong");

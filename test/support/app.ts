@@ -9,6 +9,7 @@ import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
+import type { HashCost } from "../../src/services/password-checker.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { createStore, type Store } from "./database.ts";
@@ -38,6 +39,14 @@ export interface TestUser {
   /** All items changed after `since`, by following `next`. */
   changes(since?: string, per_page?: number): Promise<Answer["body"][]>;
 }
+
+/** Hashing that takes a thousandth of the time. */
+const CHEAP: HashCost = {
+  memoryCost: 8,
+  timeCost: 1,
+  unknown:
+    "$argon2id$v=19$m=8,t=1,p=1$124ZRy7J65CCUfPhNNoIw2+cW+STm1IZllzdWSB1bhk$CurkgL7ZfVlKUiNhOVLXpVhhQiR2tcnZCOi8BSZIpQg",
+};
 
 /** The n-th guid of a test. */
 export const guidOf = (n: number) => `${n.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
@@ -88,7 +97,7 @@ function countingIds(): Ids {
 
 export async function openTestApp(
   settings: Partial<Record<SettingName, string>> = {},
-  given: { log?: Logger; metrics?: Metrics } = {},
+  given: { log?: Logger; metrics?: Metrics; hashing?: HashCost | undefined } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
   let now = START;
@@ -109,7 +118,7 @@ export async function openTestApp(
   const ids = countingIds();
   const store = await createStore(folder);
   const { config } = readConfig({ ...store.settings, ...settings }, {});
-  const open = () => openApp(config, { clock, ids, ...given });
+  const open = () => openApp(config, { clock, ids, hashing: CHEAP, ...given });
   let users = 0;
 
   const test: TestApp = {

@@ -8,15 +8,24 @@ setDefaultTimeout(PATIENCE);
 
 // Many processes start.
 let podkeep: ReturnType<typeof openProgram>;
-beforeEach(async () => {
-  podkeep = openProgram(SOURCE);
-  await podkeep.run(["user", "create", "ann"]);
-});
+beforeEach(() => openWith());
 afterEach(() => podkeep.close());
+
+async function openWith(program?: string[]): Promise<void> {
+  podkeep = openProgram(program);
+  await podkeep.run(["user", "create", "ann"]);
+}
+
+/** Runs what is started as `npm start` starts it, because advice names that. */
+async function runSource(): Promise<void> {
+  podkeep.close();
+  await openWith(SOURCE);
+}
 
 const issue = async (...args: string[]) => (await podkeep.run(["token", "issue", "ann", "--json", ...args])).json;
 
 test("the server's URL is the public one; one that only this machine reaches gets a remark", async () => {
+  await runSource();
   const reached = await issue("--public-url", "https://pods.example");
   expect(reached).toMatchObject({
     address: "https://pods.example",
@@ -56,6 +65,7 @@ test.each([
 });
 
 test("there is no QR code for a URL that no phone reaches", async () => {
+  await runSource();
   const { shown } = await podkeep.spawnOnTerminal(["token", "issue", "ann", "--qr"]).ended();
   expect(shown).not.toMatch(/[▀▄█]/);
   expect(shown).toContain("stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");

@@ -17,7 +17,7 @@ setDefaultTimeout(PATIENCE);
 // Many processes start.
 let podkeep: ReturnType<typeof openProgram>;
 beforeEach(() => {
-  podkeep = openProgram(SOURCE);
+  podkeep = openProgram();
 });
 afterEach(() => podkeep.close());
 
@@ -60,7 +60,9 @@ test("an invitation and a password link are printed once, and no file has them",
 });
 
 test("a link that no phone can open says what to set", async () => {
-  const { out } = await podkeep.run(["user", "create", "bob", "--invite"]);
+  const source = openProgram(SOURCE);
+  const { out } = await source.run(["user", "create", "bob", "--invite"]);
+  source.close();
   expect(out).toContain("http://127.0.0.1:8042/password/");
   expect(out).toContain("No phone reaches this server: stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");
 });
