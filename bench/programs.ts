@@ -55,6 +55,8 @@ export interface Server {
   started: number;
   /** Resident memory in MB. */
   memory(): number;
+  /** The part of it in MB that no file has: the system can't drop it, as it can the pages of the executable. */
+  privateMemory(): number;
   /** The same at most since its start. */
   mostMemory(): number;
   /** Processor time so far in seconds, user and system, of all threads. */
@@ -126,6 +128,7 @@ export async function start(
     url,
     started: performance.now() - begin,
     memory: () => megabytesOf(child.pid, "VmRSS"),
+    privateMemory: () => megabytesOf(child.pid, "RssAnon"),
     mostMemory: () => megabytesOf(child.pid, "VmHWM"),
     processorTime: () => processorTimeOf([child.pid]),
     threadTime: () => Number(readFileSync(`/proc/${child.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6,
@@ -161,7 +164,7 @@ function freePort(): number {
   return port ?? 0;
 }
 
-function megabytesOf(pid: number, name: "VmRSS" | "VmHWM"): number {
+function megabytesOf(pid: number, name: "VmRSS" | "RssAnon" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]) / 1024;
 }
