@@ -102,6 +102,8 @@ export function findDamage(file: string): string | null {
 export function refuseDamaged(sqlite: Sqlite, file: string): void {
   if (sizeOf(file) > QUICKLY_CHECKED) return;
   const found = firstValue(sqlite, "pragma quick_check(1)");
+  // It has filled the cache of pages.
+  sqlite.run("pragma shrink_memory");
   if (found !== "ok") throw damaged(file, String(found));
 }
 
