@@ -1,5 +1,6 @@
 // Episode actions: which of them counts, and how apps write and read them.
 import { parseDateTime } from "./date-time.ts";
+import type { Habits } from "./habits.ts";
 import type { Millis } from "./sync-window.ts";
 
 export const EPISODE_KINDS = ["play", "download", "delete", "new"] as const;
@@ -145,16 +146,6 @@ export interface ToldAction extends StoredAction {
   guid: string | null;
 }
 
-/** How an app reads actions. */
-export interface ActionReader {
-  /** Whether it stops at other kinds than `play`, and at one without guid: those of Nextcloud are made so. */
-  nextcloud: boolean;
-  /** Whether it reads plays that lack position or total. */
-  readsBarePlays: boolean;
-  /** Whether it wants times with a zone. */
-  readsZones: boolean;
-}
-
 /** An episode action as gPodder's API has it. */
 export interface PublishedAction {
   podcast: string;
@@ -169,19 +160,18 @@ export interface PublishedAction {
 }
 
 /** Whether an app can read it. AntennaPod sets a play without position to -1 s. */
-export function isReadable({ kind, total }: StoredAction, { nextcloud, readsBarePlays }: ActionReader): boolean {
-  if (kind === "played") return readsBarePlays && !nextcloud;
-  if (kind === "play") return total !== null || (readsBarePlays && !nextcloud);
-  return !nextcloud;
+export function isReadable({ kind, total }: StoredAction, { playsOnly, readsBarePlays }: Habits): boolean {
+  if (kind === "play" && total !== null) return true;
+  return !playsOnly && (readsBarePlays || (kind !== "play" && kind !== "played"));
 }
 
 /** Writes an action for an app: UTC in whole seconds, and a position for `play` only. */
-export function publishAction(action: ToldAction, { nextcloud, readsZones }: ActionReader): PublishedAction {
+export function publishAction(action: ToldAction, { playsOnly, readsZones }: Habits): PublishedAction {
   const { feed_url, episode_url, guid, device, kind, acted_at, started, position, total } = action;
   return {
     podcast: feed_url,
     episode: episode_url,
-    ...((guid !== null || nextcloud) && { guid }),
+    ...((guid !== null || playsOnly) && { guid }),
     ...(device !== null && { device }),
     action: kind === "played" ? "play" : kind,
     timestamp: new Date(acted_at).toISOString().slice(0, 19) + (readsZones ? "+00:00" : ""),

@@ -28,6 +28,12 @@ export interface Habits {
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
   forgetsQueue: boolean;
   spelling: Spelling;
+  /** Whether the app stops at other actions than `play`, and at one without guid: those of Nextcloud are made so. */
+  playsOnly: boolean;
+  /** Whether it reads plays that lack position or total. */
+  readsBarePlays: boolean;
+  /** Whether it wants times with a zone. */
+  readsZones: boolean;
 }
 
 /** Habits of an app of which nothing is known. */
@@ -45,4 +51,7 @@ export const NO_HABITS: Habits = {
   uploadsFirst: false,
   forgetsQueue: false,
   spelling: "as sent",
+  playsOnly: false,
+  readsBarePlays: false,
+  readsZones: false,
 };

@@ -2,7 +2,7 @@
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import type { SyncApp } from "../services/clients.ts";
 
-type Protocol = "gpodder" | "nextcloud";
+export type Protocol = "gpodder" | "nextcloud";
 
 const GPODDER: Partial<Habits> = {
   // my.py: applies each change that it receives, also its own (run: 3.11.1).
@@ -15,6 +15,15 @@ const GPODDER: Partial<Habits> = {
   ignoresScheme: false,
   // my.py: keeps the timestamp of the response.
   clock: "server",
+  // my.py, process_episode_actions: marks the episode as played.
+  readsBarePlays: true,
+};
+
+/** What apps of a protocol do. */
+const PROTOCOLS: Record<Protocol, Partial<Habits>> = {
+  gpodder: {},
+  // The gpoddersync app answers so: plays only, with guid, in +00:00.
+  nextcloud: { playsOnly: true, readsZones: true },
 };
 
 /** What each app does otherwise, by its product in lower case, and what differs by protocol. */
@@ -53,6 +62,8 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
     spelling: "displayed",
     // subscriptionrequest.cpp: decodes what it receives once more (run).
     gpodder: { spelling: "displayed, decoded" },
+    // episodeactionrequest.cpp: takes a time with a zone for 1970.
+    nextcloud: { readsZones: false },
   },
   gpodder: GPODDER,
   // A library: it queues nothing.
@@ -63,11 +74,15 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
     ignoresScheme: false,
     // tasks.rs: takes its own time after each sync.
     clock: "own",
+    // It and hullcaster name no product, and read times with a zone.
+    readsZones: true,
   },
+  // It moves in from another podkeep.
+  podkeep: { readsBarePlays: true },
 };
 
 /** The app by its product. PinePods names none. */
 export function appNamed(product: string | null, protocol: Protocol): SyncApp {
   const { gpodder, nextcloud, ...habits } = APPS[product?.toLowerCase() ?? "pinepods"] ?? {};
-  return { product, habits: { ...NO_HABITS, ...habits, ...{ gpodder, nextcloud }[protocol] } };
+  return { product, habits: { ...NO_HABITS, ...PROTOCOLS[protocol], ...habits, ...{ gpodder, nextcloud }[protocol] } };
 }

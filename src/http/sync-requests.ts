@@ -2,13 +2,8 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../app.ts";
-import {
-  type ActionReader,
-  type EpisodeAction,
-  isReadable,
-  publishAction,
-  type ToldAction,
-} from "../domain/episodes.ts";
+import { type EpisodeAction, isReadable, publishAction, type ToldAction } from "../domain/episodes.ts";
+import type { Habits } from "../domain/habits.ts";
 import { LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
@@ -16,6 +11,7 @@ import { readFeedChanges } from "../services/device-list.ts";
 import { uploadFeedChanges } from "../services/device-uploads.ts";
 import { readActions, uploadActions } from "../services/episodes.ts";
 import { takeTurns } from "../turns.ts";
+import { appNamed, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 import { parseArray, readElements } from "./json-elements.ts";
@@ -85,31 +81,15 @@ export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null
   return uploadFeedChanges(app, c.get("actor"), client, upload);
 }
 
-/** Products, in lower case, that mark an episode as played when a play has no position (gPodder: my.py); podkeep moves it in. */
-const READING_BARE_PLAYS = ["gpodder", "mygpoclient", "podkeep"];
-/** Products, in lower case, that take a time with a zone for 1970 (they parse it with a format and Qt::ISODate). */
-const READING_NO_ZONES = ["kasts"];
-
-/** How the app reads actions. @param nextcloud whether it asks by Nextcloud's protocol */
-export function readerOf(c: Ctx, nextcloud: boolean): ActionReader {
-  const product = productOf(c.req.raw)?.toLowerCase() ?? null;
-  return {
-    nextcloud,
-    readsBarePlays: product !== null && READING_BARE_PLAYS.includes(product),
-    // PinePods and hullcaster name no product, and expect a zone, as Nextcloud's app writes it.
-    readsZones: product === null || (nextcloud && !READING_NO_ZONES.includes(product)),
-  };
-}
-
 /** Episode actions since a timestamp; many are streamed. */
-export async function sendActions(c: Ctx, app: App, client: Client | null, reader: ActionReader): Promise<Response> {
+export async function sendActions(c: Ctx, app: App, client: Client | null, protocol: Protocol): Promise<Response> {
   const { timestamp, pages } = await readActions(app, c.get("actor"), client, {
     since: sinceOf(c),
     feed_url: c.req.query("podcast") || null,
     aggregated: c.req.query("aggregated") === "true",
     peek: isHead(c),
   });
-  const texts = writePages(pages, reader);
+  const texts = writePages(pages, appNamed(productOf(c.req.raw), protocol).habits);
   const first = await texts.next();
   const second = first.done ? first : await texts.next();
   const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
@@ -128,10 +108,10 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, reade
 }
 
 /** The actions that the app can read, as JSON between commas, a page at a time. */
-async function* writePages(pages: AsyncIterable<ToldAction[]>, reader: ActionReader): AsyncGenerator<string> {
+async function* writePages(pages: AsyncIterable<ToldAction[]>, habits: Habits): AsyncGenerator<string> {
   for await (const page of pages) {
-    const readable = page.filter((action) => isReadable(action, reader));
-    if (readable.length > 0) yield readable.map((action) => JSON.stringify(publishAction(action, reader))).join(",");
+    const readable = page.filter((action) => isReadable(action, habits));
+    if (readable.length > 0) yield readable.map((action) => JSON.stringify(publishAction(action, habits))).join(",");
   }
 }
 

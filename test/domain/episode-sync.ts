@@ -2,13 +2,13 @@
 import fc from "fast-check";
 import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import {
-  type ActionReader,
   type Arrival,
   type EpisodeAction,
   type PublishedAction,
   publishAction,
   type ToldAction,
 } from "../../src/domain/episodes.ts";
+import { NO_HABITS } from "../../src/domain/habits.ts";
 import { endOf, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { habitsOf, KINDS, type Kind, type Luck } from "./device-sync.ts";
 
@@ -26,7 +26,7 @@ export const play = (position: number, more: Partial<EpisodeAction> = {}): Episo
 });
 
 /** An app of the gPodder API. */
-export const GPODDER_API: ActionReader = { nextcloud: false, readsBarePlays: false, readsZones: false };
+export const GPODDER_API = NO_HABITS;
 
 /** What apps are told of each episode. */
 export const toldOf = (episodes: readonly Episode[]): ToldAction[] =>

@@ -63,7 +63,7 @@ test("times are read with and without zone, fraction and seconds, in any of the 
   }
 });
 
-const NEXTCLOUD = { nextcloud: true, readsBarePlays: false, readsZones: true };
+const NEXTCLOUD = { ...GPODDER_API, playsOnly: true, readsZones: true };
 const GPODDER = { ...GPODDER_API, readsBarePlays: true };
 
 test("apps are given whole seconds without a zone, no nulls, and a place for plays only", () => {

@@ -2,12 +2,12 @@
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import type { HttpEnv } from "../env.ts";
-import { readerOf, receiveActions, sendActions } from "../sync-requests.ts";
+import { receiveActions, sendActions } from "../sync-requests.ts";
 import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   const path = "/api/2/episodes/:user";
-  http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c), readerOf(c, false)));
+  http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c), "gpodder"));
   http.post(path, requireUserInPath, async (c) =>
     c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, device)), update_urls: [] }),
   );

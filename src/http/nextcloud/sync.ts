@@ -8,7 +8,7 @@ import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { nameDevice, requireScope, requireSignIn } from "../sign-in.ts";
-import { readerOf, receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../sync-requests.ts";
+import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../sync-requests.ts";
 import { productOf } from "../user-agent.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
@@ -19,7 +19,7 @@ export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
     http.post(`${place}/subscription_change/create`, async (c) =>
       c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),
     );
-    http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c), readerOf(c, true)));
+    http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c), "nextcloud"));
     http.post(`${place}/episode_action/create`, async (c) =>
       c.json({ timestamp: await receiveActions(c, app, () => clientOf(c)) }),
     );
