@@ -53,15 +53,24 @@ export async function openWindow(
 
 const AXE = Bun.fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 
-/** What axe-core finds on a page (WCAG 2.2 AA and its best practices), in words. */
+/** Rules of axe-core whose result depends on colours; the others find the same in every scheme. */
+const OF_COLOURS = ["color-contrast", "link-in-text-block"];
+
+/** What axe-core finds on a page (WCAG 2.2 AA and its best practices), in words: in light, then in dark. */
 export async function findBarriers(page: Page): Promise<string[]> {
   // By the debugger, because the page's policy forbids scripts from elsewhere.
   await page.evaluate(await Bun.file(AXE).text());
-  return page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
-    const { violations } = await (globalThis as any).axe.run();
-    return violations.flatMap((one: { id: string; nodes: { html: string }[] }) =>
-      one.nodes.map(({ html }) => `${one.id}: ${html}`),
-    );
-  });
+  const find = (options: object) =>
+    page.evaluate(async (given) => {
+      // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
+      const { violations } = await (globalThis as any).axe.run(given);
+      return violations.flatMap((one: { id: string; nodes: { html: string }[] }) =>
+        one.nodes.map(({ html }) => `${one.id}: ${html}`),
+      );
+    }, options);
+  await page.emulateMedia({ colorScheme: "light" });
+  const found = await find({});
+  await page.emulateMedia({ colorScheme: "dark" });
+  found.push(...(await find({ runOnly: OF_COLOURS })));
+  return found;
 }
