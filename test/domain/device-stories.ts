@@ -6,6 +6,8 @@ const kept = (...kinds: World["devices"][number]["kind"][]): World["devices"] =>
   kinds.map((kind) => ({ kind, skew: 0 }));
 const luck: Luck = { lost: null, full: false };
 const sync = (device: number, ...between: Step[]): Step => ({ do: "sync", device, luck, between });
+/** A sync whose upload never arrives. */
+const unsent = (device: number): Step => ({ do: "sync", device, luck: { lost: "upload", full: false }, between: [] });
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
 const tap = (device: number, feed: number, quick = true): Step => ({ do: "tap", device, feed, spelling: 0, quick });
 const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
@@ -29,6 +31,13 @@ export const STORIES: Record<string, World> = {
     steps: [
       ...[write(1, true), write(3, true), sync(0), move(3, 1), sync(0), move(3, 0), move(0, 3), sync(0)],
       ...[write(0, false), sync(0)],
+    ],
+  },
+  "a podcast that gPodder has under two URLs stays, if its user removes one of them": {
+    devices: kept("gpodder", "antennapod", "antennapod"),
+    steps: [
+      ...[write(0, true), { do: "tap", device: 0, feed: 0, spelling: 1, quick: false } as const],
+      ...[unsent(0), tap(0, 0)],
     ],
   },
   "two Kasts with one device id end with one list": {

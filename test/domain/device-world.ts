@@ -265,6 +265,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
     const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
     decisions.disturb(one.postedBack.filter(undoes));
+    if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
 
@@ -298,8 +299,9 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       // From an app that writes it otherwise, it would be another feed.
       const differs = on.habits.spelling !== "as sent" && PATHS[one.feed] !== "rss";
       if (!held && differs && !(await server.knows(feedOf(url(one.feed, 0))))) return;
-      // A URL that the subscription has left means it, but decides nothing against its present one.
-      if (await server.hasLeft(feedOf(url(one.feed, 0)))) decisions.begin(on, url(one.feed, 0));
+      const remains = [...on.urls].some((other) => other !== held && feedOf(other) === feedOf(url(one.feed, 0)));
+      // A URL that the subscription has left means it, but decides nothing against its present one; nor does one of two.
+      if (remains || (await server.hasLeft(feedOf(url(one.feed, 0))))) decisions.begin(on, url(one.feed, 0));
       else decisions.decide(on, url(one.feed, 0), held === undefined);
       if (held) {
         on.unsubscribe(held);
