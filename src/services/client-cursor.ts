@@ -133,8 +133,18 @@ const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncP
   return { since, start, own: own === 1, given, uploaded_at, ahead };
 };
 
+/** What a GET finds. */
+interface Found {
+  /** Whether there is anything to tell. */
+  isNews: boolean;
+  /** Whether `keep` has to run even if the client stays where it is. */
+  mustKeep?: boolean;
+  /** Saves more than where the client is. */
+  keep?(user: UserTx): Promise<void>;
+}
+
 /** How a GET reads its stream. */
-interface Reading<Found> {
+interface Reading<One extends Found> {
   stream: Stream;
   /** As sent; 0 for everything. */
   since: Seconds;
@@ -145,41 +155,27 @@ interface Reading<Found> {
   /** Whether the response must reach the present if it has something to tell. */
   closesPresent: boolean;
   /** Whether a client that can't be saved is refused, instead of being sent everything as an unknown one. */
-  mustKeep: boolean;
-  /** What is found if nothing happened since the client's last GET: the user's clock says so. */
-  nothing: Found;
-  find(tx: Tx, cursor: ClientCursor, window: SyncWindow): Promise<Found>;
-  /** Whether there is anything to tell. */
-  isNews(found: Found): boolean;
-  /** Whether there is more to save than where the client is. */
-  hasMore(found: Found): boolean;
-  /** Saves that. */
-  keep(user: UserTx, found: Found): Promise<void>;
-}
-
-interface Read<Found> {
-  cursor: ClientCursor;
-  found: Found;
-  window: SyncWindow;
+  refusesUnsaved: boolean;
+  find(tx: Tx, cursor: ClientCursor, window: SyncWindow): Promise<One | null>;
 }
 
 /**
  * Reads what is new to a client in one stream. The next change gets a later second than the response.
  * @param client null if nothing identifies it
  */
-export async function readStream<Found>(
+export async function readStream<One extends Found>(
   context: Context,
   actor: Actor,
   client: Client | null,
-  reading: Reading<Found>,
-): Promise<{ found: Found; window: SyncWindow }> {
+  { stream, since, peek, margin, closesPresent, refusesUnsaved, find }: Reading<One>,
+): Promise<{ found: One | null; window: SyncWindow }> {
   const { user_id } = actor;
-  const { stream, since, margin, closesPresent } = reading;
   const now = context.clock.now();
-  const open = async (tx: Tx, clock: Millis, cursor: ClientCursor): Promise<Read<Found>> => {
+  const open = async (tx: Tx, clock: Millis, cursor: ClientCursor) => {
     const first = cursor.open(since, clock || now, { margin, found: false, now });
-    const found = since > 0 && clock <= first.start ? reading.nothing : await reading.find(tx, cursor, first);
-    const isNews = reading.isNews(found);
+    // The user's clock says whether anything happened since the client's last GET.
+    const found = since > 0 && clock <= first.start ? null : await find(tx, cursor, first);
+    const isNews = found?.isNews ?? false;
     const present = isNews && closesPresent ? Math.max(clock, now) : clock || now;
     return { cursor, found, window: cursor.open(since, present, { margin, found: isNews, now }) };
   };
@@ -191,24 +187,21 @@ export async function readStream<Found>(
   // If it could not be written, the app would lose what it is about to upload.
   const writes = client?.habits.forgetsQueue === true && stream === "feeds";
   const moves =
-    writes ||
-    window.clock !== cursor.clock ||
-    cursor.moves(window, reading.isNews(found), now) ||
-    reading.hasMore(found);
-  if (reading.peek || !moves) return seen;
+    writes || window.clock !== cursor.clock || cursor.moves(window, found?.isNews ?? false, now) || found?.mustKeep;
+  if (peek || !moves) return seen;
   try {
     return await transactAsReader(context, actor, async (user) => {
       const read = await open(user.tx, user.clock(), await ClientCursor.begin(user, client, stream, since === 0, now));
       user.moveClock(read.window.clock);
       await read.cursor.save(user, now, read.window);
-      await reading.keep(user, read.found);
+      await read.found?.keep?.(user);
       return read;
     });
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "unavailable" || writes) throw error;
     // The client must not move on from where it may have been saved to be.
     if (error.extras.in_doubt) throw error;
-    if (client && !cursor.last && reading.mustKeep) throw error;
+    if (client && !cursor.last && refusesUnsaved) throw error;
     // A full disk must not lock readers out: the client will ask for the same again.
     const given = client ? (cursor.last?.given ?? 0) : Math.max(0, since - 1);
     return { found, window: { ...window, given } };

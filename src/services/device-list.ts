@@ -38,16 +38,6 @@ interface FeedChanges {
   timestamp: Seconds;
 }
 
-interface Found {
-  changes: Omit<FeedChanges, "timestamp">;
-  /** What the client reports by asking. */
-  assumed: Holding[];
-  /** Feeds that the client lacked until now. */
-  lacked: Listing[];
-}
-
-const NOTHING: Found = { changes: { add: [], remove: [] }, assumed: [], lacked: [] };
-
 /**
  * Reads what changed for a client. The next change gets a later second than the response.
  * @param client null if nothing identifies it: it gets all changes since `since`
@@ -60,32 +50,24 @@ export async function readFeedChanges(
   client: Client | null,
   { since, peek = false }: { since: Seconds; peek?: boolean },
 ): Promise<FeedChanges> {
-  const { found, window } = await readStream<Found>(context, actor, client, {
+  const { found, window } = await readStream(context, actor, client, {
     stream: "feeds",
     since,
     peek,
     margin: 0,
     closesPresent: false,
     // A new client must be kept: from an unknown one, a removal of what it received would be kept back.
-    mustKeep: true,
-    nothing: NOTHING,
+    refusesUnsaved: true,
     find: (tx, cursor, window) => findChanges(tx, actor.user_id, cursor, window),
-    isNews: ({ changes }) => changes.add.length + changes.remove.length > 0,
-    hasMore: ({ assumed }) => assumed.length > 0,
-    keep: async (user, { assumed, lacked }) => {
-      if (!client) return;
-      await keepHoldings(user, client, assumed);
-      await renewForClient(user, client.id, lacked);
-    },
   });
-  return { ...found.changes, timestamp: window.given };
+  return { add: found?.add ?? [], remove: found?.remove ?? [], timestamp: window.given };
 }
 
-async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window: SyncWindow): Promise<Found> {
+async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window: SyncWindow) {
   const { client, last } = cursor;
   const { start, since, clock } = window;
   const hasNews = since === 0 || (await findNews(tx, { user_id, client: client?.id ?? "", start })).length > 0;
-  if (!hasNews) return NOTHING;
+  if (!hasNews) return null;
   const listings = new Map<string, Listing>();
   for (const row of await listChangedAfter(tx, { user_id, start })) {
     const listing = currentListing(hashFeedUrl(row.feed_url), row);
@@ -108,9 +90,17 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const changes = changesFor(window, listings.values(), holdings, spellings, habits);
   const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
+  const [add, remove] = [write(changes.add), write(changes.remove)];
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
-  return { changes: { add: write(changes.add), remove: write(changes.remove) }, assumed, lacked };
+  return {
+    ...{ add, remove, isNews: add.length + remove.length > 0, mustKeep: assumed.length > 0 },
+    keep: async (user: UserTx) => {
+      if (!client) return;
+      await keepHoldings(user, client, assumed);
+      await renewForClient(user, client.id, lacked);
+    },
+  };
 }
 
 /** How a client spells the feeds of which it reported nothing. */

@@ -62,16 +62,12 @@ export async function readActions(
     margin: UNKNOWN_MARGIN,
     // Kasts asks again until the timestamp is within ten seconds of its clock, or nothing comes.
     closesPresent: true,
-    mustKeep: false,
-    nothing: false,
+    refusesUnsaved: false,
     find: async (tx, _, { start, own }) => {
       const except = exceptOwn(identified, own);
       const rows = await anyArrived(tx, { user_id, start, end: Number.MAX_SAFE_INTEGER, client: except });
-      return rows.length > 0;
+      return rows.length > 0 ? { isNews: true } : null;
     },
-    isNews: (found) => found,
-    hasMore: () => false,
-    keep: async () => {},
   });
   const pages = found ? readPages(context, user_id, identified, client, query, window) : noPages();
   return { timestamp: window.given, pages };
