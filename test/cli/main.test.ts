@@ -1,5 +1,5 @@
 // Commands, each run as a process on a database file.
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
@@ -38,49 +38,54 @@ test("a token is shown once; the list shows its state without its secret", async
   expect(list.out).not.toContain(issued.json.token.split("_")[2]);
 });
 
-test.each([
-  [["nonsense"], 2],
-  [[], 2],
-  [["user"], 2],
-  [["user", "create"], 2],
-  [["user", "create", "a", "b"], 2],
-  [["user", "list", "--bogus"], 2],
-  [["user", "create", "a b"], 2],
-  [["user", "create", ""], 2],
-  [["user", "create", "a\n\x1b[31m"], 2],
-  [["user", "create", "a".repeat(65)], 2],
-  [["user", "create", "alice"], 1],
-  [["user", "delete", "", "--yes"], 4],
-  [["token", "issue", "nobody"], 4],
-  [["token", "issue", "alice", "--expires", "tomorrow"], 2],
-  [["token", "issue", "alice", "--expires", "2001-01-31"], 2],
-  [["token", "issue", "alice", "--expires", "2027-02-30"], 2],
-  [["token", "issue", "alice", "--expires", "99999999d"], 2],
-  [["token", "issue", "alice", "--expires"], 2],
-  [["token", "issue", "alice", "--label", "a\x07"], 2],
-  [["token", "list", "nobody"], 4],
-  [["token", "issue", "alice", "--scope", "all"], 2],
-  [["token", "revoke", "nothing", "--yes"], 4],
-  [["deletion", "show", "alice", "zero"], 2],
-  [["deletion", "show", "alice", "-1"], 2],
-  [["deletion", "list", "--status", "done"], 2],
-  [["deletion", "retry", "alice", "7"], 4],
-  [["deletion", "retry", "nobody", "7"], 4],
-  [["opml", "import", "alice", "missing.opml"], 4],
-  [["opml", "import", "alice", "."], 2],
-  [["opml", "import", "alice", "/dev/null"], 2],
-  [["opml", "import", "nobody", "-"], 4],
-  [["opml", "export", "nobody"], 4],
-  [["opml", "export", "alice", "missing/alice.opml"], 1],
-  [["opml", "export", "alice", ".", "--yes"], 1],
-  [["healthcheck", "--port", "1"], 1],
-  [["serve", "--port", "http"], 3],
-])("%j fails with exit code %d and one JSON error", async (args, code) => {
-  await program.run(["user", "create", "alice"]);
-  const ran = await program.run([...args, "--json"]);
-  expect(ran.code).toBe(code);
-  expect(ran.out).toBe("");
-  expect(ran.json.error.message).toBeString();
+describe("without a change, on one database,", () => {
+  const shared = openProgram();
+  beforeAll(() => shared.run(["user", "create", "alice"]));
+  afterAll(() => shared.close());
+
+  test.each([
+    [["nonsense"], 2],
+    [[], 2],
+    [["user"], 2],
+    [["user", "create"], 2],
+    [["user", "create", "a", "b"], 2],
+    [["user", "list", "--bogus"], 2],
+    [["user", "create", "a b"], 2],
+    [["user", "create", ""], 2],
+    [["user", "create", "a\n\x1b[31m"], 2],
+    [["user", "create", "a".repeat(65)], 2],
+    [["user", "create", "alice"], 1],
+    [["user", "delete", "", "--yes"], 4],
+    [["token", "issue", "nobody"], 4],
+    [["token", "issue", "alice", "--expires", "tomorrow"], 2],
+    [["token", "issue", "alice", "--expires", "2001-01-31"], 2],
+    [["token", "issue", "alice", "--expires", "2027-02-30"], 2],
+    [["token", "issue", "alice", "--expires", "99999999d"], 2],
+    [["token", "issue", "alice", "--expires"], 2],
+    [["token", "issue", "alice", "--label", "a\x07"], 2],
+    [["token", "list", "nobody"], 4],
+    [["token", "issue", "alice", "--scope", "all"], 2],
+    [["token", "revoke", "nothing", "--yes"], 4],
+    [["deletion", "show", "alice", "zero"], 2],
+    [["deletion", "show", "alice", "-1"], 2],
+    [["deletion", "list", "--status", "done"], 2],
+    [["deletion", "retry", "alice", "7"], 4],
+    [["deletion", "retry", "nobody", "7"], 4],
+    [["opml", "import", "alice", "missing.opml"], 4],
+    [["opml", "import", "alice", "."], 2],
+    [["opml", "import", "alice", "/dev/null"], 2],
+    [["opml", "import", "nobody", "-"], 4],
+    [["opml", "export", "nobody"], 4],
+    [["opml", "export", "alice", "missing/alice.opml"], 1],
+    [["opml", "export", "alice", ".", "--yes"], 1],
+    [["healthcheck", "--port", "1"], 1],
+    [["serve", "--port", "http"], 3],
+  ])("%j fails with exit code %d and one JSON error", async (args, code) => {
+    const ran = await shared.run([...args, "--json"]);
+    expect(ran.code).toBe(code);
+    expect(ran.out).toBe("");
+    expect(ran.json.error.message).toBeString();
+  });
 });
 
 test("a command in a directory without a database says so and creates none", async () => {

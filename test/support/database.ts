@@ -105,21 +105,23 @@ async function createPostgresStore(): Promise<Store> {
   const database = emptied.pop() ?? (await createDatabase(server));
   const { name, connection } = database;
   let altered = false;
+  let failing = false;
   let removed = false;
   const sql: Store["sql"] = async (text) => {
     altered ||= !/^(select|insert|update|delete) /i.test(text);
     const rows: Record<string, unknown>[] = await connection.unsafe(text);
     return rows.map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])));
   };
-  return {
+  const store: Store = {
     settings: { database_url: server.url(name), database_pool: "5" },
     sql,
     async failDeletions(reason, guid) {
-      await sql("drop trigger if exists refuse on subscriptions");
-      if (reason === null) return;
-      await sql(`create or replace function refuse() returns trigger language plpgsql as
+      await connection.unsafe("drop trigger if exists refuse on subscriptions");
+      failing = reason !== null;
+      if (!failing) return;
+      await connection.unsafe(`create or replace function refuse() returns trigger language plpgsql as
         $$ begin raise exception '${reason}'; end $$`);
-      await sql(`create trigger refuse before update of deleted on subscriptions for each row ${onlyOf(guid)}
+      await connection.unsafe(`create trigger refuse before update of deleted on subscriptions for each row ${onlyOf(guid)}
         execute function refuse()`);
     },
     async remove() {
@@ -132,9 +134,11 @@ async function createPostgresStore(): Promise<Store> {
         await admin.close();
         return;
       }
+      if (failing) await store.failDeletions(null);
       const emptying = Object.keys(tables).toReversed();
       await connection.unsafe(emptying.map((table) => `delete from ${table}`).join(";"));
       emptied.push(database);
     },
   };
+  return store;
 }

@@ -1,5 +1,5 @@
 // Invalid input on every route: the right error, its reason, and nothing changed.
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const ONE = `/subscriptions/${guidOf(1)}`;
@@ -10,7 +10,7 @@ let server: TestApp;
 let user: TestUser;
 let before: unknown;
 
-beforeEach(async () => {
+beforeAll(async () => {
   server = await openTestApp({ max_body: "20000", max_items: "100" });
   user = await server.user();
   await user.add("https://a.example/", guidOf(1));
@@ -18,8 +18,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   expect(await user.changes()).toEqual(before as unknown[]);
-  await server.close();
 });
+afterAll(() => server.close());
 
 const invalid = (detail: string) => ({
   status: 405,
