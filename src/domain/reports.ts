@@ -173,6 +173,24 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
 }
 
 /**
+ * The feeds of the account that a client adds and lacked. What enters the list by its upload brings its positions anyway,
+ * and an app that echoes at once had them with the feed.
+ * @param known with the holdings of before the upload
+ */
+export function newlyHeld(heard: readonly Heard[], { habits, last, listings, holdings }: Known): Listing[] {
+  // After a GET from nothing, it asks for all episodes too.
+  if (!last || last.since === 0) return [];
+  return heard.flatMap(({ change, report: { feed, subscribed } }) => {
+    const listing = listings.get(feed);
+    const holding = holdings.get(feed);
+    const reported = holding?.reported ?? null;
+    const isEcho = habits.echoes === "at once" && listing && isSent(last, listing, holding);
+    const hadIt = habits.reportsNews ? reported !== false && isEcho : reported;
+    return subscribed && !change && listing && isListed(listing) && !hadIt ? [listing] : [];
+  });
+}
+
+/**
  * What a whole list reports: feeds are removed only if this client reported them as added. To receive a feed is not to
  * have accepted it, so a new device can't empty the account.
  */

@@ -1,11 +1,11 @@
 // Uploads of devices: what they report, and what that changes.
 import { KeyedQueue } from "../db/keyed-queue.ts";
-import { type Holding, type Holdings, isListed, isSent, type Listing } from "../domain/device-list.ts";
+import type { Holding, Holdings, Listing } from "../domain/device-list.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
-import { addedIn, type Heard, hear, isReversed, type Report, reportsOf, settle } from "../domain/reports.ts";
+import { addedIn, hear, isReversed, type Known, newlyHeld, type Report, reportsOf, settle } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { givenToUnknown, knownUntil, type Millis, type Seconds, type SyncPosition } from "../domain/sync-window.ts";
+import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
@@ -107,26 +107,14 @@ async function applyReports(
   habits: Habits,
   reports: Report[],
 ): Promise<void> {
-  const { tx, user_id } = user;
-  const { client, last } = cursor;
-  const now = context.clock.now();
+  const { client } = cursor;
   const clock = user.clock();
-  const feeds = await readFeedUrls(reports.map(({ feed_url }) => feed_url));
-  const read = new Map(feeds.map((feed) => [feed.hash, feed]));
-  const wanted = [...read.keys()].map((feed) => ({ feed }));
-  const before = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, wanted) : []);
+  const urls = await readFeedUrls(reports.map(({ feed_url }) => feed_url));
+  const read = new Map(urls.map((url) => [url.hash, url]));
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
-  const listings = await listingsIn(set, read.keys());
-  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const until = knownUntil(last, habits);
-  const knew = until ?? last?.start ?? 0;
-  const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  const wasListed = await readPast(user, set, reversed, until);
-  const spellings = await readSpellings(tx, user_id, cursor, read.keys());
-  const added = addedIn(reports, leadsTo);
-  const known = { listings, last, knew, clock, habits, added, leadsTo, wasListed, spellings };
-  const holdings = new Map(before);
+  const known = await readKnown(user, cursor, habits, reports, set, read);
+  const holdings = new Map(known.holdings);
   const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });
     if (one.holds) holdings.set(report.feed, one.holds);
@@ -138,22 +126,58 @@ async function applyReports(
   });
   await saveWorkingSet(user, set, context);
   if (!client) return;
-  await cursor.noteUpload(user, now, user.clock() > clock);
-  const after = await listingsIn(set, read.keys());
+  await cursor.noteUpload(user, context.clock.now(), user.clock() > clock);
+  const listings = await listingsIn(set, read.keys());
   for (const one of heard) {
     const { feed } = one.report;
     const holding = holdings.get(feed);
-    if (one.holds && holding) holdings.set(feed, settle(holding, one, after.get(feed), user.nextTimestamp));
+    if (one.holds && holding) holdings.set(feed, settle(holding, one, listings.get(feed), user.nextTimestamp));
   }
+  await saveHeld(user, client, holdings, listings, known);
+  await renewForClient(user, client.id, newlyHeld(heard, known));
+}
+
+/** Reads what reports are compared with. */
+async function readKnown(
+  user: UserTx,
+  cursor: ClientCursor,
+  habits: Habits,
+  reports: Report[],
+  set: WorkingSet,
+  read: ReadonlyMap<string, FeedUrl>,
+): Promise<Known> {
+  const { tx, user_id } = user;
+  const { client, last } = cursor;
+  const feeds = [...read.keys()].map((feed) => ({ feed }));
+  const listings = await listingsIn(set, read.keys());
+  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
+  const until = knownUntil(last, habits);
+  const knew = until ?? last?.start ?? 0;
+  const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  return {
+    ...{ listings, last, knew, clock: user.clock(), habits, leadsTo, added: addedIn(reports, leadsTo) },
+    holdings: byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []),
+    wasListed: await readPast(user, set, reversed, until),
+    spellings: await readSpellings(tx, user_id, cursor, read.keys()),
+  };
+}
+
+/** Saves holdings that have changed, and the spellings in them that are new. */
+async function saveHeld(
+  user: UserTx,
+  client: Client,
+  holdings: Holdings,
+  listings: ReadonlyMap<string, Listing>,
+  { holdings: before, spellings, knew }: Known,
+): Promise<void> {
   const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), knew));
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
-  await renewForClient(user, client.id, newlyHeld(habits, last, heard, known.listings, before));
   const respelled = changed.flatMap(({ feed, feed_url }) => {
-    const known = [after.get(feed), ...(spellings.former.get(feed) ?? [])];
+    const known = [listings.get(feed), ...(spellings.former.get(feed) ?? [])];
     return known.some((one) => one?.feed_url === feed_url) ? [] : [{ feed, feed_url, until: 0 }];
   });
-  await saveSpellings(tx, { user_id }, respelled);
+  await saveSpellings(user.tx, { user_id: user.user_id }, respelled);
 }
 
 function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl): void {
@@ -163,29 +187,6 @@ function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl
   }
   const subscription = set.byFeed(feed);
   if (subscription) changeSubscribed(set, subscription, false);
-}
-
-/**
- * The feeds of the account that a client adds and lacked. What enters the list by its upload brings its positions anyway,
- * and an app that echoes at once had them with the feed.
- */
-function newlyHeld(
-  habits: Habits,
-  last: SyncPosition | null,
-  heard: readonly Heard[],
-  listings: ReadonlyMap<string, Listing>,
-  before: Holdings,
-): Listing[] {
-  // After a GET from nothing, it asks for all episodes too.
-  if (!last || last.since === 0) return [];
-  return heard.flatMap(({ change, report: { feed, subscribed } }) => {
-    const listing = listings.get(feed);
-    const holding = before.get(feed);
-    const reported = holding?.reported ?? null;
-    const isEcho = habits.echoes === "at once" && listing && isSent(last, listing, holding);
-    const hadIt = habits.reportsNews ? reported !== false && isEcho : reported;
-    return subscribed && !change && listing && isListed(listing) && !hadIt ? [listing] : [];
-  });
 }
 
 /** Whether a stored holding says the same. One that was reported before the last GET is renewed. */
