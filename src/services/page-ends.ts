@@ -18,6 +18,9 @@ const KEPT = 10 * 60_000;
 /** Ends of one user. */
 const MOST = 1000;
 
+/** Walks that are open at a time, with one key: each first page costs work in proportion to the user's ends. */
+const MOST_OPEN = 16;
+
 /** A page of a walk through the change feed by one credential. */
 export interface PageNumber {
   /** Unix milliseconds; null for everything. */
@@ -53,9 +56,10 @@ export async function savePageEnd(
     if ((await lockUser(tx, { user_id })).length === 0) return;
     await deleteOldPageEnds(tx, { user_id, ...spanAround(ended_at), kept: MOST - (page.page === 1 ? 2 : 1) });
     if (page.page === 1) {
-      const isOpen = (await listEndsAt(tx, { user_id, page: open })).length > 0;
-      if (!isOpen) await deletePageEndsBetween(tx, { user_id, from: keyOf(actor, page, 0), to: open });
+      const { length } = await listEndsAt(tx, { user_id, page: open });
+      if (length === 0) await deletePageEndsBetween(tx, { user_id, from: keyOf(actor, page, 0), to: open });
       const walk = { user_id, page: open, changed_at: ended_at, guid: crypto.randomUUID(), ended_at };
+      if (!isLast && length === MOST_OPEN) await deleteOneAt(tx, { user_id, page: open });
       if (!isLast) await keepPageEnd(tx, walk);
     } else if (isLast) {
       // A page that is handed out again may be the same walk's: it closes no other one.

@@ -183,6 +183,13 @@ describe("page ends", () => {
     expect(found).toEqual([5, 7, 7, undefined]);
   });
 
+  test("of a first page that is requested again and again are a few", async () => {
+    for (let request = 0; request < 100; request++) await save(1, 1);
+    expect((await server.sql("select page from page_ends")).length).toBe(17);
+    await save(2, 2, true);
+    expect((await before(2))?.changed_at).toBe(1);
+  });
+
   test("are a thousand of a user at most, and go with the user", async () => {
     const now = server.clock.now();
     const old = Array.from({ length: 1010 }, (_, n) => `('${user.id}', 'n${n}', 1, '${guidOf(n)}', ${now + n})`);
