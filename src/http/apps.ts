@@ -81,8 +81,18 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
   podkeep: { readsBarePlays: true },
 };
 
+const HABITS = { gpodder: habitsIn("gpodder"), nextcloud: habitsIn("nextcloud") };
+
+function habitsIn(protocol: Protocol): { usual: Habits; ofApps: Map<string, Habits> } {
+  const usual = { ...NO_HABITS, ...PROTOCOLS[protocol] };
+  const ofApps = Object.entries(APPS).map(([product, { gpodder, nextcloud, ...habits }]) => {
+    return [product, { ...usual, ...habits, ...{ gpodder, nextcloud }[protocol] }] as const;
+  });
+  return { usual, ofApps: new Map(ofApps) };
+}
+
 /** The app by its product. PinePods names none. */
 export function appNamed(product: string | null, protocol: Protocol): SyncApp {
-  const { gpodder, nextcloud, ...habits } = APPS[product?.toLowerCase() ?? "pinepods"] ?? {};
-  return { product, habits: { ...NO_HABITS, ...PROTOCOLS[protocol], ...habits, ...{ gpodder, nextcloud }[protocol] } };
+  const { usual, ofApps } = HABITS[protocol];
+  return { product, habits: ofApps.get(product?.toLowerCase() ?? "pinepods") ?? usual };
 }

@@ -1,5 +1,5 @@
 // Notes requests of apps that were refused, for `podkeep device list`.
-import type { Hono } from "hono";
+import type { Context } from "hono";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import { createRefusalLog } from "../services/refusals.ts";
@@ -14,10 +14,9 @@ const DEVICE = /^\/(?:api\/2\/(?!auth)\w+|subscriptions)\/[^/]+\/([\w.-]+?)(?:\.
 /** Statuses that are no answer to a question: 404 is. */
 const REFUSED = [400, 401, 403, 413, 429];
 
-export function noteRefusals(http: Hono<HttpEnv>, app: App): void {
+export function createRefusalNotes(app: App): (c: Context<HttpEnv>) => void {
   const log = createRefusalLog(app);
-  http.use(async (c, next) => {
-    await next();
+  return (c) => {
     const { status } = c.res;
     if (!REFUSED.includes(status) || !PATHS.test(c.req.path)) return;
     const inner = c.get("inner") ?? c;
@@ -37,5 +36,5 @@ export function noteRefusals(http: Hono<HttpEnv>, app: App): void {
         app: productOf(c.req.raw),
       },
     );
-  });
+  };
 }

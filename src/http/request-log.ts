@@ -1,5 +1,5 @@
 // Request logging and metrics.
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { matchedRoutes } from "hono/route";
 import type { App } from "../app.ts";
@@ -27,17 +27,14 @@ const MOST_NAMES = 10_000;
 const NAMES_KEPT = 60_000;
 
 /**
- * Counts every request, and logs it by its route's pattern, because paths may hold secrets: at `info` what changed
- * something, failed or was slow, at `debug` all others.
+ * Makes a function that counts a request with its duration in milliseconds, and logs it by its route's pattern, because
+ * paths may hold secrets: at `info` what changed something, failed or was slow, at `debug` all others.
  */
-export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded): void {
+export function createRequestLog(app: App, forwarded: Forwarded) {
   const { log, metrics } = app;
   const nameOf = createNames(app);
   const routeOf = createRouteReader();
-  http.use(async (c, next) => {
-    const start = performance.now();
-    await next();
-    const duration = performance.now() - start;
+  return async (c: Context<HttpEnv>, duration: number): Promise<void> => {
     const [method, status] = [c.req.method, c.res.status];
     const level = READS.includes(method) && status < 400 && duration < SLOW ? "debug" : "info";
     if (!metrics && !log.isLevelEnabled(level)) return;
@@ -61,7 +58,7 @@ export function logRequests(http: Hono<HttpEnv>, app: App, forwarded: Forwarded)
       address: forwarded.addressOf(c.req.raw, c.env.address) || undefined,
       request_id: c.get("requestId"),
     });
-  });
+  };
 }
 
 /**

@@ -7,8 +7,8 @@ import { createForwarded } from "./forwarded.ts";
 import { serveHealth } from "./health.ts";
 import { createPathReader } from "./path.ts";
 import { mountProtocols } from "./protocols.ts";
-import { noteRefusals } from "./refusals.ts";
-import { logRequests } from "./request-log.ts";
+import { createRefusalNotes } from "./refusals.ts";
+import { createRequestLog } from "./request-log.ts";
 import { addHeaders } from "./response-headers.ts";
 import type { FindFeed } from "./shared.ts";
 import { createThrottle } from "./throttle.ts";
@@ -28,8 +28,14 @@ export function createHttp(app: App, findFeed?: FindFeed): Http {
   http.use(addHeaders);
   // Not logged, to keep health checks out of the log.
   serveHealth(http, app);
-  logRequests(http, app, shared.forwarded);
-  noteRefusals(http, app);
+  const log = createRequestLog(app, forwarded);
+  const noteRefusal = createRefusalNotes(app);
+  http.use(async (c, next) => {
+    const start = performance.now();
+    await next();
+    noteRefusal(c);
+    await log(c, performance.now() - start);
+  });
   http.use(requireHost);
   mountProtocols(http, app, shared);
   return http;

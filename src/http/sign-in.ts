@@ -33,7 +33,7 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
       throw error;
     });
     const device = session?.actor.device ?? null;
-    c.set("actor", { ...actor, device });
+    c.set("actor", actor.device === device ? actor : { ...actor, device });
     c.set("userName", name);
     await next();
     if (!options.sessions) return;
@@ -54,7 +54,8 @@ export const requireScope: MiddlewareHandler<HttpEnv> = (c, next) => {
 
 /** Names the device of this request, and of those by its session if it had none. */
 export function nameDevice(c: Context<HttpEnv>, device: string): void {
-  c.set("actor", { ...c.get("actor"), device });
+  const actor = c.get("actor");
+  if (actor.device !== device) c.set("actor", { ...actor, device });
 }
 
 /** Has a route behind requireSignIn() end the request's session, if it has one. */
@@ -114,7 +115,7 @@ async function identify(
   if (header === undefined) {
     const session = sessions ? await sessionOf(c, app, shared, "app") : null;
     if (!session) throw new DomainError("unauthorized", "No credentials");
-    return { ...session, session };
+    return { actor: session.actor, name: session.name, session };
   }
   const signedIn = await checkHeader(c, app, shared, header, bearer);
   const session = sessions ? await findSession(c, app, shared, "app") : null;

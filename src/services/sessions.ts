@@ -94,12 +94,11 @@ export async function readSession(context: Context, text: string, audience: Audi
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
   else if (found.ended !== null) throw ended();
-  const about = { name: found.name, hash, id, expires_at };
   const actor: Actor =
     token_id === null
       ? { user_id, kind: "session", id: null, label: app, device, scope: "write" }
-      : { ...actorOf(context, found.id === null ? undefined : found), device };
-  return { actor: audience === "page" ? { ...actor, kind: "page" } : actor, ...about };
+      : actorOf(context, found.id === null ? undefined : found, device);
+  return { actor: audience === "page" ? { ...actor, kind: "page" } : actor, name: found.name, hash, id, expires_at };
 }
 
 const unknown = () => new DomainError("unauthorized", "The session is unknown");

@@ -171,14 +171,14 @@ export async function authenticate(context: Context, token: string): Promise<Act
 type FoundToken = Awaited<ReturnType<typeof findToken>>[number];
 
 /** The actor of a token as it is stored. @throws DomainError "unauthorized" if it is unknown, expired or revoked */
-export function actorOf(context: Context, row: FoundToken | undefined): Actor {
+export function actorOf(context: Context, row: FoundToken | undefined, device: string | null = null): Actor {
   const now = context.clock.now();
   if (!row) throw refuse("The token is unknown");
   const subject = { user_id: row.user_id, token: row.id };
   if (row.revoked_at !== null) throw refuse("The token was revoked", subject);
   if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired", subject);
   if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, row.hash, now);
-  return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device: null, scope: row.scope };
+  return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device, scope: row.scope };
 }
 
 function refuse(message: string, subject?: Subject): DomainError {
