@@ -89,7 +89,11 @@ export function createGpodder(
   const findPodcasts = db.query<{ feed: string; subscription: number }, string[]>(
     `select feed, subscription from feeds where user_id = ? and feed in (${marks(ACTIONS)})`,
   );
-  const findStored = db.query(`select * from episodes where user_id = ? and url_key in (${marks(ACTIONS)})`);
+  const findStored = db.query(
+    `with wanted (podcast, url_key) as (values ${Array.from({ length: ACTIONS }, () => "(?, ?)").join(", ")})
+      select episodes.* from wanted cross join episodes
+      where user_id in (?) and episodes.podcast = wanted.podcast and episodes.url_key = wanted.url_key`,
+  );
   const saveEpisodes = insert("episodes", EPISODE);
   const saveActions = insert("episode_actions", ACTION);
 
@@ -153,12 +157,12 @@ export function createGpodder(
     const { clock = 0, last_episode = 0 } = takeStamps.get(Date.now() + ACTIONS, user) ?? {};
     const feeds = sent.map(({ podcast }) => feedOf(podcast));
     const podcasts = new Map(findPodcasts.all(user, ...feeds).map((row) => [row.feed, row.subscription]));
+    const podcastOf = (index: number) => podcasts.get(feeds[index] ?? "") ?? 0;
     const urls = sent.map(({ episode }) => numberOf(episode.slice(episode.indexOf("//") + 2)));
-    findStored.all(user, ...urls);
+    findStored.all(...urls.flatMap((url, index) => [podcastOf(index), url]), user);
     const first = last_episode - ACTIONS + 1;
     const episodes = sent.map(({ guid, episode }, index) => {
-      const podcast = podcasts.get(feeds[index] ?? "") ?? 0;
-      return [user, first + index, podcast, null, guid, episode, numberOf(guid), urls[index] ?? 0];
+      return [user, first + index, podcastOf(index), null, guid, episode, numberOf(guid), urls[index] ?? 0];
     });
     const actions = sent.map((one, index) => {
       const time = Date.parse(`${one.timestamp}Z`);

@@ -8,13 +8,17 @@ export interface Line {
   baseline: number | null;
   /** Unit of both medians. */
   unit: "requests/s" | "µs" | "ms" | "s" | "KB" | "MB";
-  goal: { least: number } | { most: number };
+  /** Of the ratio, if there is a baseline and the goal is not in the unit. */
+  goal: { least: number } | { most: number; inUnit?: boolean };
   /** Processor time of a request in microseconds, of podkeep and of the baseline. */
   processor?: { podkeep: number; baseline: number };
 }
 
 /** The figure that is compared with the goal: the ratio to the baseline, or podkeep's median. */
-export const figureOf = ({ podkeep, baseline }: Line) => (baseline === null ? podkeep : podkeep / baseline);
+export const figureOf = (line: Line) => (isAbsolute(line) ? line.podkeep : ratioOf(line));
+
+const isAbsolute = ({ baseline, goal }: Line) => baseline === null || ("most" in goal && goal.inUnit === true);
+const ratioOf = ({ podkeep, baseline }: Line) => podkeep / (baseline ?? Number.NaN);
 
 export function isMet(line: Line): boolean {
   return "least" in line.goal ? figureOf(line) >= line.goal.least : figureOf(line) <= line.goal.most;
@@ -30,8 +34,8 @@ export function formatTable(lines: Line[]): string {
       what,
       `${round(podkeep)} ${unit}`,
       baseline === null ? "" : `${round(baseline)} ${unit}`,
-      baseline === null ? "" : round(figureOf(line)),
-      baseline === null ? `${limit} ${unit}` : limit,
+      baseline === null || baseline === 0 ? "" : round(ratioOf(line)),
+      isAbsolute(line) ? `${limit} ${unit}` : limit,
       isMet(line) ? "yes" : "**no**",
       processor ? round(processor.podkeep) : "",
       processor ? round(processor.baseline) : "",

@@ -1,8 +1,9 @@
-// What the requests of one phone cost, one after the other: processor time, and what is written to the disk.
+// What the requests of one phone cost, one after the other, on podkeep and on the bare server: processor time, and what is
+// written to the disk.
 import { join } from "node:path";
 import { ask } from "../client.ts";
-import { type Data, feedUrl, fill, insertActions } from "../data.ts";
-import { type Server, start } from "../programs.ts";
+import { feedUrl, fill, insertActions } from "../data.ts";
+import { type Server, type Side, start } from "../programs.ts";
 import { type Bench, median } from "../rounds.ts";
 import type { Line } from "../table.ts";
 import { ACTION_PATH, CHANGES, LIST, signIn } from "./gpodder.ts";
@@ -28,81 +29,101 @@ interface Request {
   times: number;
   /** The most that meets the goal. */
   most: Cost;
-  path: string;
-  /** The body of the n-th request of a round; without it, a GET. */
+  path: (phone: Phone) => string;
+  /** The body of the n-th request; without it, a GET. */
   body?: (n: number) => unknown;
 }
 
+/** A server, and where the phone is that syncs with it. */
+interface Phone {
+  side: Side;
+  server: Server;
+  headers: Record<string, string>;
+  since: { feeds: number; episodes: number };
+}
+
+const POLL = { times: POLLS, most: { processor: 75, written: 0 } };
+const UPLOAD = { times: UPLOADS, path: () => ACTION_PATH, most: { processor: 700, written: 60 } };
+const REQUESTS: Request[] = [
+  // What any request costs on this runtime.
+  { ...POLL, what: "request for nothing", path: ({ side }) => (side === "bare" ? "/nothing" : "/livez") },
+  { ...POLL, what: "poll of podcasts, nothing new", path: ({ since }) => `${CHANGES}?since=${since.feeds}` },
+  { ...POLL, what: "poll of episodes, nothing new", path: ({ since }) => `${ACTION_PATH}?since=${since.episodes}` },
+  { ...POLL, what: "list of 200 podcasts", path: () => LIST, most: { processor: 200, written: 0 } },
+  // The bare server inserts them all.
+  { ...UPLOAD, what: "30 plays, of episodes used lately", body: (n) => playsOf(n, (at) => EPISODES - PLAYS + at) },
+  { ...UPLOAD, what: "30 plays, of new episodes", body: (n) => playsOf(n, (at) => `${n}-${at}`) },
+  {
+    what: "one podcast added",
+    path: () => CHANGES,
+    times: UPLOADS,
+    most: { processor: 420, written: 20 },
+    body: (n) => ({ add: [feedUrl("phone", n)], remove: [] }),
+  },
+];
+
 export async function measurePhone(bench: Bench): Promise<Line[]> {
-  const data = await fill(join(bench.folder, "phone"), { users: 1, subscriptions: SUBSCRIPTIONS });
-  insertActions(data, EPISODES);
-  const server = await start(bench.programs, "podkeep", data);
-  const send = senderOf(server, await cookieOf(server, data));
-  const sinceOf = async (path: string) => Number((await send(`${path}?since=0`)).timestamp);
-  const feeds = `${CHANGES}?since=${await sinceOf(CHANGES)}`;
-  const episodes = `${ACTION_PATH}?since=${await sinceOf(ACTION_PATH)}`;
-  const poll = { times: POLLS, most: { processor: 75, written: 0 } };
-  const upload = { times: UPLOADS, path: ACTION_PATH, most: { processor: 700, written: 60 } };
-  const requests: Request[] = [
-    { what: "poll of podcasts, nothing new", path: feeds, ...poll },
-    { what: "poll of episodes, nothing new", path: episodes, ...poll },
-    { what: "list of 200 podcasts", path: LIST, times: POLLS, most: { processor: 200, written: 0 } },
-    { what: "30 plays, of episodes used lately", ...upload, body: (n) => playsOf(n, (at) => EPISODES - PLAYS + at) },
-    { what: "30 plays, of new episodes", ...upload, body: (n) => playsOf(n, (at) => `${n}-${at}`) },
-    {
-      what: "one podcast added",
-      path: CHANGES,
-      times: UPLOADS,
-      most: { processor: 420, written: 20 },
-      body: (n) => ({ add: [feedUrl("phone", n)], remove: [] }),
-    },
-  ];
+  const phones = [await startPhone(bench, "podkeep"), await startPhone(bench, "bare")] as const;
   const lines: Line[] = [];
   let number = 0;
-  for (const request of requests) {
-    const costs: Cost[] = [];
+  for (const request of REQUESTS) {
+    const costs: Record<Side, Cost[]> = { podkeep: [], bare: [] };
     for (let round = 0; round <= bench.rounds; round++) {
-      const cost = await costOf(server, request.times, () => send(request.path, request.body?.(number++)));
-      // Code that runs for the first time takes longer.
-      if (round > 0) costs.push(cost);
+      for (const phone of phones) {
+        const cost = await costOf(phone, request, number);
+        // Code that runs for the first time takes longer.
+        if (round > 0) costs[phone.side].push(cost);
+      }
+      number += request.times;
     }
     lines.push(...linesOf(request, costs));
   }
-  await server.stop();
+  for (const { server } of phones) await server.stop();
   return lines;
 }
 
-function linesOf({ what, most }: Request, costs: Cost[]): Line[] {
+async function startPhone(bench: Bench, side: Side): Promise<Phone> {
+  const data = await fill(join(bench.folder, `phone-${side}`), { users: 1, subscriptions: SUBSCRIPTIONS });
+  insertActions(data, EPISODES);
+  // The client of the bare server is a row that podkeep makes, too.
+  const maker = await start(bench.programs, "podkeep", data);
+  const cookies = await signIn(maker, data);
+  const [name = "", value = ""] = (await Bun.file(side === "bare" ? data.headers : cookies).text()).trim().split(": ");
+  const headers = { [name]: value, "User-Agent": "bench/1.0" };
+  if (side === "bare") await maker.stop();
+  const server = side === "bare" ? await start(bench.programs, side, data) : maker;
+  const phone = { side, server, headers, since: { feeds: 0, episodes: 0 } };
+  const sinceOf = async (path: string) => Number(JSON.parse(await send(phone, `${path}?since=0`)).timestamp);
+  return { ...phone, since: { feeds: await sinceOf(CHANGES), episodes: await sinceOf(ACTION_PATH) } };
+}
+
+function linesOf({ what, most }: Request, costs: Record<Side, Cost[]>): Line[] {
+  const medianOf = (side: Side, kind: keyof Cost) => median(costs[side].map((cost) => cost[kind]));
   const line = (kind: keyof Cost, unit: "µs" | "KB"): Line => ({
     what: `a phone's ${what}: ${kind === "written" ? "written" : "processor time"}`,
-    podkeep: median(costs.map((cost) => cost[kind])),
-    baseline: null,
+    podkeep: medianOf("podkeep", kind),
+    baseline: medianOf("bare", kind),
     unit,
-    goal: { most: most[kind] },
+    goal: { most: most[kind], inUnit: true },
   });
   return [line("processor", "µs"), line("written", "KB")];
 }
 
-async function costOf(server: Server, times: number, work: () => Promise<unknown>): Promise<Cost> {
+async function costOf(phone: Phone, { path, body, times }: Request, first: number): Promise<Cost> {
+  const { server } = phone;
   const before = [server.processorTime(), server.written()] as const;
-  for (let n = 0; n < times; n++) await work();
+  for (let n = first; n < first + times; n++) await send(phone, path(phone), body?.(n));
   const processor = ((server.processorTime() - before[0]) * 1e6) / times;
   return { processor, written: (server.written() - before[1]) / times / 1024 };
 }
 
-async function cookieOf(server: Server, data: Data): Promise<string> {
-  return (await Bun.file(await signIn(server, data)).text()).trim().split(": ")[1] ?? "";
+async function send({ server, headers }: Phone, path: string, body?: unknown): Promise<string> {
+  const post = body !== undefined && { method: "POST", body: JSON.stringify(body) };
+  const response = await ask(server.url + path.replace("{user}", "0"), { headers, ...post });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+  return text;
 }
-
-const senderOf =
-  ({ url }: Server, cookie: string) =>
-  async (path: string, body?: unknown) => {
-    const headers = { Cookie: cookie, "User-Agent": "bench/1.0" };
-    const post = body !== undefined && { method: "POST", body: JSON.stringify(body) };
-    const response = await ask(url + path.replace("{user}", "0"), { headers, ...post });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as { timestamp?: number };
-  };
 
 /** An upload of plays: the n-th minute of each episode. */
 function playsOf(n: number, episodeAt: (at: number) => number | string) {
