@@ -1,22 +1,67 @@
 // All tests, on SQLite and on PostgreSQL. Prints only what fails or is skipped; exits with 1 if anything fails.
+// --record writes how long each file takes, one after the other, on a machine that does nothing else.
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { z } from "zod";
+import { LONG } from "../test/faults/rounds.ts";
 import { PATIENCE } from "../test/support/patience.ts";
 
-/** Two even on one core: much of a test is waiting. */
-const AT_ONCE = Math.max(2, availableParallelism());
+const RECORDS = process.argv.includes("--record");
+/** One more than there are cores: much of a test is waiting. */
+const AT_ONCE = RECORDS ? 1 : availableParallelism() + 1;
 /** More parts than run at once, so that no process ends long before the others. */
 const PARTS = 2 * AT_ONCE;
-/** What PostgreSQL could answer in another way. The model's worlds are fewer there, because each takes longer. */
-const ON_POSTGRES = ["test/http", "test/services", "test/model", "test/apps"];
-const POSTGRES = { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: "60" };
+/** How many times as long the fault tests take in the long run. */
+const LONG_FAULTS = 6;
+
+interface Engine {
+  title: string;
+  files: string;
+  timings: string;
+  env: Record<string, string>;
+}
+
+const ENGINES: Engine[] = [
+  { title: "SQLite", files: "test/**/*.test.ts", timings: "test/timings/sqlite.json", env: {} },
+  {
+    title: "PostgreSQL",
+    // What PostgreSQL could answer in another way.
+    files: "test/{http,services,model,apps}/**/*.test.ts",
+    timings: "test/timings/postgres.json",
+    // The model's worlds are fewer there, because each takes longer.
+    env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: "60" },
+  },
+];
 
 interface Part {
-  title: string;
-  paths: string[];
-  shard: number;
-  env: Record<string, string>;
+  name: string;
+  engine: Engine;
+  files: string[];
+  /** Milliseconds, as recorded. */
+  takes: number;
+}
+
+/** Milliseconds of a file that was not recorded yet. */
+const UNKNOWN = 2000;
+/** What `bun test --update-timings` writes. */
+const Timings = z.object({ files: z.record(z.string(), z.number()) });
+
+/** An engine's files in parts that take equally long. */
+async function split(engine: Engine): Promise<Part[]> {
+  const recorded = Timings.parse(await Bun.file(engine.timings).json()).files;
+  const timeOf = (file: string) =>
+    (recorded[file] ?? UNKNOWN) * (LONG && file.startsWith("test/faults/") ? LONG_FAULTS : 1);
+  const files = Array.from(new Bun.Glob(engine.files).scanSync()).sort((a, b) => timeOf(b) - timeOf(a));
+  const parts = Array.from({ length: PARTS }, (_, n): Part => {
+    return { name: `${engine.title}, part ${n + 1} of ${PARTS}`, engine, files: [], takes: 0 };
+  });
+  for (const file of files) {
+    const shortest = parts.reduce((least, part) => (part.takes < least.takes ? part : least));
+    shortest.files.push(file);
+    shortest.takes += timeOf(file);
+  }
+  return parts;
 }
 
 /** Built once: without it each part would build its own, and run commands from the source, which starts slowly. */
@@ -28,26 +73,22 @@ const building = Bun.spawnSync(["bun", "scripts/build.ts", "--outfile", executab
 });
 if (!building.success) process.exit(1);
 
-const shards = Array.from({ length: PARTS }, (_, at) => at + 1);
-const parts: Part[] = [
-  ...shards.map((shard) => ({ title: "SQLite", paths: [], shard, env: {} })),
-  ...shards.map((shard) => ({ title: "PostgreSQL", paths: ON_POSTGRES, shard, env: POSTGRES })),
-];
+const parts = (await Promise.all(ENGINES.map(split))).flat().sort((a, b) => b.takes - a.takes);
 const total = parts.length;
 const failed: string[] = [];
 
-async function run({ title, paths, shard, env }: Part): Promise<void> {
-  const command = ["bun", "test", "--only-failures", `--timeout=${PATIENCE}`, `--shard=${shard}/${PARTS}`, ...paths];
-  const child = Bun.spawn(command, {
+async function run({ name, engine, files }: Part): Promise<void> {
+  const record = RECORDS ? [`--timings=${engine.timings}`, "--update-timings"] : [];
+  const command = ["bun", "test", "--only-failures", `--timeout=${PATIENCE}`, ...record];
+  const child = Bun.spawn([...command, ...files.map((file) => `./${file}`)], {
     stdout: "pipe",
     stderr: "pipe",
-    env: { ...process.env, PODKEEP_EXECUTABLE: executable, ...env },
+    env: { ...process.env, PODKEEP_EXECUTABLE: executable, ...engine.env },
   });
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-  const name = `${title}, part ${shard} of ${PARTS}`;
   console.log(`\n== ${name}\n${out}${err}`);
   const tests = err.split("\n").filter((line) => line.startsWith("(fail)"));
-  failed.push(...tests.map((line) => `${line} on ${title}`));
+  failed.push(...tests.map((line) => `${line} on ${engine.title}`));
   if (child.exitCode !== 0 && tests.length === 0) failed.push(`(fail) ${name}: exit code ${child.exitCode}`);
 }
 
