@@ -1,29 +1,13 @@
 // Fetching the head of a feed from the public Internet, and from nowhere else.
-
-import { get as getHttp, type IncomingMessage } from "node:http";
-import { get as getHttps } from "node:https";
-import { type BlockList, isIP, type LookupFunction } from "node:net";
-import type { Readable } from "node:stream";
-import { TextDecoder } from "node:util";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { IncomingMessage } from "node:http";
 import { type FeedHead, FeedHeadError, FeedHeadReader, HTML_PAGE } from "../domain/feed-head.ts";
 import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
 import { PageLinksReader } from "../domain/page-links.ts";
-import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
-import { encodingOf } from "../domain/text-encoding.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
-import { VERSION } from "../version.ts";
+import { FetchError, type RequestOptions, request } from "./request.ts";
+import { LATE, readText } from "./response-text.ts";
 
-export interface FetchOptions {
-  /** Validators of the last response; null if there is none. */
-  etag: string | null;
-  last_modified: string | null;
-  /** Networks that may be used besides the public ones. */
-  allowed: BlockList;
-  /** The addresses of this machine's network interfaces. */
-  interfaces(): InterfaceAddress[];
-  /** All addresses of a host, the best one first. @throws if it has none */
-  resolve(host: string): Promise<string[]>;
+export interface FetchOptions extends RequestOptions {
   /** Milliseconds for everything, redirects included. */
   timeout: number;
   /** Bytes of the head, after decompression. */
@@ -67,13 +51,10 @@ export interface FetchFailed {
 /** Bytes that are read for episodes, after decompression. */
 const MOST_BYTES_OF_ITEMS = 8_000_000;
 const MOST_REDIRECTS = 5;
-const MOST_ADDRESSES = 3;
 const PERMANENT = [301, 308];
 const TEMPORARY = [302, 303, 307];
 /** A busy server's. */
 const BUSY = [429, 503];
-
-const LATE = "no complete response in time";
 
 const REASONS: Record<string, string> = {
   ...TLS_REASONS,
@@ -84,20 +65,8 @@ const REASONS: Record<string, string> = {
   ETIMEDOUT: "no connection in time",
 };
 
-/** Why a feed was not fetched. */
-class FetchError extends Error {
-  constructor(
-    reason: string,
-    readonly status: number | null = null,
-    readonly retry_after: number | null = null,
-  ) {
-    super(reason);
-  }
-}
-
 /**
- * Fetches a feed until its head is known. Every address is checked after DNS resolution, and exactly the checked one is
- * connected to, at each redirect. Never throws.
+ * Fetches a feed until its head is known, with the checks of request() at each redirect. Never throws.
  */
 export async function fetchFeedHead(feed_url: string, options: FetchOptions): Promise<FetchResult> {
   const timeout = AbortSignal.timeout(options.timeout);
@@ -199,96 +168,6 @@ const isSameHost = (from: URL, to: URL) =>
   from.origin === to.origin ||
   (from.hostname === to.hostname && from.protocol === "http:" && to.protocol === "https:" && !from.port && !to.port);
 
-async function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
-  const addresses = await addressesOf(hostOf(url), options, signal);
-  for (const address of addresses.slice(0, -1)) {
-    try {
-      return await requestFrom(address, url, options, signal);
-    } catch {
-      if (signal.aborted) break;
-    }
-  }
-  return requestFrom(addresses.at(-1) ?? "", url, options, signal);
-}
-
-const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
-
-function requestFrom(
-  address: string,
-  url: URL,
-  { etag, last_modified }: FetchOptions,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const family = isIP(address);
-  // The resolver of the connection gives nothing but the checked address.
-  const lookup: LookupFunction = (_host, { all }, callback) => {
-    if (all) callback(null, [{ address, family }]);
-    else callback(null, address, family);
-  };
-  const get = url.protocol === "https:" ? getHttps : getHttp;
-  return new Promise((resolve, reject) => {
-    const sent = get(
-      {
-        host: hostOf(url),
-        port: url.port || undefined,
-        path: url.pathname + url.search,
-        lookup,
-        signal,
-        agent: false,
-        headers: {
-          "User-Agent": `podkeep/${VERSION}`,
-          Accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1",
-          "Accept-Encoding": "gzip, br, deflate",
-          ...(url.username && { Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}` }),
-          ...(etag && { "If-None-Match": etag }),
-          ...(last_modified && { "If-Modified-Since": last_modified }),
-        },
-      },
-      (response) => {
-        // An error after the body was left would end the process.
-        response.on("error", () => {});
-        resolve(response);
-      },
-    );
-    sent.on("error", reject);
-  });
-}
-
-function userinfoOf({ username, password }: URL): string {
-  try {
-    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  } catch {
-    return `${username}:${password}`;
-  }
-}
-
-/** The public addresses of a host. */
-async function addressesOf(host: string, options: FetchOptions, signal: AbortSignal): Promise<string[]> {
-  const { resolve, allowed, interfaces } = options;
-  const found = isIP(host) ? [host] : await beforeAbort(signal, resolve(host).catch(unknownHost));
-  // They can change while the server runs.
-  const rules = { allowed, own: ownNetworks(interfaces()) };
-  const addresses = found.filter((one) => isPublicAddress(one, rules));
-  if (addresses.length === 0) throw new FetchError("the address is not public");
-  return addresses.slice(0, MOST_ADDRESSES);
-}
-
-function unknownHost(): never {
-  throw new FetchError("the host name is unknown");
-}
-
-async function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
 /** Reads a feed until its head and the episodes that are looked for are known. What stops it behind the head is no error. */
 async function readHead(
   response: IncomingMessage,
@@ -309,30 +188,6 @@ async function readHead(
   return { head: reader.end(), cut_off: false };
 }
 
-/** A response's text in pieces, with the bytes so far. The response ends with the last piece that is asked for. */
-async function* readText(
-  response: IncomingMessage,
-  signal: AbortSignal,
-): AsyncGenerator<{ text: string; bytes: number }> {
-  const body = decompress(response);
-  const abort = () => body.destroy(new Error(LATE));
-  signal.addEventListener("abort", abort);
-  let decoder: TextDecoder | undefined;
-  let bytes = 0;
-  try {
-    for await (const chunk of body) {
-      const piece: Uint8Array = chunk;
-      decoder ??= decoderFor(piece, response.headers["content-type"]);
-      bytes += piece.length;
-      yield { text: decoder.decode(piece, { stream: true }), bytes };
-    }
-  } finally {
-    signal.removeEventListener("abort", abort);
-    body.destroy();
-    response.destroy();
-  }
-}
-
 /** The feeds that a web page names, the first one first; none if it can't be read. Never throws. */
 export async function fetchPageLinks(page_url: string, options: FetchOptions): Promise<string[]> {
   const timeout = AbortSignal.timeout(options.timeout);
@@ -348,35 +203,6 @@ export async function fetchPageLinks(page_url: string, options: FetchOptions): P
     return reader.feeds;
   } catch {
     return [];
-  }
-}
-
-function decompress(response: IncomingMessage): Readable {
-  const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
-  const stream =
-    coding === "gzip" || coding === "x-gzip"
-      ? createGunzip()
-      : coding === "br"
-        ? createBrotliDecompress()
-        : coding === "deflate"
-          ? createInflate()
-          : null;
-  if (stream) {
-    response.once("error", (error) => stream.destroy(error));
-    stream.on("error", () => {});
-    return response.pipe(stream);
-  }
-  if (coding !== "identity" && coding !== "") throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
-  return response;
-}
-
-function decoderFor(start: Uint8Array, type = ""): TextDecoder {
-  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(type)?.[1];
-  const encoding = encodingOf(start, charset);
-  try {
-    return new TextDecoder(encoding);
-  } catch {
-    throw new FetchError(`the text encoding ${encoding.slice(0, 20)} is unknown`);
   }
 }
 

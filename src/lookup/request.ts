@@ -1,0 +1,125 @@
+// One request for a feed, to an address that was checked.
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
+import { type BlockList, isIP, type LookupFunction } from "node:net";
+import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
+import { VERSION } from "../version.ts";
+
+export interface RequestOptions {
+  /** Validators of the last response; null if there is none. */
+  etag: string | null;
+  last_modified: string | null;
+  /** Networks that may be used besides the public ones. */
+  allowed: BlockList;
+  /** The addresses of this machine's network interfaces. */
+  interfaces(): InterfaceAddress[];
+  /** All addresses of a host, the best one first. @throws if it has none */
+  resolve(host: string): Promise<string[]>;
+}
+
+const MOST_ADDRESSES = 3;
+
+/** Why a feed was not fetched. */
+export class FetchError extends Error {
+  constructor(
+    reason: string,
+    readonly status: number | null = null,
+    readonly retry_after: number | null = null,
+  ) {
+    super(reason);
+  }
+}
+
+/**
+ * Sends a request. Every address is checked after DNS resolution, and exactly the checked one is connected to.
+ * @throws FetchError if the host has no public address, or the error of the last connection
+ */
+export async function request(url: URL, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  const addresses = await addressesOf(hostOf(url), options, signal);
+  for (const address of addresses.slice(0, -1)) {
+    try {
+      return await requestFrom(address, url, options, signal);
+    } catch {
+      if (signal.aborted) break;
+    }
+  }
+  return requestFrom(addresses.at(-1) ?? "", url, options, signal);
+}
+
+const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
+
+function requestFrom(
+  address: string,
+  url: URL,
+  { etag, last_modified }: RequestOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const family = isIP(address);
+  // The resolver of the connection gives nothing but the checked address.
+  const lookup: LookupFunction = (_host, { all }, callback) => {
+    if (all) callback(null, [{ address, family }]);
+    else callback(null, address, family);
+  };
+  const get = url.protocol === "https:" ? getHttps : getHttp;
+  return new Promise((resolve, reject) => {
+    const sent = get(
+      {
+        host: hostOf(url),
+        port: url.port || undefined,
+        path: url.pathname + url.search,
+        lookup,
+        signal,
+        agent: false,
+        headers: {
+          "User-Agent": `podkeep/${VERSION}`,
+          Accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1",
+          "Accept-Encoding": "gzip, br, deflate",
+          ...(url.username && { Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}` }),
+          ...(etag && { "If-None-Match": etag }),
+          ...(last_modified && { "If-Modified-Since": last_modified }),
+        },
+      },
+      (response) => {
+        // An error after the body was left would end the process.
+        response.on("error", () => {});
+        resolve(response);
+      },
+    );
+    sent.on("error", reject);
+  });
+}
+
+function userinfoOf({ username, password }: URL): string {
+  try {
+    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  } catch {
+    return `${username}:${password}`;
+  }
+}
+
+/** The public addresses of a host. */
+async function addressesOf(host: string, options: RequestOptions, signal: AbortSignal): Promise<string[]> {
+  const { resolve, allowed, interfaces } = options;
+  const found = isIP(host) ? [host] : await beforeAbort(signal, resolve(host).catch(unknownHost));
+  // They can change while the server runs.
+  const rules = { allowed, own: ownNetworks(interfaces()) };
+  const addresses = found.filter((one) => isPublicAddress(one, rules));
+  if (addresses.length === 0) throw new FetchError("the address is not public");
+  return addresses.slice(0, MOST_ADDRESSES);
+}
+
+function unknownHost(): never {
+  throw new FetchError("the host name is unknown");
+}
+
+async function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,62 @@
+// The text of a response: decompressed, decoded.
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { TextDecoder } from "node:util";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { encodingOf } from "../domain/text-encoding.ts";
+import { FetchError } from "./request.ts";
+
+export const LATE = "no complete response in time";
+
+/** A response's text in pieces, with the bytes so far. The response ends with the last piece that is asked for. */
+export async function* readText(
+  response: IncomingMessage,
+  signal: AbortSignal,
+): AsyncGenerator<{ text: string; bytes: number }> {
+  const body = decompress(response);
+  const abort = () => body.destroy(new Error(LATE));
+  signal.addEventListener("abort", abort);
+  let decoder: TextDecoder | undefined;
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      const piece: Uint8Array = chunk;
+      decoder ??= decoderFor(piece, response.headers["content-type"]);
+      bytes += piece.length;
+      yield { text: decoder.decode(piece, { stream: true }), bytes };
+    }
+  } finally {
+    signal.removeEventListener("abort", abort);
+    body.destroy();
+    response.destroy();
+  }
+}
+
+function decompress(response: IncomingMessage): Readable {
+  const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  const stream =
+    coding === "gzip" || coding === "x-gzip"
+      ? createGunzip()
+      : coding === "br"
+        ? createBrotliDecompress()
+        : coding === "deflate"
+          ? createInflate()
+          : null;
+  if (stream) {
+    response.once("error", (error) => stream.destroy(error));
+    stream.on("error", () => {});
+    return response.pipe(stream);
+  }
+  if (coding !== "identity" && coding !== "") throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
+  return response;
+}
+
+function decoderFor(start: Uint8Array, type = ""): TextDecoder {
+  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(type)?.[1];
+  const encoding = encodingOf(start, charset);
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    throw new FetchError(`the text encoding ${encoding.slice(0, 20)} is unknown`);
+  }
+}
