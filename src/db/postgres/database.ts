@@ -11,19 +11,8 @@ import { MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
-import {
-  connect,
-  describePooler,
-  describeServer,
-  isConflict,
-  isLost,
-  isOutdated,
-  Pool,
-  type PoolOptions,
-  type Row,
-  sqlStateOf,
-  translate,
-} from "./pool.ts";
+import { describePooler, isConflict, isLost, isOutdated, sqlStateOf, translate } from "./errors.ts";
+import { connect, describeServer, Pool, type PoolOptions, type Row } from "./pool.ts";
 
 export const DIALECT: Dialect = {
   text: 'text collate "C"',

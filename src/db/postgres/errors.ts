@@ -1,0 +1,61 @@
+// Errors of PostgreSQL and of PgBouncer.
+import { SQL } from "bun";
+import { DomainError, messageOf } from "../../errors.ts";
+
+/** Seconds after which a client may try again. */
+export const RETRY_AFTER = 5;
+
+/** The server's own limits. A process that hangs must not keep a user's row locked. @param limit milliseconds */
+export const timeLimits = (limit: number) => ({
+  statement_timeout: limit,
+  idle_in_transaction_session_timeout: limit,
+});
+
+/** The SQLSTATE of an error that the server sent; empty for other errors. */
+export const sqlStateOf = (error: unknown) => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");
+
+/** Whether the server asks for the transaction to be run again. */
+export function isConflict(error: unknown): boolean {
+  // 23505 and 23503: the next attempt sees the row that another transaction inserted or deleted.
+  return /^(40001|40P01|23505|23503)$/.test(sqlStateOf(error));
+}
+
+/**
+ * Whether a statement was prepared before a migration changed the types of its columns. The next attempt prepares it
+ * again; each connection has its own.
+ */
+export const isOutdated = (error: unknown) => sqlStateOf(error) === "0A000";
+
+/** Whether the connection was lost, so that an uncommitted transaction changed nothing. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof SQL.PostgresError)) return false;
+  return error.errno ? /^(08|57P)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
+}
+
+/** What to set in PgBouncer, if this error says that it gets in the way; else null. */
+export function describePooler(error: unknown): string | null {
+  const state = sqlStateOf(error);
+  // A prepared statement that exists on another connection only, or that another client made on this one.
+  if (state === "26000" || state === "42P05") {
+    return "PgBouncer mixes up prepared statements: set max_prepared_statements = 200 (needs PgBouncer 1.21), or pool_mode = session";
+  }
+  if (state === "08P01" && /unsupported startup parameter/.test(messageOf(error))) {
+    return `PgBouncer refuses the time limits: set ignore_startup_parameters = ${Object.keys(timeLimits(0)).join(",")}`;
+  }
+  return null;
+}
+
+/** The error that callers get: "unavailable" if the server's reason may pass, "invalid" for text with a NUL. */
+export function translate(error: unknown): unknown {
+  if (sqlStateOf(error) === "22021") {
+    return new DomainError("invalid", "A text has a character that can't be stored", { cause: error });
+  }
+  const pooler = describePooler(error);
+  if (pooler) return new DomainError("unavailable", pooler, { cause: error });
+  // Out of resources, lock or statement timeout, a standby, a failing disk, a changing login.
+  const refused = /^(40|53|55P03|57|58|25006|28)/.test(sqlStateOf(error));
+  return refused || isLost(error) ? unavailable(error) : error;
+}
+
+export const unavailable = (cause: unknown) =>
+  new DomainError("unavailable", "The database can't be reached now", { retry_after: RETRY_AFTER, cause });
