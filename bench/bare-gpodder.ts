@@ -47,37 +47,37 @@ const feedOf = (url: string) => Bun.SHA256.hash(url.slice(url.indexOf("//") + 2)
 export function createGpodder(
   db: Database,
   inGroup: <T>(work: () => T) => Promise<T>,
-  add: (user: string, feed_url: string) => { feed: string; clock: number },
+  add: (user: number, feed_url: string) => { feed: string; clock: number },
 ) {
-  const findClient = db.query<ClientRow, [string, string]>("select * from clients where user_id = ? and id = ?");
-  const findClock = db.query<{ clock: number }, [string]>("select clock from users where id = ?");
-  const findChanged = db.query<Feed, [string, number]>(
+  const findClient = db.query<ClientRow, [number, string]>("select * from clients where user_id = ? and id = ?");
+  const findClock = db.query<{ clock: number }, [number]>("select clock from users where id = ?");
+  const findChanged = db.query<Feed, [number, number]>(
     `select feed_url, is_subscribed, subscription_changed, deleted from subscriptions
      where user_id = ? and changed_at > ? order by changed_at`,
   );
-  const findLeft = db.query<{ left_url: string }, [string, number]>(
+  const findLeft = db.query<{ left_url: string }, [number, number]>(
     "select feed, left_url, left_at from feeds where user_id = ? and left_at > ?",
   );
-  const findToResend = db.query<{ feed: string; feed_url: string }, [string, string, number]>(
+  const findToResend = db.query<{ feed: string; feed_url: string }, [number, string, number]>(
     "select * from holdings where user_id = ? and client = ? and resend_at is not null and resend_at > ?",
   );
-  const findHoldings = db.query<{ feed: string; feed_url: string }, [string, string]>(
+  const findHoldings = db.query<{ feed: string; feed_url: string }, [number, string]>(
     "select * from holdings where user_id = ? and client = ?",
   );
-  const findSubscribed = db.query<Feed, [string]>(
+  const findSubscribed = db.query<Feed, [number]>(
     "select feed_url, title from subscriptions where user_id = ? and is_subscribed = 1 and deleted is null order by id",
   );
   const findHolding = db.query("select * from holdings where user_id = ? and client = ? and feed in (?)");
-  const addHolding = db.query<null, [string, string, string, string, number]>(
+  const addHolding = db.query<null, [number, string, string, string, number]>(
     "insert into holdings values (?, ?, ?, ?, null, 1, 0, ?, null)",
   );
-  const findActions = db.query<ActionRow, [string, number, number]>(
+  const findActions = db.query<ActionRow, [number, number, number]>(
     `select action.*, episodes.url as episode_url, episodes.guid, subscriptions.feed_url from episode_actions as action
       cross join episodes on episodes.user_id = action.user_id and episodes.id = action.episode
       cross join subscriptions on subscriptions.user_id = action.user_id and subscriptions.id = episodes.podcast
       where action.user_id = ? and arrived_at > ? and client != ? order by arrived_at`,
   );
-  const takeStamps = db.query<{ clock: number; last_episode: number }, [number, string]>(
+  const takeStamps = db.query<{ clock: number; last_episode: number }, [number, number]>(
     `update users set clock = max(clock + ${ACTIONS}, ?), last_episode = last_episode + ${ACTIONS}
       where id = ? returning clock, last_episode`,
   );
@@ -86,7 +86,7 @@ export function createGpodder(
     const rows = Array.from({ length: ACTIONS }, () => `(${marks(columns.split(",").length)})`);
     return db.query(`insert into ${table} (${columns}) values ${rows.join(", ")}`);
   };
-  const findPodcasts = db.query<{ feed: string; subscription: number }, string[]>(
+  const findPodcasts = db.query<{ feed: string; subscription: number }, [number, ...string[]]>(
     `select feed, subscription from feeds where user_id = ? and feed in (${marks(ACTIONS)})`,
   );
   const findStored = db.query(
@@ -102,7 +102,7 @@ export function createGpodder(
     return feeds.map(({ feed_url }) => spellings.get(feedOf(feed_url)) ?? feed_url);
   };
 
-  function changes(user: string, client: string, since: number) {
+  function changes(user: number, client: string, since: number) {
     const start = since === 0 ? 0 : since * 1000 + 999;
     const { clock = 0 } = findClock.get(user) ?? {};
     findClient.get(user, client);
@@ -124,7 +124,7 @@ export function createGpodder(
     };
   }
 
-  function actions(user: string, client: string, since: number) {
+  function actions(user: number, client: string, since: number) {
     const start = since === 0 ? 0 : since * 1000 + 999;
     const { clock = 0 } = findClock.get(user) ?? {};
     findClient.get(user, client);
@@ -142,7 +142,7 @@ export function createGpodder(
     return { timestamp: Math.floor(clock / 1000), actions: found };
   }
 
-  function receiveFeeds(user: string, client: string, urls: string[]): number {
+  function receiveFeeds(user: number, client: string, urls: string[]): number {
     const { feeds_given } = findClient.get(user, client) ?? {};
     for (const url of urls) {
       findHolding.get(user, client, feedOf(url));
@@ -152,7 +152,7 @@ export function createGpodder(
     return feeds_given ?? 0;
   }
 
-  function receiveActions(user: string, client: string, sent: Action[]): number {
+  function receiveActions(user: number, client: string, sent: Action[]): number {
     const { episodes_given } = findClient.get(user, client) ?? {};
     const { clock = 0, last_episode = 0 } = takeStamps.get(Date.now() + ACTIONS, user) ?? {};
     const feeds = sent.map(({ podcast }) => feedOf(podcast));
@@ -175,10 +175,10 @@ export function createGpodder(
     return episodes_given ?? 0;
   }
 
-  return async (request: Request, url: URL, token: { id: string; user_id: string }): Promise<Response> => {
+  return async (request: Request, url: URL, token: { id: string; user_id: number }): Promise<Response> => {
     const { id, user_id: user } = token;
     const product = request.headers.get("user-agent")?.split("/", 1)[0];
-    const client = Bun.SHA256.hash(JSON.stringify([user, id, "phone", product]), "base64url");
+    const client = Bun.SHA256.hash(JSON.stringify([id, "phone", product]), "base64url").slice(0, 22);
     const isList = url.pathname.startsWith("/subscriptions/");
     const isFeeds = url.pathname.startsWith("/api/2/subscriptions/");
     if (request.method === "POST") {

@@ -18,36 +18,36 @@ const db = new Database(file, { readwrite: true });
 db.run("pragma journal_mode = wal");
 db.run("pragma synchronous = full");
 
-const findToken = db.query<{ id: string; user_id: string; revoked_at: number | null }, [string]>(
+const findToken = db.query<{ id: string; user_id: number; revoked_at: number | null }, [string]>(
   "select id, user_id, revoked_at from tokens where hash = ?",
 );
-const findClock = db.query<{ clock: number }, [string]>("select clock from users where id = ?");
-const findPage = db.query<Row, [string, number, number, number]>(
+const findClock = db.query<{ clock: number }, [number]>("select clock from users where id = ?");
+const findPage = db.query<Row, [number, number, number, number]>(
   `select id, feed_url, guid, is_subscribed, subscription_changed, guid_changed, deleted, changed_at from subscriptions
    where user_id = ? and changed_at > ? order by changed_at limit ? offset ?`,
 );
-const countAll = db.query<{ total: number }, [string, number]>(
+const countAll = db.query<{ total: number }, [number, number]>(
   "select count(*) as total from subscriptions where user_id = ? and changed_at > ?",
 );
-const findOne = db.query<Row, [string, string, string]>(
+const findOne = db.query<Row, [number, number, string]>(
   `select * from subscriptions where user_id = ?
    and id = (select subscription from guids where user_id = ? and guid = ?)`,
 );
-const findDeletion = db.query<{ status: string }, [string, number]>(
+const findDeletion = db.query<{ status: string }, [number, number]>(
   "select status from deletions where user_id = ? and id = ?",
 );
-const nextIds = db.query<{ clock: number; last_subscription: number }, [number, string]>(
+const nextIds = db.query<{ clock: number; last_subscription: number }, [number, number]>(
   `update users set clock = max(clock + 1, ?), last_subscription = last_subscription + 1 where id = ?
    returning clock, last_subscription`,
 );
-const addSubscription = db.query<null, [string, number, string, string, number, number]>(
+const addSubscription = db.query<null, [number, number, string, string, number, number]>(
   `insert into subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)
    values (?, ?, ?, ?, 1, ?, ?)`,
 );
-const addGuid = db.query<null, [string, string, number]>(
+const addGuid = db.query<null, [number, string, number]>(
   "insert into guids (user_id, guid, subscription) values (?, ?, ?)",
 );
-const addFeed = db.query<null, [string, string, number]>(
+const addFeed = db.query<null, [number, string, number]>(
   "insert into feeds (user_id, feed, subscription) values (?, ?, ?)",
 );
 
@@ -60,7 +60,7 @@ function describe({ feed_url, guid, is_subscribed, subscription_changed }: Row) 
   };
 }
 
-function list(user: string, url: URL, known: string | null): Response {
+function list(user: number, url: URL, known: string | null): Response {
   const etag = `"${findClock.get(user)?.clock}"`;
   if (known === etag) return new Response(null, { status: 304, headers: { ETag: etag } });
   const since = Date.parse(url.searchParams.get("since") ?? "") || 0;
@@ -74,7 +74,7 @@ function list(user: string, url: URL, known: string | null): Response {
   return Response.json({ total, page, per_page, ...more, subscriptions }, { headers: { ETag: etag } });
 }
 
-function add(user: string, feed_url: string) {
+function add(user: number, feed_url: string) {
   const key = feed_url.slice(feed_url.indexOf("//") + 2);
   const guid = Bun.randomUUIDv5(key, PODCASTS);
   const { clock = 0, last_subscription: id = 0 } = nextIds.get(Date.now(), user) ?? {};

@@ -95,7 +95,7 @@ const LARGEST_INSERT = 100;
 const SUBSCRIPTION = "user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at";
 
 /** Inserts a user's rows, 100 a statement. Runs in the caller's transaction. */
-export function insertRows(db: Database, user: string, rows: Row[]): void {
+export function insertRows(db: Database, user: number, rows: Row[]): void {
   for (let start = 0; start < rows.length; start += LARGEST_INSERT) {
     const piece = rows.slice(start, start + LARGEST_INSERT);
     const insert = (into: string, values: string, parameters: (row: Row) => (string | number)[]) =>
@@ -115,7 +115,7 @@ export function insertRows(db: Database, user: string, rows: Row[]): void {
   }
 }
 
-function insertDeletions(db: Database, user: string, count: number): void {
+function insertDeletions(db: Database, user: number, count: number): void {
   const insert = db.query(`insert into deletions
     (user_id, id, subscription, status, cancelled, attempts, requested_at, run_after)
     values (?, ?, ?, 'PENDING', 0, 0, ?, ?)`);
@@ -125,7 +125,7 @@ function insertDeletions(db: Database, user: string, count: number): void {
 /** Inserts plays of episodes of the first user, in 100 feeds, with timestamps up to NEWEST. */
 export function insertActions({ file }: Pick<Data, "file">, count: number): void {
   const db = new Database(file, { readwrite: true });
-  const user = db.query<{ id: string }, []>("select id from users where name = 'user0'").get()?.id ?? "";
+  const user = db.query<{ id: number }, []>("select id from users where name = 'user0'").get()?.id ?? 0;
   const insertEpisode = db.query(`insert into episodes
     (user_id, id, podcast, guid, url, guid_key, url_key) values (?, ?, ?, ?, ?, ?, ?)`);
   const insertAction = db.query(`insert into episode_actions

@@ -17,7 +17,7 @@ export type ErrorCode =
 
 /** Whose credential was refused, as far as it is known. */
 export interface Subject {
-  user_id?: string;
+  user_id?: number;
   /** The user's name. */
   name?: string;
   /** The public id of a token. */

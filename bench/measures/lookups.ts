@@ -60,7 +60,7 @@ export async function measureLookups(bench: Bench): Promise<Line[]> {
 async function newData(bench: Bench, name: string, port: number): Promise<Data> {
   const data = await fill(join(bench.folder, name), { users: USERS, subscriptions: 0 });
   const db = new Database(data.file, { readwrite: true });
-  const users = db.query<{ id: string }, []>("select id from users").all();
+  const users = db.query<{ id: number }, []>("select id from users").all();
   const lookup = db.query(
     "insert into feed_lookups (feed, feed_url, next_at, moved_seen, failures) values (?, ?, ?, 0, 0)",
   );

@@ -45,7 +45,7 @@ export async function measurePage(bench: Bench): Promise<Line[]> {
 
 function addRows({ file }: Data, name: string, count: number): void {
   const db = new Database(file, { readwrite: true });
-  const id = db.query<{ id: string }, [string]>("select id from users where name = ?").get(name)?.id ?? "";
+  const id = db.query<{ id: number }, [string]>("select id from users where name = ?").get(name)?.id ?? 0;
   // Older than the user's other ones: timestamps are unique.
   const rows = makeRows(count, "more", FEW).map((row) => ({ ...row, timestamp: row.timestamp - 2 * MANY }));
   db.transaction(() => insertRows(db, id, rows))();

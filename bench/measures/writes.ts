@@ -86,7 +86,7 @@ async function measureBulk(bench: Bench): Promise<Line> {
   const podkeep = await start(bench.programs, "podkeep", data);
   const db = new Database(raw.file, { readwrite: true });
   db.run("pragma synchronous = full");
-  const user = db.query<{ id: string }, []>("select id from users").get()?.id ?? "";
+  const user = db.query<{ id: number }, []>("select id from users").get()?.id ?? 0;
   let requests = 0;
   const times = await inTurn(bench.rounds * 10, {
     podkeep: () => {

@@ -81,7 +81,8 @@ async function create(name: string, options: CreateOptions, command: Command): P
   const made = await withApp(
     command,
     async (app) => {
-      const created = { ...(await createUser(app, name)), data: describeLocation(app.config.location) };
+      const { public_id: id } = await createUser(app, name);
+      const created = { id, name, data: describeLocation(app.config.location) };
       const actor = await actAsAdmin(app, name, "user create");
       if (set !== null) await setPassword(app, actor, set);
       const address = appUrl(app.config);
@@ -171,7 +172,7 @@ async function rename(name: string, to: string, command: Command): Promise<void>
 
 async function list(command: Command): Promise<void> {
   const { rows, now } = await withApp(command, async (app) => ({ rows: await listUsers(app), now: app.clock.now() }));
-  const users = rows.map(({ id, name, created_at, subscriptions, tokens, has_password, ...times }) => ({
+  const users = rows.map(({ public_id: id, name, created_at, subscriptions, tokens, has_password, ...times }) => ({
     id,
     name,
     created: formatTime(created_at),

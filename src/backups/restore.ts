@@ -34,7 +34,7 @@ import {
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { listUsersAfter } from "../store/transfer.ts";
-import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
+import { findPublicId, latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
@@ -106,7 +106,7 @@ interface Known {
   clock: number;
   revoked: { id: string; revoked_at: number }[];
   passwords: Awaited<ReturnType<typeof listPasswords>>;
-  /** Ids of the users; null if they are not known. */
+  /** Public ids of the users; null if they are not known. */
   users: Set<string> | null;
   /** A copy of the old data, open; null if there was none or it can't be read. */
   replaced: Database | null;
@@ -127,7 +127,7 @@ async function readKnown(config: Config): Promise<Known> {
       known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
       known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
       known.passwords = await listPasswords(tx, {});
-      known.users = new Set((await listUserNames(tx, {})).map(({ id }) => id));
+      known.users = new Set((await listUserNames(tx, {})).map(({ public_id }) => public_id));
     });
   } catch (error) {
     known.unread = messageOf(error);
@@ -154,7 +154,7 @@ function renew(database: Database, clock: Clock, known: Known): Promise<string[]
 /** Takes tokens and password from users who were deleted since the backup. @returns their names */
 async function closeReturned(tx: Tx, { users }: Known, now: number): Promise<string[]> {
   if (users === null) return [];
-  const returned = (await listUserNames(tx, {})).filter(({ id }) => !users.has(id));
+  const returned = (await listUserNames(tx, {})).filter(({ public_id }) => !users.has(public_id));
   for (const { id: user_id } of returned) {
     await revokeTokensOf(tx, { user_id, revoked_at: now });
     await setPassword(tx, { user_id, password_hash: null, password_changed_at: now });
@@ -168,14 +168,17 @@ const BATCH = 100;
 
 /** Adds what the old data's history has since the backup, and what the restore changes in the old data. */
 async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { changed_at: number; at: number }) {
-  for (let last: string | undefined = ""; last !== undefined && known.replaced; ) {
+  for (let last: number | undefined = 0; last !== undefined && known.replaced; ) {
     const users = await listUsersAfter(tx, { id: last, limit: BATCH });
-    for (const { id: user_id } of users) {
+    for (const { id: user_id, public_id } of users) {
       const [own] = await readCounters(tx, { user_id });
-      const old = own && (await readOld(known, user_id, own.clock));
+      const old = own && (await readOld(known, public_id, own.clock));
       // Old data that is older than the backup has nothing to add.
       if (!old || old.counters.clock < own.clock) continue;
-      await insertHistoryRows(tx, old.history);
+      await insertHistoryRows(
+        tx,
+        old.history.map((row) => ({ ...row, user_id })),
+      );
       await setHistoryStart(tx, { user_id, since: await startOf(tx, user_id, own.clock, old.history_since) });
       // A subscription's id means the same in the whole history.
       const last_subscription = Math.max(own.last_subscription, old.counters.last_subscription);
@@ -190,15 +193,18 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
 }
 
 /** When the whole history begins. That of a backup from before there was a history begins now, at its migration. */
-async function startOf(tx: Tx, user_id: string, clock: number, old_since: number): Promise<number> {
+async function startOf(tx: Tx, user_id: number, clock: number, old_since: number): Promise<number> {
   const [own] = await readHistoryStart(tx, { user_id });
   return old_since > clock ? old_since : Math.min(own?.history_since ?? 0, clock);
 }
 
 /** Reads a user's old data; null if it can't be read, or has no such user. @param from history after this timestamp */
-async function readOld(known: Known, user_id: string, from: number) {
+async function readOld(known: Known, public_id: string, from: number) {
   try {
     return await known.replaced?.read(async (tx) => {
+      const [user] = await findPublicId(tx, { public_id });
+      if (!user) return null;
+      const { id: user_id } = user;
       const [counters] = await readCounters(tx, { user_id });
       const [start] = await readHistoryStart(tx, { user_id });
       if (!counters || !start) return null;

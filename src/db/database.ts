@@ -20,10 +20,10 @@ export interface Database {
   read<T>(work: (tx: Tx) => Promise<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T>;
   /**
    * Runs one write transaction and resolves when it is durable. `work` may run more than once, so it has no effect
-   * outside the database. Calls with the same `queue` run one at a time.
+   * outside the database. Calls with the same `queue`, a user's id, run one at a time.
    * @throws DomainError "unavailable" if the database can't be written now; nothing was changed, unless it is in doubt
    */
-  write<T>(work: (tx: Tx) => Promise<T>, queue?: string): Promise<T>;
+  write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T>;
   /**
    * Reads from the database and checks that its file was not moved or replaced.
    * @throws DomainError "unavailable"

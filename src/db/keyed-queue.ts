@@ -2,11 +2,11 @@
 
 /** Jobs with different keys run at once. A job that fails doesn't stop those behind it. */
 export class KeyedQueue {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #last = new Map<number, Promise<unknown>>();
   #waiting = 0;
 
   /** Runs `act` after all jobs that were given the same key before. */
-  run<T>(key: string, act: () => Promise<T>): Promise<T> {
+  run<T>(key: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const mine = before ? this.#after(before, act) : act();
     this.#last.set(key, mine);

@@ -1,10 +1,14 @@
 // The rows of each table. Times are Unix milliseconds, flags are 0 or 1.
+import type { Generated } from "kysely";
 
 /** The user whose rows a statement reads or changes. */
-export type Owner = { user_id: string };
+export type Owner = { user_id: number };
 
 export interface UserTable {
-  id: string;
+  /** Known inside the database only; never given to another user after a deletion. */
+  id: number;
+  /** What sessions, logs and exports show. */
+  public_id: string;
   name: string;
   /** The last timestamp given out (P1). */
   clock: number;
@@ -38,7 +42,7 @@ export type ActorColumns = {
 
 export interface TokenTable {
   id: string;
-  user_id: string;
+  user_id: number;
   label: string;
   scope: "read" | "write";
   /** SHA-256 of the whole token, in hex. */
@@ -50,7 +54,7 @@ export interface TokenTable {
 }
 
 export interface SubscriptionTable {
-  user_id: string;
+  user_id: number;
   id: number;
   feed_url: string;
   /** The current guid, in lower case. */
@@ -67,7 +71,7 @@ export interface SubscriptionTable {
 
 /** Every guid that a subscription ever had. */
 export interface GuidTable {
-  user_id: string;
+  user_id: number;
   guid: string;
   subscription: number;
   /** When another guid replaced it; null for the current one. */
@@ -76,7 +80,7 @@ export interface GuidTable {
 
 /** Every feed URL that a subscription ever had, as the hash of its feed key. */
 export interface FeedTable {
-  user_id: string;
+  user_id: number;
   feed: string;
   subscription: number;
   /** The URL as it was when the subscription left it; null for its current one, and if no app was told of it. */
@@ -87,7 +91,7 @@ export interface FeedTable {
 export type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
 
 export interface DeletionTable extends Nullable<ActorColumns> {
-  user_id: string;
+  user_id: number;
   id: number;
   subscription: number;
   status: "SUCCESS" | "PENDING" | "FAILURE";
@@ -103,7 +107,7 @@ export interface DeletionTable extends Nullable<ActorColumns> {
 
 /** What syncs, by the id that its app chose. */
 export interface DeviceTable {
-  user_id: string;
+  user_id: number;
   id: string;
   caption: string;
   type: "desktop" | "laptop" | "mobile" | "server" | "other";
@@ -122,7 +126,7 @@ export interface LoginFlowTable {
   /** SHA-256 of the secret that the app polls with, in hex. */
   poll_hash: string;
   /** Who signed in; null before that. */
-  user_id: string | null;
+  user_id: number | null;
   /** What the app calls itself. */
   label: string;
   /** The IP address that started it. */
@@ -134,7 +138,7 @@ export interface LoginFlowTable {
 
 /** A network from which a user signed in. Wrong passwords from elsewhere don't lock the user out there. */
 export interface KnownNetworkTable {
-  user_id: string;
+  user_id: number;
   /** An IPv4 address, or the /64 of an IPv6 address. */
   network: string;
   /** Wall time, to the day. */
@@ -143,7 +147,7 @@ export interface KnownNetworkTable {
 
 /** An app's session that its user ended before it expired. */
 export interface EndedSessionTable {
-  user_id: string;
+  user_id: number;
   /** SHA-256 of the session's text, in hex. */
   session_hash: string;
   expires_at: number;
@@ -151,7 +155,7 @@ export interface EndedSessionTable {
 
 /** Where a page of the change feed ended that was asked for by its number. */
 export interface PageEndTable {
-  user_id: string;
+  user_id: number;
   /** The credential, since, per_page and number of the page. */
   page: string;
   /** The place of its last item: a timestamp of the user's clock. */
@@ -163,7 +167,7 @@ export interface PageEndTable {
 
 /** A sign-in to the web page. Its cookie is signed and has the id. */
 export interface PageSessionTable {
-  user_id: string;
+  user_id: number;
   id: string;
   /** The token that signed in; null for the password. */
   token_id: string | null;
@@ -177,7 +181,7 @@ export interface PageSessionTable {
 
 /** A link that shows the values of a new app once. */
 export interface ConnectLinkTable {
-  user_id: string;
+  user_id: number;
   /** SHA-256 of the secret in the link, in hex. */
   link_hash: string;
   /** The values, encrypted with the link's secret. */
@@ -195,7 +199,7 @@ interface SetupCodeTable {
 
 /** A link by which a user chooses a password. */
 interface PasswordLinkTable {
-  user_id: string;
+  user_id: number;
   /** SHA-256 of the secret in the link, in hex. */
   link_hash: string;
   expires_at: number;
@@ -203,7 +207,7 @@ interface PasswordLinkTable {
 
 /** An app on a device with one credential (docs/devices.md). */
 export interface ClientTable {
-  user_id: string;
+  user_id: number;
   /** Hash of the next three. */
   id: string;
   /** The token it signs in with; null for the password. */
@@ -221,7 +225,7 @@ export interface ClientTable {
 
 /** Where a client is: its last GET of feeds or of episodes (src/domain/sync-window.ts). */
 export interface CursorTable {
-  user_id: string;
+  user_id: number;
   client: string;
   stream: "feeds" | "episodes";
   since: number;
@@ -234,7 +238,7 @@ export interface CursorTable {
 
 /** A feed as a client holds it, and what it last reported of it (src/domain/device-list.ts). */
 export interface HoldingTable {
-  user_id: string;
+  user_id: number;
   client: string;
   feed: string;
   feed_url: string;
@@ -247,7 +251,7 @@ export interface HoldingTable {
 
 /** A spelling of a feed URL that the server had before, or that an app used (src/domain/spellings.ts). */
 export interface SpellingTable {
-  user_id: string;
+  user_id: number;
   feed: string;
   feed_url: string;
   /** Until when the server sent it, on the user's clock; 0 if only apps used it. */
@@ -256,7 +260,7 @@ export interface SpellingTable {
 
 /** An episode that an app named (src/domain/episode-set.ts). */
 export interface EpisodeTable {
-  user_id: string;
+  user_id: number;
   /** In the order of arrival. */
   id: number;
   /** The subscription, which stays the same if its feed moves; a negative number for a feed that is in no list. */
@@ -283,7 +287,7 @@ export type FeedColumns = "title" | "duration" | "published_at" | "sought_at";
 
 /** The latest action of each kind on an episode (src/domain/episodes.ts). */
 export interface EpisodeActionTable {
-  user_id: string;
+  user_id: number;
   episode: number;
   kind: "play" | "played" | "download" | "delete" | "new";
   sent_at: number;
@@ -300,7 +304,7 @@ export interface EpisodeActionTable {
 
 /** A stretch of listening (src/domain/plays.ts). */
 export interface PlayTable extends ActorColumns {
-  user_id: string;
+  user_id: number;
   /** In the order of arrival. */
   id: number;
   episode: number;
@@ -317,7 +321,7 @@ export interface PlayTable extends ActorColumns {
 
 /** A change of a subscription (P10). */
 export interface HistoryTable extends ActorColumns {
-  user_id: string;
+  user_id: number;
   /** The change's timestamp on the user's clock, which gives the order. */
   changed_at: number;
   /** Order among rows with the same timestamp, from 0. */
@@ -376,18 +380,18 @@ export interface FeedLookupTable {
 /** Who may be subscribed to a feed, because the key of subscriptions begins with the user. */
 interface FeedFollowerTable {
   feed: string;
-  user_id: string;
+  user_id: number;
 }
 
 /** The user's clock up to which the user's feeds are in the tables of lookups. */
 interface FeedWalkTable {
-  user_id: string;
+  user_id: number;
   clock: number;
 }
 
 /** The last refused request of a device. */
 export interface RefusalTable {
-  user_id: string;
+  user_id: number;
   /** "" for requests that named no device of the user. */
   device: string;
   /** Wall time in Unix milliseconds. */
@@ -400,7 +404,7 @@ export interface RefusalTable {
 
 /** A subscription as the draft of the Open Podcast API knows it (src/domain/sync-entity.ts). */
 export interface SyncEntityTable {
-  user_id: string;
+  user_id: number;
   sync_id: string;
   /** The subscription, or the one that it became part of. */
   subscription: number;
@@ -417,7 +421,7 @@ export interface SyncEntityTable {
 
 /** An action of the draft that was applied or ignored, so that it is not done again. */
 export interface SyncActionTable {
-  user_id: string;
+  user_id: number;
   action_id: string;
   /** SHA-256 of what the action says, in hex. */
   request_hash: string;
@@ -429,7 +433,7 @@ export interface SyncActionTable {
 
 /** An access or refresh token of the draft (src/services/login-tokens.ts). */
 export interface LoginTokenTable {
-  user_id: string;
+  user_id: number;
   /** SHA-256 of the whole token, in hex. */
   token_hash: string;
   /** The row of `tokens` by which it signs in, and which is listed and revoked under Apps. */
@@ -447,7 +451,8 @@ export interface LoginTokenTable {
 }
 
 export interface Schema {
-  users: UserTable;
+  /** The database gives a user the id. */
+  users: Omit<UserTable, "id"> & { id: Generated<number> };
   tokens: TokenTable;
   subscriptions: SubscriptionTable;
   guids: GuidTable;

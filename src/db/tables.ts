@@ -44,6 +44,7 @@ export const tables = {
     key: ["id"],
     columns: {
       id: "value",
+      public_id: "value",
       name: "value",
       clock: "clock",
       last_subscription: "value",

@@ -21,10 +21,10 @@ const MOST_KEPT = 1024 * 1024;
 const LARGE_PATIENCE = 10 * 60_000;
 
 /** Bytes that the running requests of each user hold, and of each request; more than one server may share them. */
-const heldBy = new Map<string, number>();
-const heldIn = new WeakMap<Request, { holder: string; bytes: number }>();
+const heldBy = new Map<number, number>();
+const heldIn = new WeakMap<Request, { holder: number; bytes: number }>();
 /** The users whose large bodies are there, by their requests. */
-const large = new Map<Request, string>();
+const large = new Map<Request, number>();
 
 /**
  * Reads a request's body, which counts as its user's until the response.
@@ -35,7 +35,7 @@ const large = new Map<Request, string>();
 export async function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
   const tooLarge = () => new DomainError("too_large", `The ${what} is too large`);
   const request = c.req.raw;
-  const holder = c.get("actor")?.user_id ?? "";
+  const holder = c.get("actor")?.user_id ?? 0;
   const length = request.headers.get("content-length");
   if (length !== null) {
     if (Number(length) > max) throw tooLarge();
@@ -78,7 +78,7 @@ export async function* streamBody(
     return;
   }
   const tooLarge = () => new DomainError("too_large", `The ${what} is too large`);
-  const holder = c.get("actor")?.user_id ?? "";
+  const holder = c.get("actor")?.user_id ?? 0;
   if (length > most) throw tooLarge();
   if (length > max) holdLarge(request, holder);
   if (!request.body) return;
@@ -99,7 +99,7 @@ export async function* streamBody(
   }
 }
 
-function holdLarge(request: Request, holder: string): void {
+function holdLarge(request: Request, holder: number): void {
   if (large.size >= MOST_LARGE || large.values().some((other) => other === holder)) {
     throw tooMany("Too many large uploads at once");
   }
@@ -108,9 +108,9 @@ function holdLarge(request: Request, holder: string): void {
 
 const tooMany = (message: string) => new DomainError("too_many", message, { retry_after: 5 });
 
-function hold(request: Request, holder: string, bytes: number, max: number): void {
+function hold(request: Request, holder: number, bytes: number, max: number): void {
   const held = heldBy.get(holder) ?? 0;
-  if (holder !== "" && held + bytes > MOST_AT_ONCE * max) {
+  if (holder !== 0 && held + bytes > MOST_AT_ONCE * max) {
     throw tooMany("Too many large requests at once");
   }
   heldBy.set(holder, held + bytes);

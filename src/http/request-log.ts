@@ -93,9 +93,9 @@ function createRouteReader(): (c: Context) => string | null {
   };
 }
 
-/** Gives a user's name, or the id if the database can't be asked. */
-function createNames(app: App): (user_id: string | undefined, status: number) => Promise<string | undefined> {
-  const names = new Map<string, string>();
+/** Gives a user's name, or the number in the database if that can't be asked. */
+function createNames(app: App): (user_id: number | undefined, status: number) => Promise<string | undefined> {
+  const names = new Map<number, string>();
   let since = 0;
   return async (user_id, status) => {
     if (user_id === undefined) return;
@@ -105,9 +105,9 @@ function createNames(app: App): (user_id: string | undefined, status: number) =>
     }
     const known = names.get(user_id);
     if (known !== undefined) return known;
-    if (status >= 500) return user_id;
+    if (status >= 500) return `#${user_id}`;
     const name = await findUserName(app, user_id).catch(() => undefined);
-    if (name === undefined) return user_id;
+    if (name === undefined) return `#${user_id}`;
     if (names.size >= MOST_NAMES) names.clear();
     names.set(user_id, name);
     return name;

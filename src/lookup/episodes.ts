@@ -8,7 +8,7 @@ import { walkSubscribers } from "./subscribers.ts";
 const MOST = 1000;
 
 export interface UnsoughtEpisode extends WantedEpisode {
-  user_id: string;
+  user_id: number;
   id: number;
 }
 

@@ -3,7 +3,7 @@ import type { FeedLookupTable } from "../db/schema.ts";
 import type { FeedHead } from "../domain/feed-head.ts";
 import { ItemFinder, type WantedEpisode } from "../domain/feed-items.ts";
 import { readFeedUrl } from "../domain/feed-url.ts";
-import { type Finding, lookupKey } from "../domain/lookup-rules.ts";
+import { type Finding, lookupKey, type Outcome } from "../domain/lookup-rules.ts";
 import {
   countMove,
   isSettled,
@@ -15,6 +15,7 @@ import {
 import { readTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
 import type { Context } from "../services/context.ts";
+import { findUserName } from "../services/users.ts";
 import { deleteWalks, forgetFeed, saveLookup } from "../store/feed-lookups.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
 import type { FetchFailed, FetchResult } from "./fetch.ts";
@@ -189,6 +190,12 @@ async function examineMove({ fetch }: LookupContext, move: Move, words: Words, n
   return { target: { feed, guid: head?.guid ?? words.guid }, refusal: null };
 }
 
+/** What the log says of an outcome. */
+const SAID: Partial<Record<Outcome, string>> = {
+  moved: "subscription moved to the feed's new URL",
+  "guid taken": "another podcast has the feed's guid",
+};
+
 async function giveToAll(context: LookupContext, finding: Finding): Promise<void> {
   const { database, log, signal } = context;
   const feed = lookupKey(finding.feed_url);
@@ -196,9 +203,8 @@ async function giveToAll(context: LookupContext, finding: Finding): Promise<void
     for (const subscriber of page) {
       if (signal.aborted) return;
       const outcome = await giveFinding(context, subscriber, finding);
-      const { user_id } = subscriber;
-      if (outcome === "moved") log.info({ user_id, feed }, "subscription moved to the feed's new URL");
-      if (outcome === "guid taken") log.info({ user_id, feed }, "another podcast has the feed's guid");
+      const said = outcome && SAID[outcome];
+      if (said) log.info({ user: await findUserName(context, subscriber.user_id), feed }, said);
     }
   }
 }

@@ -24,7 +24,7 @@ const LABEL = "feed lookup";
 const PAGE = 100;
 
 export interface Subscriber extends LookedUp {
-  user_id: string;
+  user_id: number;
   /** The subscription's id. */
   id: number;
 }
@@ -33,8 +33,8 @@ export interface Subscriber extends LookedUp {
 type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 /** Who may be subscribed to a feed, in pages. @param feed key of its lookup */
-export async function* walkFollowers(read: Read, feed: string): AsyncGenerator<{ user_id: string }[]> {
-  for (let after: string | undefined = ""; after !== undefined; ) {
+export async function* walkFollowers(read: Read, feed: string): AsyncGenerator<{ user_id: number }[]> {
+  for (let after: number | undefined = 0; after !== undefined; ) {
     const page: Parameters<typeof listFollowers>[1] = { feed, after, limit: PAGE };
     const users = await read((tx) => listFollowers(tx, page));
     yield users;

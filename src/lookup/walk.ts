@@ -24,14 +24,14 @@ const PAUSE = 50;
 /** Reads what changed in the change feed of each user whose clock moved; requests do nothing for lookups. */
 export async function walkUsers(context: LookupContext): Promise<void> {
   const { database, signal } = context;
-  for (let after: string | undefined = ""; after !== undefined && !signal.aborted; ) {
+  for (let after: number | undefined = 0; after !== undefined && !signal.aborted; ) {
     await nextTurn();
-    const start: string = after;
+    const start: number = after;
     const users = await database.read((tx) => listClocks(tx, { after: start, limit: USERS }));
     const last = users.at(-1)?.id ?? start;
     const walks = await database.read((tx) => listWalks(tx, { after: start, last }));
     const walked = new Map(walks.map(({ user_id, clock }) => [user_id, clock]));
-    const done: { user_id: string; clock: number }[] = [];
+    const done: { user_id: number; clock: number }[] = [];
     for (const { id, clock } of users) {
       const since = walked.get(id) ?? 0;
       if (clock === since) continue;
@@ -45,7 +45,7 @@ export async function walkUsers(context: LookupContext): Promise<void> {
   }
 }
 
-async function walkUser(context: LookupContext, user_id: string, since: number): Promise<void> {
+async function walkUser(context: LookupContext, user_id: number, since: number): Promise<void> {
   const { database, clock, signal } = context;
   let next_at = clock.now();
   for (let from: number | undefined = since; from !== undefined && !signal.aborted; ) {

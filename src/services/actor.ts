@@ -7,7 +7,7 @@ import { requireUser } from "./users.ts";
 export type Scope = "read" | "write";
 
 export interface Actor extends ChangedBy {
-  user_id: string;
+  user_id: number;
   /** Write includes read. */
   scope: Scope;
 }
@@ -39,6 +39,6 @@ export async function actAsAdmin(context: Context, user: string, label: string):
 }
 
 /** A worker on one user's data. @param label which one; null for the deletion worker */
-export function actAsWorker(user_id: string, label: string | null = null): Actor {
+export function actAsWorker(user_id: number, label: string | null = null): Actor {
   return { user_id, kind: "worker", id: null, label, device: null, scope: "write" };
 }

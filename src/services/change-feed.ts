@@ -43,7 +43,7 @@ export interface ChangePage {
   previous: number | null;
 }
 
-const clockIn = async (tx: Tx, user_id: string) => (await readClock(tx, { user_id }))[0]?.clock ?? 0;
+const clockIn = async (tx: Tx, user_id: number) => (await readClock(tx, { user_id }))[0]?.clock ?? 0;
 
 /** The timestamp of a user's latest change: nothing that the user can read changes without it (P1). */
 export function readUserClock({ database }: Context, { user_id }: Actor): Promise<number> {
@@ -65,7 +65,7 @@ export function listChanges({ database }: Context, { user_id }: Actor, query: Ch
 
 async function readPage(
   tx: Tx,
-  user_id: string,
+  user_id: number,
   since: number,
   { page, per_page, after }: ChangeQuery,
 ): Promise<Omit<ChangePage, "clock">> {
@@ -88,13 +88,13 @@ async function readPage(
   };
 }
 
-async function countItems(tx: Tx, user_id: string, since: number): Promise<number> {
+async function countItems(tx: Tx, user_id: number, since: number): Promise<number> {
   const changed = (await countChanged(tx, { user_id, since }))[0]?.count ?? 0;
   const retired = (await countRetired(tx, { user_id, since }))[0];
   return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
 }
 
-async function positionAt(tx: Tx, user_id: string, since: number, offset: number): Promise<Position | undefined> {
+async function positionAt(tx: Tx, user_id: number, since: number, offset: number): Promise<Position | undefined> {
   const [found] = await findPosition(tx, { user_id, since, offset });
   return found && { changed_at: found.changed_at, guid: found.retired ?? "" };
 }
@@ -106,7 +106,7 @@ async function positionAt(tx: Tx, user_id: string, since: number, offset: number
  */
 async function listItems(
   tx: Tx,
-  user_id: string,
+  user_id: number,
   since: number,
   start: Position | null,
   skip: 0 | 1,

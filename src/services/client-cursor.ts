@@ -41,7 +41,7 @@ export class ClientCursor {
     readonly clock: Millis,
   ) {}
 
-  static async read(tx: Tx, user_id: string, client: Client | null, stream: Stream): Promise<ClientCursor> {
+  static async read(tx: Tx, user_id: number, client: Client | null, stream: Stream): Promise<ClientCursor> {
     const [found] = await findPosition(tx, { user_id, client: client?.id ?? "", stream });
     const row = found && found.id !== null ? found : undefined;
     const last = found && found.since !== null ? positionOf(found) : null;

@@ -18,7 +18,7 @@ export interface SyncApp {
 }
 
 export interface Client extends SyncApp {
-  /** Hash of user, token, device and product. */
+  /** Hash of token, device and product. */
   id: string;
   /** The token that it signs in with; null for the password. */
   token_id: string | null;
@@ -26,18 +26,18 @@ export interface Client extends SyncApp {
 }
 
 const MOST_CLIENTS = 100;
+/** Characters of 6 bits. */
+const ID_LENGTH = 22;
 /** Milliseconds that a client is kept after its token ended, for one that takes over. */
 const KEPT = 90 * 24 * 60 * 60 * 1000;
 
 /** Identifies the client of a request. Apps without a product may use the ids of other devices. */
-export function identifyClient(
-  { user_id, id: token_id, device: named, scope }: Actor,
-  { product, habits }: SyncApp,
-): Client {
+export function identifyClient({ id: token_id, device: named, scope }: Actor, { product, habits }: SyncApp): Client {
   // A token that may only read is one client for all device ids, and has no device: it must not replace others.
   const isReader = scope === "read";
   const device = product === null || isReader ? null : named;
-  const id = Bun.SHA256.hash(JSON.stringify([user_id, token_id, device, isReader ? null : product]), "base64url");
+  const text = JSON.stringify([token_id, device, isReader ? null : product]);
+  const id = Bun.SHA256.hash(text, "base64url").slice(0, ID_LENGTH);
   return { id, token_id, device, product, habits };
 }
 

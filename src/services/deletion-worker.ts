@@ -16,7 +16,7 @@ const BATCH = 256;
 const INTERRUPTED = "the server stopped during the last attempt";
 
 interface Key {
-  user_id: string;
+  user_id: number;
   id: number;
 }
 

@@ -63,7 +63,7 @@ export async function readFeedChanges(
   return { add: found?.add ?? [], remove: found?.remove ?? [], timestamp: window.given };
 }
 
-async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window: SyncWindow) {
+async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window: SyncWindow) {
   const { client, last } = cursor;
   const { start, since, clock } = window;
   const hasNews = since === 0 || (await findNews(tx, { user_id, client: client?.id ?? "", start })).length > 0;
@@ -106,7 +106,7 @@ async function findChanges(tx: Tx, user_id: string, cursor: ClientCursor, window
 /** How a client spells the feeds of which it reported nothing. */
 export async function readSpellings(
   tx: Tx,
-  user_id: string,
+  user_id: number,
   cursor: ClientCursor,
   feeds: Iterable<string>,
 ): Promise<ClientSpellings> {
@@ -135,7 +135,7 @@ export function leftListing(feed: string, left_url?: string | null, left_at?: nu
 }
 
 /** The listings of feeds that a client holds; what leads nowhere has been left. */
-async function findListings(tx: Tx, user_id: string, holdings: Holding[]): Promise<Listing[]> {
+async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promise<Listing[]> {
   const rows = new Map((await findFeeds(tx, { user_id }, holdings)).map((row) => [row.feed, row]));
   const ids = [...new Set([...rows.values()].map(({ subscription }) => subscription))];
   const found = await findSubscriptions(
@@ -157,7 +157,7 @@ type HoldingRow = Awaited<ReturnType<typeof listHoldings>>[number];
 export const byFeed = (rows: HoldingRow[]): Map<string, Holding> =>
   new Map(rows.map((row) => [row.feed, { ...row, reported: row.reported === null ? null : row.reported === 1 }]));
 
-async function readHoldings(tx: Tx, user_id: string, { id }: Client, feeds: string[], { since, start }: SyncWindow) {
+async function readHoldings(tx: Tx, user_id: number, { id }: Client, feeds: string[], { since, start }: SyncWindow) {
   const of = { user_id, client: id };
   if (since === 0) return byFeed(await listHoldings(tx, of));
   const resent = await listToResend(tx, { ...of, start });
@@ -181,7 +181,7 @@ export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: 
 /** How to write feeds to a client, as it spells them: a function of the server's URL. @param feed_urls all of them */
 export async function writerFor(
   tx: Tx,
-  user_id: string,
+  user_id: number,
   client: Client | null,
   feed_urls: string[],
 ): Promise<(feed_url: string) => string> {
@@ -193,7 +193,7 @@ export async function writerFor(
 /** Feeds up to which each is looked up; of more, all that the client holds is read. */
 const FEW = 16;
 
-async function findSpellingsOf(tx: Tx, user_id: string, client: Client, feed_urls: string[]) {
+async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_urls: string[]) {
   const of = { user_id, client: client.id };
   const isFew = feed_urls.length <= FEW;
   const asked = isFew ? feed_urls.map((feed_url) => ({ feed: hashFeedUrl(feed_url) })) : [];

@@ -30,14 +30,14 @@ export async function readHistorySince({ database }: Context, { user_id }: Actor
 }
 
 /** When a user's history begins, and the timestamp up to which it was deleted. */
-async function readStart(tx: Tx, user_id: string): Promise<{ since: number; deleted_to: number }> {
+async function readStart(tx: Tx, user_id: number): Promise<{ since: number; deleted_to: number }> {
   const [row] = await readHistoryStart(tx, { user_id });
   const deleted_to = row?.history_since ?? 0;
   return { since: Math.max(deleted_to, row?.created_at ?? 0), deleted_to };
 }
 
 /** All subscriptions, now and as they were before the changes from a timestamp on. */
-async function readPast(tx: Tx, user_id: string, from: number) {
+async function readPast(tx: Tx, user_id: number, from: number) {
   const present = await listSubscriptions(tx, { user_id });
   const changes = await listChangesFrom(tx, { user_id, from });
   return { present, past: undoChanges(present.map(readSubscription), changes.map(changeOf)) };
@@ -145,7 +145,7 @@ async function changeInParts(
 }
 
 /** The timestamp of the first change after a moment. */
-async function findMoment(tx: Tx, user_id: string, moment: Moment): Promise<number> {
+async function findMoment(tx: Tx, user_id: number, moment: Moment): Promise<number> {
   const { since, deleted_to } = await readStart(tx, user_id);
   if ("as_of" in moment ? moment.as_of < since : moment.before <= deleted_to) {
     throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);

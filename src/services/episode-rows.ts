@@ -31,7 +31,7 @@ export async function loadEpisodes({ tx, user_id, nextEpisode }: UserTx, named: 
   return new EpisodeSet(await findEpisodes(tx, user_id, named), nextEpisode);
 }
 
-async function findEpisodes(tx: Tx, user_id: string, named: Named[]): Promise<Episode[]> {
+async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Episode[]> {
   const guids = new Map<string, { podcast: number; guid_key: number }>();
   for (const { podcast, guid } of named) {
     if (guid !== null) guids.set(`${podcast} ${guid}`, { podcast, guid_key: guidKey(guid) });

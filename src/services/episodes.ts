@@ -80,7 +80,7 @@ const exceptOwn = (client: Client | null, own: boolean) => (client && !own ? num
 
 async function* readPages(
   { database }: Context,
-  user_id: string,
+  user_id: number,
   identified: Client | null,
   client: Client | null,
   { feed_url, aggregated }: ActionQuery,
@@ -107,7 +107,7 @@ async function* readPages(
 /** How to write the feed URLs of rows to a client: those of feeds that are in no list as they are. */
 async function findWriter(
   tx: Tx,
-  user_id: string,
+  user_id: number,
   client: Client | null,
   rows: { podcast: number; feed_url: string }[],
 ): Promise<(row: { podcast: number; feed_url: string }) => string> {
@@ -118,7 +118,7 @@ async function findWriter(
 }
 
 /** The podcast of a feed URL; one that has no episodes if the URL is not valid. */
-async function findPodcast(tx: Tx, user_id: string, feed_url: string): Promise<number> {
+async function findPodcast(tx: Tx, user_id: number, feed_url: string): Promise<number> {
   const feed = readFeedHash(feed_url);
   if (feed === null) return 0;
   const [row] = await findFeeds(tx, { user_id }, [{ feed }]);

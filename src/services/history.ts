@@ -119,7 +119,7 @@ export async function pruneHistory(
 
 async function pruneUser(
   database: Context["database"],
-  user_id: string,
+  user_id: number,
   before: number,
   signal: AbortSignal | undefined,
 ): Promise<number> {

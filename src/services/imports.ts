@@ -75,7 +75,7 @@ export async function importFeeds(
 }
 
 /** Hashes of the feed URLs that the user is subscribed to. */
-async function findPresent(tx: Tx, user_id: string, feeds: FeedUrl[]): Promise<Set<string>> {
+async function findPresent(tx: Tx, user_id: number, feeds: FeedUrl[]): Promise<Set<string>> {
   const guids = await findGuids(
     tx,
     { user_id },

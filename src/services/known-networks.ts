@@ -14,9 +14,9 @@ const MOST_NOTED = 10_000;
 
 export interface KnownNetworks {
   /** Notes that a user signed in from an address. */
-  note(user_id: string, address: string): void;
+  note(user_id: number, address: string): void;
   /** Whether a user signed in from this network within 30 days. @param network as networkOf() writes it */
-  has(user_id: string, network: string): Promise<boolean>;
+  has(user_id: number, network: string): Promise<boolean>;
 }
 
 export function createKnownNetworks({ database, clock }: Pick<Context, "database" | "clock">): KnownNetworks {

@@ -83,7 +83,7 @@ export async function findLoginFlow(
 
 /** What the app calls itself that started a flow, before anybody has signed in; null if the flow is unknown or over. */
 export async function findWaitingApp({ database, clock }: Context, page: string): Promise<string | null> {
-  const waiting = { page_hash: hashOf(page), user_id: "", now: clock.now() };
+  const waiting = { page_hash: hashOf(page), user_id: 0, now: clock.now() };
   const [flow] = await database.read((tx) => findOpenFlow(tx, waiting));
   return flow?.label ?? null;
 }

@@ -61,7 +61,7 @@ export async function logIn(context: Context, credentials: Credentials, attempts
   }, user_id);
 }
 
-async function endOldLogins(tx: Tx, { clock }: Context, user_id: string): Promise<void> {
+async function endOldLogins(tx: Tx, { clock }: Context, user_id: number): Promise<void> {
   const families = await listFamilies(tx, { user_id });
   for (const family of families.slice(MOST_LOGINS - 1)) await endFamily(tx, { ...family, user_id }, clock.now());
 }
@@ -101,7 +101,7 @@ async function find({ database }: Context, token_hash: string) {
   });
 }
 
-const refusal = (message: string, user_id?: string) =>
+const refusal = (message: string, user_id?: number) =>
   new DomainError("unauthorized", message, {
     challenge: "invalid_token",
     ...(user_id !== undefined && { subject: { user_id } }),

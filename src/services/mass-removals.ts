@@ -11,7 +11,7 @@ import { nextTurn } from "../turns.ts";
 export const isApp = ({ kind }: ChangedBy) => kind === "token" || kind === "session";
 
 /** The timestamp of the first change that was made later than a wall time. */
-export async function findTimestamp(tx: Tx, user_id: string, at: number): Promise<number> {
+export async function findTimestamp(tx: Tx, user_id: number, at: number): Promise<number> {
   const [first] = await firstChangeAfter(tx, { user_id, at });
   return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
 }
@@ -28,7 +28,7 @@ const PAGE = 500;
 /** A user's latest changes from a timestamp on, oldest first, and how many podcasts are subscribed after them. */
 export async function readActs(
   database: Pick<Database, "read">,
-  { user_id, from, limit = Number.MAX_SAFE_INTEGER }: { user_id: string; from: number; limit?: number },
+  { user_id, from, limit = Number.MAX_SAFE_INTEGER }: { user_id: number; from: number; limit?: number },
 ): Promise<{ acts: Act[]; subscribed: number }> {
   const acts: Act[] = [];
   let subscribed = 0;

@@ -35,18 +35,18 @@ export interface Attempts {
    * @param user_id null if there is no user of this name
    * @throws DomainError "too_many"
    */
-  begin(name: string, user_id: string | null): Promise<() => void>;
+  begin(name: string, user_id: number | null): Promise<() => void>;
   /** Counts a failure that takes no verification. @throws DomainError "too_many" */
   fail(): void;
   /** Counts a token that was refused. @param subject whose it was, for the log @throws DomainError "too_many" */
   failToken(subject?: Subject): void;
   /** Notes from where a user has signed in. */
-  succeed(user_id: string): void;
+  succeed(user_id: number): void;
 }
 
 /** A user as a password is checked against it. */
 interface Account {
-  id: string;
+  id: number;
   password_hash: string | null;
 }
 

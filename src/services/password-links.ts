@@ -32,7 +32,7 @@ export async function createPasswordLink(
 }
 
 export interface PasswordLink {
-  user_id: string;
+  user_id: number;
   /** The user's name. */
   name: string;
   /** True if the user has no password yet. */

@@ -40,11 +40,11 @@ export interface RefusalLog {
  * and again hardly writes.
  */
 export function createRefusalLog({ database, clock }: Pick<Context, "database" | "clock">): RefusalLog {
-  const waiting = new Map<string, Waiting>();
-  const written = new Map<string, number>();
+  const waiting = new Map<string | number, Waiting>();
+  const written = new Map<string | number, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  async function save(key: string, { subject, refusals }: Waiting): Promise<void> {
+  async function save(key: string | number, { subject, refusals }: Waiting): Promise<void> {
     const { user_id = (await database.read((tx) => findUser(tx, subject.name ?? "")))?.id } = subject;
     if (user_id === undefined) return;
     if (written.size >= MOST.users) written.clear();
@@ -52,7 +52,7 @@ export function createRefusalLog({ database, clock }: Pick<Context, "database" |
     await database.write((tx) => saveAll(tx, user_id, subject, refusals.values()), user_id);
   }
 
-  function flush(isDue: (key: string) => boolean): void {
+  function flush(isDue: (key: string | number) => boolean): void {
     for (const [key, one] of waiting) {
       if (!isDue(key)) continue;
       waiting.delete(key);
@@ -85,7 +85,7 @@ export function createRefusalLog({ database, clock }: Pick<Context, "database" |
 
 async function saveAll(
   tx: Tx,
-  user_id: string,
+  user_id: number,
   { token }: Subject,
   refusals: Iterable<Refusal & { refused_at: number }>,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import { countSubscribed } from "../store/subscriptions.ts";
 import { findName } from "../store/users.ts";
 import { isApp, massRemovalsIn, readActs } from "./mass-removals.ts";
 
-type Remover = ChangedBy & { user_id: string };
+type Remover = ChangedBy & { user_id: number };
 
 interface Removals {
   /** When the first of them was noted, in Unix milliseconds. */

@@ -60,7 +60,7 @@ export async function createSession(
   audience: Audience,
   browser = "",
 ): Promise<{ text: string; expires_at: number }> {
-  const key = await requireKey(context, user_id);
+  const { public_id, key } = await requireKey(context, user_id);
   const now = context.clock.now();
   const expires_at = now + LIFETIMES[audience];
   const app = kind === "session" ? label : null;
@@ -74,7 +74,7 @@ export async function createSession(
     }, user_id);
   }
   const payload: SessionPayload = { audience, token_id: id, app, device, id: session_id, expires_at };
-  return { text: signSession(user_id, payload, key), expires_at };
+  return { text: signSession(public_id, payload, key), expires_at };
 }
 
 /**
@@ -84,12 +84,13 @@ export async function createSession(
 export async function readSession(context: Context, text: string, audience: Audience): Promise<Session> {
   const session = context.sessions.get(text) ?? parseSession(text);
   if (!session) throw unknown();
-  const { user_id, payload, hash } = session;
-  const asked = { user_id, session_hash: hash, token_id: payload?.token_id ?? "" };
+  const { public_id, payload, hash } = session;
+  const asked = { public_id, session_hash: hash, token_id: payload?.token_id ?? "" };
   const [found] = await context.database.read((tx) => findBasis(tx, asked));
   if (!found?.session_key || !isSigned(context.sessions, text, session, found.session_key)) throw unknown();
   if (!payload) throw new DomainError("unauthorized", "The session is from another version");
   const { token_id, app, device, expires_at, id = null } = payload;
+  const { user_id } = found;
   if (expires_at <= context.clock.now()) throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
@@ -105,7 +106,7 @@ const unknown = () => new DomainError("unauthorized", "The session is unknown");
 const ended = () => new DomainError("unauthorized", "The session was ended");
 
 /** @throws DomainError "unauthorized" if the session was ended */
-async function seeOnPage({ database, clock, recording }: Context, user_id: string, id: string): Promise<void> {
+async function seeOnPage({ database, clock, recording }: Context, user_id: number, id: string): Promise<void> {
   const [row] = await database.read((tx) => findPageSession(tx, { user_id, id }));
   if (!row) throw ended();
   const seen_at = clock.now();
@@ -165,7 +166,7 @@ export async function signOutEverywhere({ database }: Context, actor: Actor): Pr
 }
 
 /** Deletes what belongs to sessions, whose key the same transaction deletes. */
-export async function deleteSignIns(tx: Tx, user_id: string): Promise<void> {
+export async function deleteSignIns(tx: Tx, user_id: number): Promise<void> {
   await deletePageSessions(tx, { user_id });
   await deleteEndedSessions(tx, { user_id });
   await deleteUserFlows(tx, { user_id });
@@ -173,12 +174,16 @@ export async function deleteSignIns(tx: Tx, user_id: string): Promise<void> {
   await deletePasswordLink(tx, { user_id });
 }
 
-/** The user's session key; the first session makes one. */
-async function requireKey({ database }: Context, user_id: string): Promise<string> {
+/** The user's public id and session key; the first session makes one. */
+async function requireKey({ database }: Context, user_id: number): Promise<{ public_id: string; key: string }> {
   const [user] = await database.read((tx) => findUserById(tx, { user_id }));
-  if (user?.session_key) return user.session_key;
+  if (!user) throw deleted();
+  const { public_id } = user;
+  if (user.session_key) return { public_id, key: user.session_key };
   const session_key = Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString("hex");
   const [kept] = await database.write((tx) => keepSessionKey(tx, { user_id, session_key }), user_id);
-  if (!kept?.session_key) throw new DomainError("unauthorized", "The user was deleted");
-  return kept.session_key;
+  if (!kept?.session_key) throw deleted();
+  return { public_id, key: kept.session_key };
 }
+
+const deleted = () => new DomainError("unauthorized", "The user was deleted");

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseJson } from "../json.ts";
 
-/** User id, payload, HMAC-SHA256 of both with the user's session key. */
+/** Public id of the user, payload, HMAC-SHA256 of both with the user's session key. */
 const SESSION = /^([a-z2-7]{6,16})\.([\w-]{1,2000})\.([\w-]{43})$/;
 
 const Payload = z.object({
@@ -21,7 +21,8 @@ export type SessionPayload = z.infer<typeof Payload>;
 
 /** A session whose text was taken apart. */
 export interface SignedSession {
-  user_id: string;
+  /** Of the user. */
+  public_id: string;
   /** Null if it is from another version. */
   payload: SessionPayload | null;
   /** What is signed, and the signature. */
@@ -37,10 +38,10 @@ const MOST_REMEMBERED = 2000;
 
 /** Takes a text apart; null if it has not the form of a session. Nothing in it is true before isSigned() is. */
 export function parseSession(text: string): SignedSession | null {
-  const [, user_id = "", encoded = "", mac = ""] = SESSION.exec(text) ?? [];
-  if (!user_id) return null;
+  const [, public_id = "", encoded = "", mac = ""] = SESSION.exec(text) ?? [];
+  if (!public_id) return null;
   const payload = Payload.safeParse(parseJson(Buffer.from(encoded, "base64url").toString())).data ?? null;
-  return { user_id, payload, body: `${user_id}.${encoded}`, mac, hash: Bun.SHA256.hash(text, "hex"), key: null };
+  return { public_id, payload, body: `${public_id}.${encoded}`, mac, hash: Bun.SHA256.hash(text, "hex"), key: null };
 }
 
 /** Whether the user's key signed it. What was checked is remembered, as long as the key is the same. */
@@ -59,8 +60,8 @@ export function isSigned(
 }
 
 /** Writes a session as text. */
-export function signSession(user_id: string, payload: SessionPayload, key: string): string {
-  const body = `${user_id}.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
+export function signSession(public_id: string, payload: SessionPayload, key: string): string {
+  const body = `${public_id}.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
   return `${body}.${sign(body, key)}`;
 }
 

@@ -25,7 +25,7 @@ const NO_FEEDS = { known: 0, checked: 0, failing: 0 };
 const [CLOCKS, BATCH] = [1000, 50];
 
 /** The live subscriptions of each user, and the user's clock when they were counted. */
-export type Counts = Map<string, { clock: number; subscriptions: number }>;
+export type Counts = Map<number, { clock: number; subscriptions: number }>;
 
 /**
  * Reads in turns: call it for each scrape, not for each request.
@@ -55,8 +55,8 @@ async function countRows(
 ): Promise<Pick<Status, "users" | "counts" | "subscriptions" | "deletions">> {
   const counts: Counts = new Map();
   const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
-  for (let after: string | undefined = ""; after !== undefined; await nextTurn()) {
-    const id: string = after;
+  for (let after: number | undefined = 0; after !== undefined; await nextTurn()) {
+    const id: number = after;
     const users = await database.read((tx) => listClocks(tx, { after: id, limit: CLOCKS }));
     const changed: typeof users = [];
     for (const user of users) {

@@ -79,7 +79,7 @@ export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): P
   return found;
 }
 
-async function readEntities(tx: Tx, user_id: string, ids: number[]): Promise<Map<number, SyncEntity>> {
+async function readEntities(tx: Tx, user_id: number, ids: number[]): Promise<Map<number, SyncEntity>> {
   const rows = await listEntitiesOf(
     tx,
     { user_id },

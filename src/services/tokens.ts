@@ -91,7 +91,7 @@ export const readAppName = (text: string): string =>
 /** Makes a token whose row is to be inserted. @throws DomainError "invalid" for a bad label or expiry */
 export function createToken(
   { clock, ids }: Pick<Context, "clock" | "ids">,
-  user_id: string,
+  user_id: number,
   { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
 ) {
   const now = clock.now();

@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 export interface UserTx {
   readonly tx: Tx;
   readonly actor: Actor;
-  readonly user_id: string;
+  readonly user_id: number;
   /** The next timestamp: later than the user's clock, and not before the wall clock. */
   nextTimestamp(): number;
   /** The user's clock: the last timestamp given out, in this transaction too. */

@@ -57,12 +57,12 @@ export async function copy(from: string, to: string, config: Config, report: Rep
  * @throws DomainError "conflict" if the target holds anything that the source doesn't, or a server writes to either
  */
 async function copyUsers(from: Database, to: Database, report: Report): Promise<Copied> {
-  const compare = async (user_id: string): Promise<Belongings> => {
+  const compare = async (user_id: number): Promise<Belongings> => {
     const [source, target] = await Promise.all([readUser(from, user_id), readUser(to, user_id)]);
     if (Bun.deepEquals(source, target)) return source;
     throw new DomainError(
       "conflict",
-      `User ${user_id} differs: the target was not empty, or a server is running. Stop all servers, empty the target and copy again`,
+      `User ${source[0]?.[0]?.["public_id"] ?? target[0]?.[0]?.["public_id"]} differs: the target was not empty, or a server is running. Stop all servers, empty the target and copy again`,
     );
   };
   await walk(to, "comparing", report, compare);
@@ -91,13 +91,13 @@ async function walk(
   database: Database,
   step: Progress["step"],
   report: Report,
-  act: (user_id: string) => Promise<Belongings>,
+  act: (user_id: number) => Promise<Belongings>,
   done: (belongings: Belongings) => void = () => {},
 ): Promise<void> {
   const progress = { step, users: 0, of: await usersIn(database), rows: 0 };
-  for (let last: string | undefined = ""; last !== undefined; ) {
+  for (let last: number | undefined = 0; last !== undefined; ) {
     report(progress);
-    const users = await database.read((tx) => listUsersAfter(tx, { id: last ?? "", limit: BATCH }));
+    const users = await database.read((tx) => listUsersAfter(tx, { id: last ?? 0, limit: BATCH }));
     for (const belongings of await Promise.all(users.map(({ id }) => act(id)))) {
       progress.rows += belongings.flat().length;
       done(belongings);
@@ -109,10 +109,10 @@ async function walk(
 
 const usersIn = async (database: Database) => (await database.read((tx) => countUsers(tx, {})))[0]?.count ?? 0;
 
-const hasUser = async (database: Database, id: string) =>
+const hasUser = async (database: Database, id: number) =>
   (await database.read((tx) => readClock(tx, { user_id: id }))).length > 0;
 
-function readUser(database: Database, user_id: string): Promise<Belongings> {
+function readUser(database: Database, user_id: number): Promise<Belongings> {
   return database.read(async (tx) => {
     const belongings: Belongings = [];
     for (const table of transfers) belongings.push(await table.list(tx, { user_id }));
@@ -120,7 +120,7 @@ function readUser(database: Database, user_id: string): Promise<Belongings> {
   });
 }
 
-function writeUser(database: Database, user_id: string, belongings: Belongings): Promise<void> {
+function writeUser(database: Database, user_id: number, belongings: Belongings): Promise<void> {
   return database.write(async (tx) => {
     for (const [index, table] of transfers.entries()) await table.insert(tx, {}, belongings[index] ?? []);
   }, user_id);

@@ -8,6 +8,7 @@ import { deleteUserRows, listUsersAfter } from "../store/transfer.ts";
 import {
   anyUser,
   findName,
+  findPublicId,
   findUsers,
   insertUser,
   latestClock,
@@ -18,7 +19,7 @@ import {
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 
-/** Letters of an id: each key begins with it, so it is short. */
+/** Letters of a public id. */
 const ID_LENGTH = 6;
 
 /** The user of a name, which is compared without case. Exactly this name comes first. */
@@ -29,26 +30,33 @@ export async function findUser(tx: Tx, name: string) {
 }
 
 /** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken in any case */
-export async function createUser(context: Context, name: string): Promise<{ id: string; name: string }> {
+export async function createUser(
+  context: Context,
+  name: string,
+): Promise<{ id: number; public_id: string; name: string }> {
   requireName(name);
   return context.database.write((tx) => addUser(tx, context, name));
 }
 
 /** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
-export async function addUser(tx: Tx, { clock, ids }: Context, name: string): Promise<{ id: string; name: string }> {
-  const id = await drawId(tx, ids);
+export async function addUser(
+  tx: Tx,
+  { clock, ids }: Context,
+  name: string,
+): Promise<{ id: number; public_id: string; name: string }> {
+  const public_id = await drawId(tx, ids);
   await takeSetupCode(tx, {});
   const taken = await findUser(tx, name);
   if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
-  await insertUser(tx, { user_id: id, name, name_key: foldName(name), created_at: clock.now() });
-  return { id, name };
+  const [made] = await insertUser(tx, { public_id, name, name_key: foldName(name), created_at: clock.now() });
+  return { id: made?.id ?? 0, public_id, name };
 }
 
-/** Draws an id that no user has: among 10,000 users, the chance that two would get the same one is 5 %. */
+/** Draws a public id that no user has: among 10,000 users, the chance that two would get the same one is 5 %. */
 async function drawId(tx: Tx, ids: Context["ids"]): Promise<string> {
   for (;;) {
     const id = ids.random(ID_LENGTH);
-    if ((await findName(tx, { user_id: id })).length === 0) return id;
+    if ((await findPublicId(tx, { public_id: id })).length === 0) return id;
   }
 }
 
@@ -88,9 +96,9 @@ const BATCH = 100;
 export async function* streamUserIds(
   { database }: Pick<Context, "database">,
   signal?: AbortSignal,
-): AsyncGenerator<string> {
-  for (let last: string | undefined = ""; last !== undefined; ) {
-    const id: string = last;
+): AsyncGenerator<number> {
+  for (let last: number | undefined = 0; last !== undefined; ) {
+    const id: number = last;
     await nextTurn();
     const users = await database.read((tx) => listUsersAfter(tx, { id, limit: BATCH }));
     for (const user of users) {
@@ -106,14 +114,20 @@ export async function hasUsers({ database }: Context): Promise<boolean> {
 }
 
 /** The user of this name, compared without case. @throws DomainError "not_found" */
-export async function requireUser({ database }: Context, name: string): Promise<{ id: string; name: string }> {
+export async function requireUser(
+  { database }: Context,
+  name: string,
+): Promise<{ id: number; public_id: string; name: string }> {
   const user = await database.read((tx) => findUser(tx, name));
   if (!user) throw new DomainError("not_found", `There is no user ${name}`);
   return user;
 }
 
 /** The name of a user; undefined if there is no such user. */
-export async function findUserName({ database }: Context, user_id: string): Promise<string | undefined> {
+export async function findUserName(
+  { database }: Pick<Context, "database">,
+  user_id: number,
+): Promise<string | undefined> {
   return (await database.read((tx) => findName(tx, { user_id })))[0]?.name;
 }
 

@@ -79,7 +79,7 @@ export const deleteOldDevices = statement((db, p: Owner & { id: string; kept: nu
 
 /** Sets what is not null. */
 export const updateDevice = statement(
-  (db, p: { user_id: string; id: string; caption: string | null; type: DeviceTable["type"] | null }) =>
+  (db, p: { user_id: number; id: string; caption: string | null; type: DeviceTable["type"] | null }) =>
     db
       .updateTable("devices")
       .set((row) => ({
@@ -91,6 +91,6 @@ export const updateDevice = statement(
       .returning(["id", "caption"]),
 );
 
-export const deleteDevice = statement((db, p: { user_id: string; id: string }) =>
+export const deleteDevice = statement((db, p: { user_id: number; id: string }) =>
   db.deleteFrom("devices").where("user_id", "=", p.user_id).where("id", "=", p.id).returning("id"),
 );

@@ -7,11 +7,11 @@ import { columnsOf } from "../db/tables.ts";
 type Feed = { feed: string };
 
 /** Users in the order of their ids, with their clocks. */
-export const listClocks = statement((db, p: { after: string; limit: number }) =>
+export const listClocks = statement((db, p: { after: number; limit: number }) =>
   db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
 );
 
-export const listWalks = statement((db, p: { after: string; last: string }) =>
+export const listWalks = statement((db, p: { after: number; last: number }) =>
   db
     .selectFrom("feed_walks")
     .select(columnsOf("feed_walks"))
@@ -19,7 +19,7 @@ export const listWalks = statement((db, p: { after: string; last: string }) =>
     .where("user_id", "<=", p.last),
 );
 
-export const saveWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: string; clock: number }[]) =>
+export const saveWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: number; clock: number }[]) =>
   db
     .insertInto("feed_walks")
     .values(rows.map(({ user_id, clock }) => ({ user_id, clock })))
@@ -82,7 +82,7 @@ export const insertFollowers = bulkStatement((db, p: Owner, rows: Feed[]) =>
 );
 
 /** Users who are, or were, subscribed to a feed, in the order of their ids. */
-export const listFollowers = statement((db, p: { feed: string; after: string; limit: number }) =>
+export const listFollowers = statement((db, p: { feed: string; after: number; limit: number }) =>
   db
     .selectFrom("feed_followers")
     .select("user_id")
@@ -93,7 +93,7 @@ export const listFollowers = statement((db, p: { feed: string; after: string; li
 );
 
 /** The subscriptions of these users that have a feed URL, or had it in any spelling, and are subscribed. @param p.hash its hash */
-export const findSubscribers = bulkStatement((db, p: { hash: string }, rows: { user_id: string }[]) =>
+export const findSubscribers = bulkStatement((db, p: { hash: string }, rows: { user_id: number }[]) =>
   db
     .selectFrom("feeds")
     .innerJoin("subscriptions", (join) =>
@@ -166,7 +166,7 @@ const deleteLookup = statement((db, p: Feed) => db.deleteFrom("feed_lookups").wh
 const deleteFollowers = statement((db, p: Feed) => db.deleteFrom("feed_followers").where("feed", "=", p.feed));
 
 /** Has the walk read these users' feeds again. */
-export const deleteWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: string }[]) =>
+export const deleteWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: number }[]) =>
   db.deleteFrom("feed_walks").where(
     "user_id",
     "in",

@@ -52,7 +52,7 @@ export const deleteOldestFlowsOf = statement((db, p: { address: string; excess: 
 );
 
 /** A flow that has not expired, and that no other user has approved. */
-export const findOpenFlow = statement((db, p: { page_hash: string; user_id: string; now: number }) =>
+export const findOpenFlow = statement((db, p: { page_hash: string; user_id: number; now: number }) =>
   db
     .selectFrom("login_flows")
     .select(["label", "address", "user_id"])
@@ -62,7 +62,7 @@ export const findOpenFlow = statement((db, p: { page_hash: string; user_id: stri
     .where("expires_at", ">", p.now),
 );
 
-export const approveFlow = statement((db, p: { page_hash: string; user_id: string; now: number }) =>
+export const approveFlow = statement((db, p: { page_hash: string; user_id: number; now: number }) =>
   db
     .updateTable("login_flows")
     .set({ user_id: p.user_id })

@@ -6,7 +6,7 @@ export const deletePasswordLink = statement((db, p: Owner) =>
   db.deleteFrom("password_links").where("user_id", "=", p.user_id),
 );
 
-export const insertPasswordLink = statement((db, p: { user_id: string; link_hash: string; expires_at: number }) =>
+export const insertPasswordLink = statement((db, p: { user_id: number; link_hash: string; expires_at: number }) =>
   db.insertInto("password_links").values({ user_id: p.user_id, link_hash: p.link_hash, expires_at: p.expires_at }),
 );
 

@@ -27,10 +27,10 @@ export const listRevoked = statement((db) =>
   db.selectFrom("tokens").select(["id", "revoked_at"]).where("revoked_at", "is not", null),
 );
 
-export const listUserNames = statement((db) => db.selectFrom("users").select(["id", "name"]));
+export const listUserNames = statement((db) => db.selectFrom("users").select(["id", "public_id", "name"]));
 
 /** Revokes all of a user's tokens; a revoked one keeps its time. */
-export const revokeTokensOf = statement((db, p: { user_id: string; revoked_at: number }) =>
+export const revokeTokensOf = statement((db, p: { user_id: number; revoked_at: number }) =>
   db
     .updateTable("tokens")
     .set({ revoked_at: p.revoked_at })
@@ -41,17 +41,17 @@ export const revokeTokensOf = statement((db, p: { user_id: string; revoked_at: n
 export const listPasswords = statement((db) =>
   db
     .selectFrom("users")
-    .select(["id as user_id", "password_hash", "password_changed_at"])
+    .select(["public_id", "password_hash", "password_changed_at"])
     .where("password_changed_at", "is not", null),
 );
 
 /** Sets the password, unless the user's was changed later. */
 export const keepPassword = statement(
-  (db, p: { user_id: string; password_hash: string | null; password_changed_at: number | null }) =>
+  (db, p: { public_id: string; password_hash: string | null; password_changed_at: number | null }) =>
     db
       .updateTable("users")
       .set({ password_hash: p.password_hash, password_changed_at: p.password_changed_at })
-      .where("id", "=", p.user_id)
+      .where("public_id", "=", p.public_id)
       .where((row) => row(row.fn.coalesce("password_changed_at", row.lit(0)), "<", p.password_changed_at)),
 );
 
@@ -65,7 +65,7 @@ export async function insertHistoryRows(tx: Tx, rows: HistoryTable[]): Promise<v
   );
 }
 
-export const setHistoryStart = statement((db, p: { user_id: string; since: number }) =>
+export const setHistoryStart = statement((db, p: { user_id: number; since: number }) =>
   db.updateTable("users").set({ history_since: p.since }).where("id", "=", p.user_id),
 );
 

@@ -3,15 +3,15 @@ import { sql } from "kysely";
 import { bulkStatement, statement } from "../db/statement.ts";
 
 /** Users by their ids: those after `after`, up to `last`. */
-type Users = { after: string; last: string };
+type Users = { after: number; last: number };
 
 /** The clocks of users, by their ids. */
-export const listClocks = statement((db, p: { after: string; limit: number }) =>
+export const listClocks = statement((db, p: { after: number; limit: number }) =>
   db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
 );
 
 /** A row for each user who has any. */
-export const countLiveSubscriptions = bulkStatement((db, _: Record<string, never>, users: { id: string }[]) =>
+export const countLiveSubscriptions = bulkStatement((db, _: Record<string, never>, users: { id: number }[]) =>
   db
     .selectFrom("subscriptions")
     .select((row) => ["user_id", row.fn.countAll<number>().as("count")])

@@ -48,7 +48,7 @@ export const listTokens = statement((db) =>
 );
 
 /** All tokens of a user, revoked ones too. */
-export const listUserTokens = statement((db, p: { user_id: string }) =>
+export const listUserTokens = statement((db, p: { user_id: number }) =>
   db
     .selectFrom("tokens")
     .select(columnsOf("tokens"))
@@ -75,7 +75,7 @@ export const revokeToken = statement((db, p: { id: string; revoked_at: number })
     .returning(["id", "user_id", "revoked_at"]),
 );
 
-export const renameToken = statement((db, p: { user_id: string; id: string; label: string }) =>
+export const renameToken = statement((db, p: { user_id: number; id: string; label: string }) =>
   db
     .updateTable("tokens")
     .set({ label: p.label })

@@ -27,9 +27,9 @@ const listRows = ({ name, owner, key, columns }: OwnedTable) =>
         where ${sql.ref(owner)} = ${p.user_id} order by ${refs(key)}`,
   );
 
-/** The columns that mean something to the user; the user's id doesn't. */
-const exportedColumns = ({ columns }: OwnedTable) =>
-  Object.entries(columns).flatMap(([name, kind]) => (kind.endsWith("internal") || name === "user_id" ? [] : [name]));
+/** The columns that mean something to the user; the id in the database doesn't. */
+const exportedColumns = ({ owner, columns }: OwnedTable) =>
+  Object.entries(columns).flatMap(([name, kind]) => (kind.endsWith("internal") || name === owner ? [] : [name]));
 
 const insertRows = ({ name, columns }: OwnedTable) =>
   bulkStatement((_, __: Record<never, never>, rows: Row[]) => {
@@ -72,5 +72,5 @@ export const endCopy = statement(() => sql<never>`delete from ${migrations} wher
 
 /** Users in the order of their ids, after this one. */
 export const listUsersAfter = statement((db, p: { id: UserTable["id"]; limit: number }) =>
-  db.selectFrom("users").select("id").where("id", ">", p.id).orderBy("id").limit(p.limit),
+  db.selectFrom("users").select(["id", "public_id"]).where("id", ">", p.id).orderBy("id").limit(p.limit),
 );

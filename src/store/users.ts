@@ -4,10 +4,10 @@ import type { Schema, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
 /** The user's clock as a column of a statement on the user's rows, which saves a statement. */
-export const clockOf = (db: Kysely<Schema>, user_id: string) =>
+export const clockOf = (db: Kysely<Schema>, user_id: number) =>
   db.selectFrom("users").select("clock").where("users.id", "=", user_id).$asScalar().$notNull().as("clock");
 
-export const readClock = statement((db, p: { user_id: string }) =>
+export const readClock = statement((db, p: { user_id: number }) =>
   db.selectFrom("users").select("clock").where("id", "=", p.user_id),
 );
 
@@ -19,18 +19,22 @@ export const latestClock = statement((db) =>
 export const findUsers = statement((db, p: { name: string; name_key: string }) =>
   db
     .selectFrom("users")
-    .select(["id", "name", "password_hash"])
+    .select(["id", "public_id", "name", "password_hash"])
     .where((row) => row.or([row("name", "=", p.name), row("name_key", "=", p.name_key)])),
 );
 
-export const findName = statement((db, p: { user_id: string }) =>
+export const findPublicId = statement((db, p: { public_id: string }) =>
+  db.selectFrom("users").select("id").where("public_id", "=", p.public_id),
+);
+
+export const findName = statement((db, p: { user_id: number }) =>
   db.selectFrom("users").select("name").where("id", "=", p.user_id),
 );
 
 export const listUsers = statement((db) =>
   db
     .selectFrom("users")
-    .select(["id", "name", "created_at"])
+    .select(["id", "public_id", "name", "created_at"])
     .select((row) => [
       row.case().when("password_hash", "is", null).then(row.lit(0)).else(row.lit(1)).end().as("has_password"),
       row
@@ -66,26 +70,29 @@ export const countUsers = statement((db) =>
 
 export const anyUser = statement((db) => db.selectFrom("users").select("id").limit(1));
 
-export const insertUser = statement((db, p: { user_id: string; name: string; name_key: string; created_at: number }) =>
-  db.insertInto("users").values({
-    id: p.user_id,
-    name: p.name,
-    clock: 0,
-    last_subscription: 0,
-    last_deletion: 0,
-    last_episode: 0,
-    last_play: 0,
-    created_at: p.created_at,
-    name_key: p.name_key,
-    password_hash: null,
-    password_changed_at: null,
-    session_key: null,
-    history_since: 0,
-    removals_kept: 0,
-  }),
+export const insertUser = statement((db, p: Pick<UserTable, "public_id" | "name" | "name_key" | "created_at">) =>
+  db
+    .insertInto("users")
+    .values({
+      public_id: p.public_id,
+      name: p.name,
+      clock: 0,
+      last_subscription: 0,
+      last_deletion: 0,
+      last_episode: 0,
+      last_play: 0,
+      created_at: p.created_at,
+      name_key: p.name_key,
+      password_hash: null,
+      password_changed_at: null,
+      session_key: null,
+      history_since: 0,
+      removals_kept: 0,
+    })
+    .returning("id"),
 );
 
-export const renameUser = statement((db, p: { user_id: string; name: string; name_key: string }) =>
+export const renameUser = statement((db, p: { user_id: number; name: string; name_key: string }) =>
   db.updateTable("users").set({ name: p.name, name_key: p.name_key }).where("id", "=", p.user_id),
 );
 
@@ -93,7 +100,7 @@ const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode",
 type Counters = Pick<UserTable, (typeof COUNTERS)[number]>;
 
 /** Locks the user's row for the rest of the transaction and reads its counters. */
-export const lockUser = statement((db, p: { user_id: string }) =>
+export const lockUser = statement((db, p: { user_id: number }) =>
   db
     .updateTable("users")
     .set((row) => ({ clock: row.ref("clock") }))
@@ -101,11 +108,11 @@ export const lockUser = statement((db, p: { user_id: string }) =>
     .returning(COUNTERS),
 );
 
-export const readCounters = statement((db, p: { user_id: string }) =>
+export const readCounters = statement((db, p: { user_id: number }) =>
   db.selectFrom("users").select(COUNTERS).where("id", "=", p.user_id),
 );
 
-export const saveCounters = statement((db, p: Counters & { user_id: string }) =>
+export const saveCounters = statement((db, p: Counters & { user_id: number }) =>
   db
     .updateTable("users")
     .set({
@@ -120,19 +127,19 @@ export const saveCounters = statement((db, p: Counters & { user_id: string }) =>
 
 /** Sets or removes the password, and ends all sessions. */
 export const setPassword = statement(
-  (db, p: { user_id: string; password_hash: string | null; password_changed_at: number }) =>
+  (db, p: { user_id: number; password_hash: string | null; password_changed_at: number }) =>
     db
       .updateTable("users")
       .set({ password_hash: p.password_hash, password_changed_at: p.password_changed_at, session_key: null })
       .where("id", "=", p.user_id),
 );
 
-export const findUserById = statement((db, p: { user_id: string }) =>
-  db.selectFrom("users").select(["name", "session_key"]).where("id", "=", p.user_id),
+export const findUserById = statement((db, p: { user_id: number }) =>
+  db.selectFrom("users").select(["name", "public_id", "session_key"]).where("id", "=", p.user_id),
 );
 
 /** Gives the user a session key, or leaves the one that is there. */
-export const keepSessionKey = statement((db, p: { user_id: string; session_key: string }) =>
+export const keepSessionKey = statement((db, p: { user_id: number; session_key: string }) =>
   db
     .updateTable("users")
     .set((row) => ({ session_key: row.fn.coalesce("session_key", row.val(p.session_key)) }))
@@ -141,6 +148,6 @@ export const keepSessionKey = statement((db, p: { user_id: string; session_key: 
 );
 
 /** Ends all sessions. */
-export const deleteSessionKey = statement((db, p: { user_id: string }) =>
+export const deleteSessionKey = statement((db, p: { user_id: number }) =>
   db.updateTable("users").set({ session_key: null }).where("id", "=", p.user_id),
 );

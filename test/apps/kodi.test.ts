@@ -12,7 +12,7 @@ test("it finds the cookie `sessionid` after its login, and reads the list with t
   await addElsewhere(server);
   const [user] = await server.sql("select id from users");
   const password = "a~~~?>>x";
-  await setPassword(server.app, actorOf(String(user?.["id"])), password);
+  await setPassword(server.app, actorOf(Number(user?.["id"])), password);
   const send = openAs(server, { "User-Agent": "Kodi/21.2 plugin.audio.podcasts/2.3.3" });
   const value = Buffer.from(`ann:${password}`).toString("base64url");
   const login = await send("POST", "/api/2/auth/ann/login.json", { Authorization: `Basic ${value}` });

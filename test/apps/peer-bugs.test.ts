@@ -175,7 +175,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     async () => {
       const [user] = await server.sql("select id from users");
       for (const password of ["pa$$:wörd?~x", "a~~~?>>x~ÿÿÿ", "corréct horsé"]) {
-        await setPassword(server.app, actorOf(String(user?.["id"])), password);
+        await setPassword(server.app, actorOf(Number(user?.["id"])), password);
         for (const encoding of ["utf8", "latin1"] as const) {
           const bytes = Buffer.from(`ann:${password}`, encoding);
           for (const alphabet of ["base64", "base64url"] as const) {

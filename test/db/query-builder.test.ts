@@ -18,7 +18,7 @@ async function openPostgres(): Promise<TestApp> {
 }
 
 const user = {
-  id: "a",
+  public_id: "a",
   name: "ann",
   name_key: "ann",
   clock: 0,

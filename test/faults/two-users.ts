@@ -9,7 +9,7 @@ import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp } from "../support/app.ts";
 
 export interface Person {
-  id: string;
+  id: number;
   name: "ann" | "bob";
   /** Not the other user's: with that, a request would be rightly signed in as the other. */
   password: string;
@@ -380,9 +380,8 @@ export const EXAMPLES = {
 /** Puts a user's data in the place of `<own.guid>` and the like, in all texts of a value. */
 export function fill<T>(value: T, own: Person, other: Person): T {
   if (typeof value === "string") {
-    return value.replace(
-      /<(own|other)\.(\w+)>/g,
-      (_, whose, what) => (whose === "own" ? own : other)[what as keyof Person],
+    return value.replace(/<(own|other)\.(\w+)>/g, (_, whose, what) =>
+      String((whose === "own" ? own : other)[what as keyof Person]),
     ) as T;
   }
   if (Array.isArray(value)) return value.map((one) => fill(one, own, other)) as T;

@@ -418,9 +418,9 @@ describe("with a session", () => {
       const [head] = cookieOf(await login()).Cookie.split(".");
       const [row] = await server.sql("select session_key from users where name = 'ann'");
       for (const payload of ['{"audience":"car","token_id":null}', "7"]) {
-        const body = `${ann.id}.${Buffer.from(payload).toString("base64url")}`;
+        const body = `${ann.public_id}.${Buffer.from(payload).toString("base64url")}`;
         const mac = new Bun.CryptoHasher("sha256", Buffer.from(String(row?.["session_key"]), "hex")).update(body);
-        await expectRefused({ Cookie: `${head?.replace(ann.id, "")}${body}.${mac.digest("base64url")}` });
+        await expectRefused({ Cookie: `${head?.replace(ann.public_id, "")}${body}.${mac.digest("base64url")}` });
       }
     });
 
@@ -435,7 +435,7 @@ describe("with a session", () => {
     test("is another server's", async () => {
       const cookie = cookieOf(await login());
       const other = await openTestApp();
-      expect((await other.user("ann")).id).toBe(ann.id);
+      expect((await other.user("ann")).public_id).toBe(ann.public_id);
       await setPassword(other.app, await actAsAdmin(other.app, "ann", "test"), PASSWORD);
       http = createProtocol(other);
       await expectRefused(cookie);

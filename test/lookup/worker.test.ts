@@ -528,7 +528,7 @@ test("a lookup that is ended by a shutdown stores nothing, and another process t
 
 test("requests come in between while the users with new feeds are looked for", async () => {
   await feeds.podkeep.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
-    insert into users (id, name, clock, last_subscription, last_deletion, created_at, name_key)
+    insert into users (public_id, name, clock, last_subscription, last_deletion, created_at, name_key)
     select 'many' || i, 'many' || i, 0, 0, 0, 0, 'many' || i from n`);
   const ended: string[] = [];
   const request = new Promise((resolve) => setImmediate(resolve)).then(() => ended.push("request"));

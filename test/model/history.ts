@@ -6,7 +6,7 @@ import { actorOf } from "../support/feeds.ts";
 import type { History } from "./world.ts";
 
 /** @param server whose app may be opened again */
-export function historyOf(server: { readonly app: Context }, user: { id: string }): History {
+export function historyOf(server: { readonly app: Context }, user: { id: number }): History {
   const actor = actorOf(user.id);
   return {
     feedsAt: async (before) =>

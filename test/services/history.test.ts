@@ -293,7 +293,7 @@ describe("old history", () => {
 
 test("requests come in between while old data of many users is deleted", async () => {
   await server.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 400)
-    insert into users (id, name, clock, last_subscription, last_deletion, created_at, name_key)
+    insert into users (public_id, name, clock, last_subscription, last_deletion, created_at, name_key)
     select 'many' || i, 'many' || i, 0, 0, 0, 0, 'many' || i from n`);
   for (const prune of [pruneHistory, pruneClients]) {
     const ended: string[] = [];

@@ -15,7 +15,7 @@ const PLAYS = 50_000;
 const HOUR = 3_600_000;
 
 let podkeep: TestApp;
-let user_id: string;
+let user_id: number;
 
 beforeAll(async () => {
   podkeep = await openTestApp();

@@ -53,7 +53,7 @@ function beforeWrites(act: (write: number) => Promise<void> | void): Context {
   let writes = 0;
   const database: Context["database"] = Object.assign(Object.create(app.database), {
     read: app.database.read.bind(app.database),
-    write: async <T>(work: Parameters<typeof app.database.write<T>>[0], queue: string) => {
+    write: async <T>(work: Parameters<typeof app.database.write<T>>[0], queue: number) => {
       await act(++writes);
       return app.database.write(work, queue);
     },

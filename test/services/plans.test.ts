@@ -49,7 +49,7 @@ const EPISODES = 20_000;
 const PLAYS = 50_000;
 
 let podkeep: TestApp;
-let user_id: string;
+let user_id: number;
 
 const isPostgres = () => podkeep.app.config.database_url !== undefined;
 
@@ -119,8 +119,8 @@ beforeAll(async () => {
   await insertPlays(id);
   // PostgreSQL would read a table of one user only as a whole.
   if (isPostgres()) await insertSubscriptions(5 * SUBSCRIPTIONS, `'${(await podkeep.user("bob")).id}'`);
-  if (isPostgres()) await insertEpisodes(5 * EPISODES, "'another'");
-  if (isPostgres()) await insertPlays("'another'");
+  if (isPostgres()) await insertEpisodes(5 * EPISODES, "99");
+  if (isPostgres()) await insertPlays("99");
   if (isPostgres()) await sql("analyze");
 });
 

@@ -6,7 +6,7 @@ import { guidOf, openTestApp } from "../support/app.ts";
 
 test("counting the rows of a thousand users takes a turn of the event loop for each fifty of them", async () => {
   const podkeep = await openTestApp();
-  await podkeep.sql(`insert into users (id, name, clock, last_subscription, last_deletion, created_at, name_key, history_since)
+  await podkeep.sql(`insert into users (public_id, name, clock, last_subscription, last_deletion, created_at, name_key, history_since)
     with recursive n(n) as (select 1 union all select n + 1 from n where n < 1000)
     select 'user' || n, 'user' || n, 0, 1, 0, 0, 'user' || n, 0 from n`);
   await podkeep.sql(`insert into subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)

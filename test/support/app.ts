@@ -26,7 +26,8 @@ export interface Answer {
 }
 
 export interface TestUser {
-  id: string;
+  id: number;
+  public_id: string;
   name: string;
   token: string;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -127,13 +128,13 @@ export async function openTestApp(
     folder,
     clock,
     async user(name = `user${++users}`) {
-      const { id } = await createUser(test.app, name);
+      const { id, public_id } = await createUser(test.app, name);
       const { token } = await issueToken(test.app, await actAsAdmin(test.app, name, "test"), {
         label: "test",
         scope: "write",
         expires_at: null,
       });
-      return client(test, { id, name }, token);
+      return client(test, { id, public_id, name }, token);
     },
     as: (user, token) => client(test, user, token),
     async send(method, path, { body, headers = {}, address } = {}) {
@@ -165,9 +166,14 @@ export async function openTestApp(
   return test;
 }
 
-function client(test: TestApp, { id, name }: { id: string; name: string }, token: string): TestUser {
+function client(
+  test: TestApp,
+  { id, public_id, name }: Pick<TestUser, "id" | "public_id" | "name">,
+  token: string,
+): TestUser {
   const user: TestUser = {
     id,
+    public_id,
     name,
     token,
     request(method, path, body, headers = {}) {
@@ -181,7 +187,7 @@ function client(test: TestApp, { id, name }: { id: string; name: string }, token
     async another() {
       const actor = await actAsAdmin(test.app, name, "test");
       const issued = await issueToken(test.app, actor, { label: "another", scope: "write", expires_at: null });
-      return client(test, { id, name }, issued.token);
+      return client(test, { id, public_id, name }, issued.token);
     },
     async add(feed_url, guid) {
       const { body } = await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });

@@ -16,7 +16,7 @@ export async function readPosition({ sql }: TestApp, where: string): Promise<Syn
 }
 
 /** Does to a user's devices what the restore of a backup of this moment does. */
-export async function restoreDevices({ app }: TestApp, user_id: string): Promise<void> {
+export async function restoreDevices({ app }: TestApp, user_id: number): Promise<void> {
   const where = `where user_id = '${user_id}'`;
   await app.database.write(async ({ execute }) => {
     for (const sql of [

@@ -5,7 +5,7 @@ import type { Context } from "../../src/services/context.ts";
 import { addSubscriptions } from "../../src/services/subscriptions.ts";
 
 /** An actor that may do everything to one user's data. */
-export const actorOf = (user_id: string): Actor => ({
+export const actorOf = (user_id: number): Actor => ({
   user_id,
   kind: "admin",
   id: null,
@@ -15,7 +15,7 @@ export const actorOf = (user_id: string): Actor => ({
 });
 
 /** Subscribes a user to feeds. */
-export function addFeeds(context: Context, user_id: string, feed_urls: string[]) {
+export function addFeeds(context: Context, user_id: number, feed_urls: string[]) {
   const items = feed_urls.map((feed_url) => {
     const feed = readFeedUrl(feed_url);
     if ("message" in feed) throw new Error(`${feed_url}: ${feed.message}`);

@@ -12,9 +12,13 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { DIALECT } from "../../src/db/postgres/database.ts";
+import { tables } from "../../src/db/tables.ts";
+import { numberOf } from "../../src/domain/episode-set.ts";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";
 import { lookupKey } from "../../src/domain/lookup-rules.ts";
 import { silentLogger } from "../../src/log.ts";
+import { readSession } from "../../src/services/sessions.ts";
+import { signSession } from "../../src/services/signed-sessions.ts";
 import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -106,7 +110,7 @@ describe.each(recorded)("a database of %s", (version) => {
   });
 });
 
-/** The rows of all tables of ours; a column by its present name. */
+/** The rows of all tables of ours; a column by its present name, users and clients by what stays of them. */
 async function readTables(): Promise<Record<string, Rows>> {
   const names = await podkeep.sql(`select name from sqlite_schema where type = 'table'
     and name not like 'sqlite_%' and name not like '${MIGRATION_TABLE}%'`);
@@ -116,7 +120,30 @@ async function readTables(): Promise<Record<string, Rows>> {
       called_off === undefined ? row : { ...row, cancelled: called_off },
     );
   }
-  return { ...tables, ...separated(tables) };
+  return withoutNumbers({ ...tables, ...separated(tables) });
+}
+
+/** Users by their public ids, and clients by token, device and product. */
+function withoutNumbers(tables: Record<string, Rows>): Record<string, Rows> {
+  const users = new Map(tables["users"]?.map(({ id, public_id }) => [id, public_id ?? id]));
+  const clientKey = ({ user_id }: Rows[number], id: unknown) => `${users.get(user_id)} ${id}`;
+  const clients = new Map(
+    tables["clients"]?.flatMap((row) => {
+      const { id, token_id, device, product } = row;
+      const name = JSON.stringify([token_id, device, product]);
+      return [id, numberOf(String(id))].map((one): [string, string] => [clientKey(row, one), name]);
+    }),
+  );
+  const named = (table: string, row: Rows[number]) => {
+    const column = table === "clients" ? "id" : ["cursors", "holdings", "plays"].includes(table) ? "client" : null;
+    return {
+      ...row,
+      ...(table === "users" ? { id: users.get(row["id"]) } : {}),
+      ...("user_id" in row ? { user_id: users.get(row["user_id"]) } : {}),
+      ...(column ? { [column]: clients.get(clientKey(row, row[column])) ?? row[column] } : {}),
+    };
+  };
+  return Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, rows.map((row) => named(name, row))]));
 }
 
 /** What databases up to 0010 had in clients and claims, as it is now. */
@@ -265,6 +292,54 @@ describe("what apps have synced", () => {
   });
 });
 
+describe("0021_numbered_users", () => {
+  afterEach(remove);
+
+  test("signs nobody out of the page", async () => {
+    await placeRecorded("0020_episode_pages");
+    const [{ id = "" } = {}] = await podkeep.sql("select id from users where name = 'ann'");
+    const key = "0123456789abcdef".repeat(4);
+    const expires_at = podkeep.clock.now() + 86_400_000;
+    await podkeep.sql(`update users set session_key = '${key}' where id = '${id}'`);
+    await podkeep.sql(`insert into page_sessions (user_id, id, browser, created_at, seen_at, expires_at)
+      values ('${id}', 'session', '', 0, 0, ${expires_at})`);
+    const payload = { audience: "page", token_id: null, app: null, device: null, id: "session", expires_at } as const;
+    const text = signSession(String(id), payload, key);
+    await podkeep.open();
+    expect(await readSession(podkeep.app, text, "page")).toMatchObject({ name: "ann" });
+  });
+
+  test("a backup from before it takes each user's own history from data where the numbers differ", async () => {
+    await openRecorded("0020_episode_pages");
+    await podkeep.app.close();
+    const sqlite = new Sqlite(databaseFile(podkeep.app.config));
+    for (const [name, { owner }] of Object.entries(tables)) {
+      if (owner === null) continue;
+      for (const number of [`-${owner}`, `${owner} + 3`]) sqlite.run(`update ${name} set ${owner} = ${number}`);
+    }
+    sqlite.run(`insert into history (user_id, changed_at, seq, at, what, actor_kind, actor_label)
+      select id, clock + 1, 0, 0, 'kept', 'admin', 'later' from users where name = 'ann'`);
+    sqlite.run("update users set clock = clock + 1");
+    sqlite.close();
+    const backup = join(podkeep.folder, "older.db");
+    await Bun.write(backup, await unpack("0020_episode_pages"));
+    await restoreBackup(podkeep.app.config, podkeep.clock, backup);
+    const found = await podkeep.sql(`select users.id, name from history join users on users.id = history.user_id
+      where history.actor_label = 'later'`);
+    expect(found).toEqual([{ id: 1, name: "ann" }]);
+  });
+
+  test("leaves a file that is not longer than before", async () => {
+    await placeRecorded("0020_episode_pages");
+    await podkeep.sql(`insert into episodes (user_id, id, podcast, url)
+      with recursive n(n) as (select 100 union all select n + 1 from n where n < 40000)
+      select id, n, 1, 'https://kept.example/' || n || '.mp3' from users, n where name = 'ann'`);
+    const before = Bun.file(databaseFile(podkeep.app.config)).size;
+    await podkeep.open();
+    expect(Bun.file(databaseFile(podkeep.app.config)).size).toBeLessThan(before);
+  });
+});
+
 describe("a database that needs a migration", () => {
   afterEach(remove);
 
@@ -363,8 +438,8 @@ describe("0002_relax_checks", () => {
       podkeep.sql(`select name, sql from sqlite_schema where type = 'index' and tbl_name in ('tokens', 'deletions')
         order by name`);
     const foreignKeys = (table: string) => podkeep.sql(`pragma foreign_key_list(${table})`);
-    // Later migrations add columns at the end.
-    const isLater = (column: string) => column.startsWith("actor_");
+    // Later migrations add columns at the end, and number the users.
+    const isLater = (column: string) => column.startsWith("actor_") || column === "user_id";
     const columns = async (table: string) =>
       (await podkeep.sql(`pragma table_info(${table})`))
         .filter(({ name }) => !isLater(String(name)))
@@ -420,16 +495,16 @@ describe("0003_accounts", () => {
 
   /** Expects users whose names differ in case only to keep their names, and no further one to be created. */
   async function expectKept(app: TestApp): Promise<void> {
-    const users = await app.sql("select id, name_key from users where id like 'u_' order by id");
+    const users = await app.sql("select name_key from users where public_id like 'u_' order by public_id");
     expect(users.map(({ name_key }) => name_key)).toEqual(["=Zoë", "zoë", "=ZOË", "bo"]);
-    for (const [name, id] of [
+    for (const [name, public_id] of [
       ["Zoë", "u1"],
       ["zoë", "u2"],
       ["ZOË", "u3"],
       ["zOË", "u2"],
       ["BO", "u4"],
     ] as const) {
-      expect(await requireUser(app.app, name)).toMatchObject({ id });
+      expect(await requireUser(app.app, name)).toMatchObject({ public_id });
     }
     await expect(createUser(app.app, "zOË")).rejects.toMatchObject({ code: "conflict" });
     await expect(createUser(app.app, "bO")).rejects.toMatchObject({ code: "conflict" });
@@ -467,14 +542,16 @@ describe("0009_lookups_by_spelling", () => {
     await podkeep.sql(
       `insert into feed_lookups (feed, feed_url, next_at, title, moved_seen, failures) values ${values.join()}`,
     );
-    await podkeep.sql("insert into feed_followers (feed, user_id) select feed, 'u' from feed_lookups");
-    await podkeep.sql("insert into feed_walks (user_id, clock) values ('u', 7)");
+    await podkeep.sql(
+      "insert into feed_followers (feed, user_id) select feed, id from feed_lookups, users where name = 'ann'",
+    );
+    await podkeep.sql("insert into feed_walks (user_id, clock) select id, 7 from users where name = 'ann'");
     await podkeep.open();
     const rows = await podkeep.sql(`select feed, feed_url, title, moved_seen from feed_lookups`);
     expect(new Set(rows)).toEqual(
       new Set(urls.map((url) => ({ feed: lookupKey(url), feed_url: url, title: `Title of ${url}`, moved_seen: 2 }))),
     );
-    const followers = await podkeep.sql("select feed from feed_followers where user_id = 'u'");
+    const followers = await podkeep.sql("select feed from feed_followers");
     expect(followers.map(({ feed }) => feed).toSorted()).toEqual(urls.map(lookupKey).toSorted());
     expect(await podkeep.sql("select * from feed_walks")).toEqual([]);
   });

@@ -24,6 +24,8 @@ alter table users drop constraint users_name_key;
 create index users_by_name on users (name);
 drop index users_by_name_key;
 create index users_by_name_key on users (name_key);
+alter table users drop constraint users_public_id_key;
+create index users_by_public_id on users (public_id);
 alter table tokens drop constraint tokens_pkey;
 create index tokens_by_id on tokens (id);
 

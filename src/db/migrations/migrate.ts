@@ -22,6 +22,7 @@ import { addDraft } from "./0017_draft.ts";
 import { addSyncPauses } from "./0018_sync_pauses.ts";
 import { addEpisodeTitles } from "./0019_episode_titles.ts";
 import { giveEpisodesRowids } from "./0020_episode_pages.ts";
+import { numberUsers } from "./0021_numbered_users.ts";
 import type { Dialect } from "./dialect.ts";
 
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -46,11 +47,12 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     "0018_sync_pauses": addSyncPauses,
     "0019_episode_titles": addEpisodeTitles(dialect),
     "0020_episode_pages": giveEpisodesRowids(dialect),
+    "0021_numbered_users": numberUsers(dialect),
   };
 }
 
 /** The schema version of this program. */
-export const SCHEMA_VERSION = "0020_episode_pages";
+export const SCHEMA_VERSION = "0021_numbered_users";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 

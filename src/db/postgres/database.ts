@@ -72,6 +72,9 @@ async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresO
     // Kysely takes another schema's table for its own.
     await migrate(kysely, DIALECT, { disableTransactions: false, schema: String(place["schema"]) });
   }
+  // A copy brings its users' numbers along.
+  await sql.unsafe(`select setval('users_id_seq', last) from (select max(id) as last from users) as users
+    where last > (select last_value from users_id_seq)`);
 }
 
 function refusal(error: unknown, url: string): DomainError {
@@ -111,7 +114,7 @@ class PostgresDatabase implements Database {
   }
 
   // Writers of one user wait for the same row, and must not take all connections.
-  write<T>(work: Work<T>, queue?: string): Promise<T> {
+  write<T>(work: Work<T>, queue?: number): Promise<T> {
     const act = () => this.#attempt((end) => this.#transaction(end, WRITE, work));
     return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
   }

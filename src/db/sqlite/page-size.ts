@@ -7,15 +7,25 @@ import { firstValue, sizeOf } from "./file.ts";
 /** Bytes: a quarter of SQLite's default. Rows that are often longer than 200 bytes are in tables with a rowid. */
 const PAGE_SIZE = 1024;
 
+/** Pages. */
+const MOST_FREE = 1024;
+
 /** Has a file that is still empty get small pages. */
 export const choosePageSize = (sqlite: Sqlite) => sqlite.run(`pragma page_size = ${PAGE_SIZE}`);
 
+/** Whether the pages are not small, or a migration left many free ones. */
+function hasWaste(sqlite: Sqlite): boolean {
+  if (firstValue(sqlite, "pragma page_size") !== PAGE_SIZE) return true;
+  const free = Number(firstValue(sqlite, "pragma freelist_count"));
+  return free > MOST_FREE && free * 4 > Number(firstValue(sqlite, "pragma page_count"));
+}
+
 /**
- * Gives an older file small pages, unless another process has it open or the disk has no room: then it stays as it is.
+ * Gives an older file small pages, and one of which much is free its size, unless another process has it open or the disk has no room: then it stays as it is.
  * If the process is killed, SQLite undoes it. The connection is left without write-ahead log.
  */
 export function shrinkPages(sqlite: Sqlite, file: string): void {
-  if (firstValue(sqlite, "pragma page_size") === PAGE_SIZE || !hasRoom(file)) return;
+  if (!hasWaste(sqlite) || !hasRoom(file)) return;
   try {
     if (firstValue(sqlite, "pragma journal_mode = delete") !== "delete") return;
     // The copy that VACUUM makes belongs on the disk that has room, not into memory.

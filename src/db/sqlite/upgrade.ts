@@ -63,6 +63,8 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
       const backup = backup_dir === null ? null : backUpBefore(file, backup_dir);
       migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
     }
+    // A table that is rebuilt must not take along what refers to it.
+    sqlite.run("pragma foreign_keys = off");
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
     await migrate(kyselyOn(sqlite), DIALECT, { disableTransactions: true });
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
@@ -74,6 +76,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     if (sqlite.inTransaction) sqlite.run("rollback");
     throw error;
   } finally {
+    sqlite.run("pragma foreign_keys = on");
     unlock?.();
   }
 }

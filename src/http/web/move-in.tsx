@@ -29,7 +29,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   const { config } = app;
   const limits = { feeds: config.max_items, episodes: mostActions(config) };
   const most = mostActionBytes(config);
-  const reading = new Set<string>();
+  const reading = new Set<number>();
 
   http.get("/account/move-in", (c) => show(c, <MoveInPage canWrite={canWrite(c)} notice={noticeOf(c)} />));
 

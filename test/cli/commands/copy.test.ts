@@ -248,7 +248,7 @@ describe("while a server writes to the target", () => {
 
   test("a user that the source doesn't have ends the copy", async () => {
     const error =
-      await copyAndWrite(`insert into users (id, name, name_key, clock, last_subscription, last_deletion, created_at)
+      await copyAndWrite(`insert into users (public_id, name, name_key, clock, last_subscription, last_deletion, created_at)
       values ('zzz', 'late', 'late', 0, 0, 0, 0)`);
     expect(error).toMatchObject({
       code: "conflict",

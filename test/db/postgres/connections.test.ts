@@ -354,7 +354,7 @@ test("a missing table is an error, not an endless retry", async () => {
 
 test("a failed statement fails its transaction even if its error was caught", async () => {
   await open();
-  const user = { user_id: "a", name: "ann", name_key: "ann", created_at: 0 };
+  const user = { public_id: "a", name: "ann", name_key: "ann", created_at: 0 };
   const writing = app.app.database.write(async (tx) => {
     await insertUser(tx, user);
     await insertUser(tx, { ...user, name: "bob" }).catch(() => {});

@@ -49,7 +49,7 @@ describe("reads", () => {
     const count = (tx: Tx) => countUsers(tx, {});
     const { promise, resolve } = Promise.withResolvers<void>();
     const earlier = database.read(async (tx) => [await count(tx), await promise, await count(tx)]);
-    await database.write((tx) => insertUser(tx, { user_id: "b", name: "bob", name_key: "bob", created_at: 0 }));
+    await database.write((tx) => insertUser(tx, { public_id: "b", name: "bob", name_key: "bob", created_at: 0 }));
     const later = database.read(count);
     resolve();
     expect(await earlier).toEqual([[{ count: 1 }], undefined, [{ count: 1 }]]);
@@ -93,8 +93,7 @@ describe("writes that share a commit", () => {
 
   test("of which one is long wait neither for it nor lose by it, also if it fails", async () => {
     const { database } = server.app;
-    const add = (user_id: string) => (tx: Tx) =>
-      insertUser(tx, { user_id, name: user_id, name_key: user_id, created_at: 0 });
+    const add = (name: string) => (tx: Tx) => insertUser(tx, { public_id: name, name, name_key: name, created_at: 0 });
     const runs = { long: 0, failing: 0 };
     const long = (of: keyof typeof runs, end: () => void) => async (tx: Tx) => {
       runs[of]++;
@@ -148,7 +147,7 @@ describe("writes that share a commit", () => {
 
 test("two processes write to one file, and the change feed has every change of both", async () => {
   const other = Bun.spawn(
-    [process.execPath, Bun.fileURLToPath(import.meta.resolve("./writer.ts")), server.folder, user.id, "60"],
+    [process.execPath, Bun.fileURLToPath(import.meta.resolve("./writer.ts")), server.folder, String(user.id), "60"],
     {
       stderr: "inherit",
     },

@@ -6,6 +6,6 @@ import { addFeeds } from "../../support/feeds.ts";
 const [data_dir = "", user_id = "", count = ""] = process.argv.slice(2);
 const app = await openApp(readConfig({ data_dir }, {}).config);
 for (let n = 0; n < Number(count); n++) {
-  await addFeeds(app, user_id, [`https://theirs.example/${n}`]);
+  await addFeeds(app, Number(user_id), [`https://theirs.example/${n}`]);
 }
 await app.close();
