@@ -30,7 +30,7 @@ const ENGINES: Engine[] = [
     files: "test/{http,services,model,apps}/**/*.test.ts",
     timings: "test/timings/postgres.json",
     // The model's worlds are fewer there, because each takes longer.
-    env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: "60" },
+    env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: LONG ? "60" : "20" },
   },
 ];
 

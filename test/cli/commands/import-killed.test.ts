@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { LONG, SEED } from "../../faults/rounds.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
@@ -20,12 +21,16 @@ const numbers = Array.from({ length: EPISODES }, (_, n) => n);
 const urlOf = (n: number) => `https://cdn.example/e${n}.mp3`;
 const feedOf = (n: number) => SOME[n % SOME.length] ?? "";
 
+/** In the usual run half of these, one time the one half, one time the other. */
+const pick = <Kind>(kinds: Kind[]) => kinds.filter((_, n) => LONG || n % 2 === SEED % 2);
+
 let program: ReturnType<typeof openProgram>;
 const file = (name: string) => join(program.folder, name);
 const stateOf = (name: string) => readUser(program.data, name);
 
 beforeAll(() => {
   program = openProgram();
+  writeDatabase();
 });
 afterAll(() => program.close());
 
@@ -83,12 +88,14 @@ async function writeExport(): Promise<void> {
   await server.stop();
 }
 
-test.each<[string, () => unknown, RegExp[]]>([
-  ["opml", writeOpml, AT_PODCASTS],
-  ["antennapod", writeDatabase, AT_EPISODES],
-  ["gpodder", writeGpodder, AT_EPISODES],
-  ["podkeep", writeExport, AT_EPISODES],
-])(
+test.each(
+  pick<[string, () => unknown, RegExp[]]>([
+    ["opml", writeOpml, AT_PODCASTS],
+    ["antennapod", () => {}, AT_EPISODES],
+    ["gpodder", writeGpodder, AT_EPISODES],
+    ["podkeep", writeExport, AT_EPISODES],
+  ]),
+)(
   "the import of a file of %s, killed at any moment and run again, ends as if it was never killed",
   async (kind, write, moments) => {
     await write();
@@ -149,7 +156,7 @@ const SERVERS: [type: string, Routes, RegExp[]][] = [
   ["openpodcast", { "/subscriptions": pageOf }, AT_PODCASTS],
 ];
 
-test.each(SERVERS)(
+test.each(pick(SERVERS))(
   "the import from a server of the type %s, killed while it reads or stores and run again, ends as if it was never killed",
   async (type, routes, moments) => {
     /** The path whose response doesn't come, and what tells that it was asked. */
@@ -210,7 +217,6 @@ test.each(SERVERS)(
 test("moving in on the page, with the server killed while it reads the file or stores it, ends as if it was never killed", async () => {
   const [whole, killed] = await createUsers("page");
   const database = Bun.file(file("antennapod"));
-  if (!(await database.exists())) writeDatabase();
   const post = async (address: string, name: string, path: string, field: string, value: Blob | string) => {
     const body = new FormData();
     body.append(field, value);
