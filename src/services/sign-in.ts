@@ -41,9 +41,11 @@ async function signInAs(
   attempts: Attempts,
 ): Promise<SignedIn> {
   if (isToken(password)) {
-    const signedIn = await signInByToken(context, password, attempts);
-    if (user?.id === signedIn.actor.user_id || foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;
-    const subject = { token: signedIn.actor.id ?? "" };
+    const actor = await checkToken(context, password, attempts);
+    if (user?.id === actor.user_id) return { actor, name: user.name };
+    const signedIn = await nameUser(context, actor);
+    if (foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;
+    const subject = { token: actor.id ?? "" };
     attempts.failToken(subject);
     throw new DomainError("unauthorized", "The token is another user's", { subject });
   }
@@ -59,12 +61,20 @@ const inLatin1 = (name: string) => name.replace(/[^\0-\xff]/gu, "?");
 
 /** @throws as signIn() does */
 export async function signInByToken(context: Context, token: string, attempts: Attempts): Promise<SignedIn> {
+  return nameUser(context, await checkToken(context, token, attempts));
+}
+
+async function checkToken(context: Context, token: string, attempts: Attempts): Promise<Actor> {
   const actor = await authenticate(context, token).catch((error) => {
     if (error instanceof DomainError && error.code === "unauthorized") attempts.failToken(error.extras.subject);
     throw error;
   });
   // A read-only token leaves no trace but its last use.
   if (actor.scope === "write") attempts.succeed(actor.user_id);
-  const [user] = await context.database.read((tx) => findUserById(tx, { user_id: actor.user_id }));
+  return actor;
+}
+
+async function nameUser({ database }: Context, actor: Actor): Promise<SignedIn> {
+  const [user] = await database.read((tx) => findUserById(tx, { user_id: actor.user_id }));
   return { actor, name: user?.name ?? "" };
 }
