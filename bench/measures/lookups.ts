@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { lookupKey } from "../../src/domain/lookup-rules.ts";
 import { emptyPoll } from "../client.ts";
 import { type Data, fill, insertRows } from "../data.ts";
 import { start } from "../programs.ts";
@@ -69,7 +70,8 @@ async function newData(bench: Bench, name: string, port: number): Promise<Data> 
     for (const [index, { id: user }] of users.entries()) {
       const rows = Array.from({ length: FEEDS_EACH }, (_, id) => makeRow(port, index * FEEDS_EACH + id, id + 1));
       insertRows(db, user, rows);
-      for (const { feed, feed_url, id } of rows) {
+      for (const { feed_url, id } of rows) {
+        const feed = lookupKey(feed_url);
         lookup.run(feed, feed_url, id);
         follower.run(feed, user);
       }
