@@ -5,7 +5,8 @@ import type { Protocol } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { openPodcast } from "./openpodcast/client.ts";
 import { action, draftClient } from "./openpodcast-draft/client.ts";
-import { NoResponse, Pace, Prober, type Target } from "./prober.ts";
+import { NoResponse, Pace, Prober } from "./prober.ts";
+import type { Target } from "./target.ts";
 
 /** What is known of a protocol on a server before its checks. */
 export interface Account {

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { isTlsError, reasonOf } from "../errors.ts";
 import { Failure } from "./expect.ts";
 import { Secrets } from "./secrets.ts";
+import type { Clock, Target } from "./target.ts";
 
 /** The most requests of one run, without those that clean up. */
 const MOST_REQUESTS = 3000;
@@ -13,36 +14,6 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** Attempts at a request that is answered 429, and the most seconds waited before the next one. */
 const ATTEMPTS = 3;
 const MOST_WAIT = 60;
-
-export interface Clock {
-  /** Unix milliseconds. */
-  now(): number;
-  sleep(milliseconds: number): Promise<void>;
-}
-
-/** The server under test and the account on it. */
-export interface Target {
-  /** Base URL without a slash at its end. */
-  url: string;
-  user: string;
-  /** The password, or a token that serves as one. */
-  password: string | null;
-  /** A bearer token. */
-  token: string | null;
-  /** A second one of the same account, for a second app. */
-  second_token: string | null;
-  /** The password that a second app uses, as each app has its own with Nextcloud's login; default: the first one. */
-  second_password: string | null;
-  /** Requests a second; 0 for no limit. */
-  rate: number;
-  /** Seconds until a response must be complete. */
-  timeout: number;
-  /** How requests reach the server; tests call it in their own process. */
-  send(request: Request): Promise<Response>;
-  clock: Clock;
-  /** Ends the run early; what it made is still removed. */
-  signal?: AbortSignal;
-}
 
 export interface Exchange {
   request: { method: string; url: string; headers: Record<string, string>; body: string | null };

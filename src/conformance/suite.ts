@@ -13,7 +13,8 @@ import { draftActions } from "./openpodcast-draft/actions.ts";
 import { draftAuth } from "./openpodcast-draft/auth.ts";
 import { draftChanges } from "./openpodcast-draft/changes.ts";
 import { draftClocks } from "./openpodcast-draft/clocks.ts";
-import { type Exchange, NoResponse, Pace, Prober, RunEnd, type Target } from "./prober.ts";
+import { type Exchange, NoResponse, Pace, Prober, RunEnd } from "./prober.ts";
+import type { Target } from "./target.ts";
 
 export const CHECKS: readonly Check[] = [
   ...authChecks,

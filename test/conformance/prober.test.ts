@@ -1,8 +1,9 @@
 // What a run may ask of somebody's server: how fast, how often, and what it does when told to wait.
 import { expect, test } from "bun:test";
 import { readAccount } from "../../src/conformance/account.ts";
-import { Pace, Prober, RunEnd, type Target } from "../../src/conformance/prober.ts";
+import { Pace, Prober, RunEnd } from "../../src/conformance/prober.ts";
 import { breaksMust, isOf, runChecks } from "../../src/conformance/suite.ts";
+import type { Target } from "../../src/conformance/target.ts";
 import { createNaiveServer } from "./naive-server.ts";
 import { openTarget } from "./target.ts";
 

@@ -1,5 +1,5 @@
 // The server under test as a target of the suite, in this process, on a clock that the checks move.
-import type { Target } from "../../src/conformance/prober.ts";
+import type { Target } from "../../src/conformance/target.ts";
 import { openTestApp } from "../support/app.ts";
 
 export type Send = Target["send"];

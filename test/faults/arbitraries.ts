@@ -1,7 +1,7 @@
 // Requests generated from the OpenAPI document: valid, nearly valid, and nonsense.
 import fc from "fast-check";
 import { z } from "zod";
-import { inlineParts } from "../../src/http/web/references.ts";
+import { inlineParts } from "../../src/http/web/api-document.ts";
 
 type Schema = {
   $ref?: string | undefined;

@@ -1,87 +1,21 @@
 // The API reference at /docs, rendered from the OpenAPI document.
 /** @jsxImportSource hono/jsx */
 import type { Hono } from "hono";
-import { z } from "zod";
 import type { HttpEnv } from "../env.ts";
+import { type Content, type Document, type Route, readDocument, routesOf, type Schema } from "./api-document.ts";
 import { assets } from "./assets.ts";
 import { Layout } from "./layout.tsx";
-import { inlineParts } from "./references.ts";
 import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
-
-const Schema = z.looseObject({
-  $ref: z.string().optional(),
-  type: z.union([z.string(), z.array(z.string())]).optional(),
-  format: z.string().optional(),
-  description: z.string().optional(),
-  example: z.unknown().optional(),
-  required: z.array(z.string()).optional(),
-});
-const Content = z.record(
-  z.string(),
-  z.looseObject({
-    schema: Schema.optional(),
-    examples: z.record(z.string(), z.looseObject({ value: z.unknown() })).optional(),
-  }),
-);
-const Header = z.looseObject({ description: z.string().optional() });
-const Operation = z.looseObject({
-  operationId: z.string(),
-  summary: z.string().default(""),
-  description: z.string().default(""),
-  parameters: z
-    .array(
-      z.looseObject({
-        name: z.string(),
-        in: z.string(),
-        required: z.boolean().default(false),
-        description: z.string().default(""),
-        schema: Schema.default({}),
-      }),
-    )
-    .default([]),
-  requestBody: z.looseObject({ content: Content }).optional(),
-  responses: z.record(
-    z.string(),
-    z.looseObject({
-      description: z.string().default(""),
-      content: Content.optional(),
-      headers: z.record(z.string(), Header).default({}),
-    }),
-  ),
-});
-const Properties = Schema.extend({ properties: z.record(z.string(), Schema).default({}) });
-const Document = z.looseObject({
-  info: z.looseObject({ title: z.string(), version: z.string(), description: z.string().default("") }),
-  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
-  components: z.looseObject({ schemas: z.record(z.string(), Properties) }),
-});
-
-type Document = z.infer<typeof Document>;
-type Operation = z.infer<typeof Operation>;
 
 /** @param document gives the OpenAPI document */
 export function serveDocs(http: Hono<HttpEnv>, document: () => object): void {
   let read: Document | undefined;
   http.get("/docs", (c) => {
-    read ??= Document.parse(inlineParts(document()));
+    read ??= readDocument(document());
     return show(c, <DocsPage document={read} />);
   });
 }
-
-interface Route {
-  method: string;
-  path: string;
-  operation: Operation;
-}
-
-const routesOf = ({ paths }: Document): Route[] =>
-  Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, value]) => {
-      const operation = Operation.safeParse(value);
-      return operation.success ? [{ method: method.toUpperCase(), path, operation: operation.data }] : [];
-    }),
-  );
 
 const nameOf = (ref: string | undefined) => ref?.split("/").at(-1) ?? "";
 
@@ -253,14 +187,14 @@ function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, n) => (n % 2 === 1 ? <code>{part}</code> : part))}</>;
 }
 
-const schemaOf = (content: z.infer<typeof Content>) => nameOf(content["application/json"]?.schema?.$ref);
+const schemaOf = (content: Content) => nameOf(content["application/json"]?.schema?.$ref);
 
-function exampleOf(content: z.infer<typeof Content>, { components }: Document): unknown {
+function exampleOf(content: Content, { components }: Document): unknown {
   const [first] = Object.values(content["application/json"]?.examples ?? {});
   return first?.value ?? components.schemas[schemaOf(content)]?.example;
 }
 
-function Body({ content, document }: { content: z.infer<typeof Content>; document: Document }) {
+function Body({ content, document }: { content: Content; document: Document }) {
   const name = schemaOf(content);
   const example = exampleOf(content, document);
   return (
@@ -279,7 +213,7 @@ function Body({ content, document }: { content: z.infer<typeof Content>; documen
   );
 }
 
-function TypeOf({ schema }: { schema: z.infer<typeof Schema> }) {
+function TypeOf({ schema }: { schema: Schema }) {
   const name = nameOf(schema.$ref);
   if (name) return <a href={`#schema-${name}`}>{name}</a>;
   const type = [schema.type].flat().filter(Boolean).join(" | ");

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import { z } from "zod";
-import { inlineParts } from "../../../src/http/web/references.ts";
+import { inlineParts } from "../../../src/http/web/api-document.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const Media = z.looseObject({ schema: z.unknown(), example: z.unknown().optional(), examples: z.unknown().optional() });
