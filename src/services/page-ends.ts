@@ -1,5 +1,7 @@
 // Where pages ended. An app that counts pages goes on from there: counted from the start, a page lacks what a change
 // between two requests moved out of the pages before it (P2).
+import type { Owner } from "../db/schema.ts";
+import type { Tx } from "../db/statement.ts";
 import {
   deleteOldPageEnds,
   deleteOneAt,
@@ -18,7 +20,10 @@ const KEPT = 10 * 60_000;
 /** Ends of one user. */
 const MOST = 1000;
 
-/** Walks that are open at a time, with one key: each first page costs work in proportion to the user's ends. */
+/**
+ * Walks with one key that are counted: each first page costs work in proportion to the user's ends. If there are more,
+ * none is closed before they are forgotten.
+ */
 const MOST_OPEN = 16;
 
 /** A page of a walk through the change feed by one credential. */
@@ -65,7 +70,7 @@ export async function savePageEnd(
       // A page that is handed out again may be the same walk's: it closes no other one.
       const ends = await listEndsAt(tx, { user_id, page: key });
       const isKnown = ends.some((end) => Number(end.changed_at) === changed_at && end.guid === guid);
-      if (!isKnown) await deleteOneAt(tx, { user_id, page: open });
+      if (!isKnown) await closeOne(tx, { user_id, page: open });
     }
     await keepPageEnd(tx, { user_id, page: key, changed_at, guid, ended_at });
   });
@@ -75,7 +80,11 @@ export async function savePageEnd(
 export async function closeWalk({ database }: EndContext, actor: Actor, page: PageNumber): Promise<void> {
   const walk = { user_id: actor.user_id, page: keyOf(actor, page, "open") };
   if ((await database.read((tx) => listEndsAt(tx, walk))).length === 0) return;
-  await database.write((tx) => deleteOneAt(tx, walk));
+  await database.write((tx) => closeOne(tx, walk));
+}
+
+async function closeOne(tx: Tx, walk: Owner & { page: string }): Promise<void> {
+  if ((await listEndsAt(tx, walk)).length < MOST_OPEN) await deleteOneAt(tx, walk);
 }
 
 /**
