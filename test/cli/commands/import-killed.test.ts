@@ -245,12 +245,15 @@ test("moving in on the page, with the server killed while it reads the file or s
   await Bun.sleep(50);
   await killServer(reading);
   expect(stateOf(killed).feeds).toEqual([]);
+  let halves = 0;
   for (const most of [1, 300, 900]) {
     const storing = confirm(server.address, killed, await read(server.address, killed));
     while (stateOf(killed).feeds.length + stateOf(killed).places.length < most) await Bun.sleep(5);
     await killServer(storing);
+    if (stateOf(killed).places.length < EPISODES) halves++;
   }
-  expect(stateOf(killed).places.length).toBeLessThan(EPISODES);
+  // On a busy machine the last kill can come after the end.
+  expect(halves).toBeGreaterThan(0);
   await confirm(server.address, killed, await read(server.address, killed));
   expect(stateOf(killed)).toEqual(all);
   await server.stop();
