@@ -34,6 +34,14 @@ beforeAll(() => {
 });
 afterAll(() => program.close());
 
+const sizeOf = (name: string) => stateOf(name).feeds.length + stateOf(name).places.length;
+
+/** Whether a user has a part of what another has. On a busy machine a kill can come after the end. */
+function hasHalf(name: string, whole: string): boolean {
+  const size = sizeOf(name);
+  return size > 0 && size < sizeOf(whole);
+}
+
 async function createUsers(kind: string): Promise<[whole: string, killed: string]> {
   const names = [`${kind}-whole`, `${kind}-killed`] as const;
   for (const name of names) await program.run(["user", "create", name, "--password-stdin"], `${PASSWORD}\n`);
@@ -101,15 +109,16 @@ test.each(
     await write();
     const [whole, killed] = await createUsers(kind);
     expect((await program.run(["import", whole, file(kind)])).code).toBe(0);
+    const halves = [];
     for (const moment of [/^/, ...moments]) {
       const terminal = program.spawnOnTerminal(["import", killed, file(kind)]);
       await terminal.screen(moment);
       terminal.child.kill("SIGKILL");
       await terminal.child.exited;
+      halves.push(hasHalf(killed, whole));
     }
-    const [half, all] = [stateOf(killed), stateOf(whole)];
-    expect(half.feeds.length).toBeGreaterThan(0);
-    expect(half.feeds.length + half.places.length).toBeLessThan(all.feeds.length + all.places.length);
+    expect(halves).toContain(true);
+    const all = stateOf(whole);
     expect((await program.run(["import", killed, file(kind)])).code).toBe(0);
     expect(stateOf(killed)).toEqual(all);
     expect([all.feeds.length, all.places.length]).toEqual(
@@ -197,14 +206,15 @@ test.each(pick(SERVERS))(
     }
     expect(stateOf(killed)).toEqual({ feeds: [], places: [], plays: [] });
     held = { path: "", asked: () => {} };
+    const halves = [];
     for (const moment of moments) {
       const terminal = await start(killed);
       await terminal.screen(moment);
       await kill(terminal);
+      halves.push(hasHalf(killed, whole));
     }
-    const [half, all] = [stateOf(killed), stateOf(whole)];
-    expect(half.feeds.length).toBeGreaterThan(0);
-    expect(half.feeds.length + half.places.length).toBeLessThan(all.feeds.length + all.places.length);
+    expect(halves).toContain(true);
+    const all = stateOf(whole);
     expect((await (await start(killed)).ended()).code).toBe(0);
     expect(stateOf(killed)).toEqual(all);
     expect([all.feeds.length, all.places.length]).toEqual(
@@ -245,15 +255,14 @@ test("moving in on the page, with the server killed while it reads the file or s
   await Bun.sleep(50);
   await killServer(reading);
   expect(stateOf(killed).feeds).toEqual([]);
-  let halves = 0;
+  const halves = [];
   for (const most of [1, 300, 900]) {
     const storing = confirm(server.address, killed, await read(server.address, killed));
-    while (stateOf(killed).feeds.length + stateOf(killed).places.length < most) await Bun.sleep(5);
+    while (sizeOf(killed) < most) await Bun.sleep(5);
     await killServer(storing);
-    if (stateOf(killed).places.length < EPISODES) halves++;
+    halves.push(hasHalf(killed, whole));
   }
-  // On a busy machine the last kill can come after the end.
-  expect(halves).toBeGreaterThan(0);
+  expect(halves).toContain(true);
   await confirm(server.address, killed, await read(server.address, killed));
   expect(stateOf(killed)).toEqual(all);
   await server.stop();
