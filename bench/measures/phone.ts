@@ -32,6 +32,8 @@ interface Request {
   path: (phone: Phone) => string;
   /** The body of the n-th request; without it, a GET. */
   body?: (n: number) => unknown;
+  /** Whether it repeats itself: the bare server would insert everything again. */
+  isKnown?: boolean;
 }
 
 /** A server, and where the phone is that syncs with it. */
@@ -50,8 +52,12 @@ const REQUESTS: Request[] = [
   { ...POLL, what: "poll of podcasts, nothing new", path: ({ since }) => `${CHANGES}?since=${since.feeds}` },
   { ...POLL, what: "poll of episodes, nothing new", path: ({ since }) => `${ACTION_PATH}?since=${since.episodes}` },
   { ...POLL, what: "list of 200 podcasts", path: () => LIST, most: { processor: 200, written: 0 } },
-  // The bare server inserts them all.
-  { ...UPLOAD, what: "30 plays, of episodes used lately", body: (n) => playsOf(n, (at) => EPISODES - PLAYS + at) },
+  {
+    ...UPLOAD,
+    what: "30 plays, of episodes used lately",
+    isKnown: true,
+    body: (n) => playsOf(n, (at) => EPISODES - PLAYS + at),
+  },
   { ...UPLOAD, what: "30 plays, of new episodes", body: (n) => playsOf(n, (at) => `${n}-${at}`) },
   {
     what: "one podcast added",
@@ -70,6 +76,7 @@ export async function measurePhone(bench: Bench): Promise<Line[]> {
     const costs: Record<Side, Cost[]> = { podkeep: [], bare: [] };
     for (let round = 0; round <= bench.rounds; round++) {
       for (const phone of phones) {
+        if (request.isKnown && phone.side === "bare") continue;
         const cost = await costOf(phone, request, number);
         // Code that runs for the first time takes longer.
         if (round > 0) costs[phone.side].push(cost);
@@ -97,12 +104,12 @@ async function startPhone(bench: Bench, side: Side): Promise<Phone> {
   return { ...phone, since: { feeds: await sinceOf(CHANGES), episodes: await sinceOf(ACTION_PATH) } };
 }
 
-function linesOf({ what, most }: Request, costs: Record<Side, Cost[]>): Line[] {
+function linesOf({ what, most, isKnown = false }: Request, costs: Record<Side, Cost[]>): Line[] {
   const medianOf = (side: Side, kind: keyof Cost) => median(costs[side].map((cost) => cost[kind]));
   const line = (kind: keyof Cost, unit: "µs" | "KB"): Line => ({
     what: `a phone's ${what}: ${kind === "written" ? "written" : "processor time"}`,
     podkeep: medianOf("podkeep", kind),
-    baseline: medianOf("bare", kind),
+    baseline: isKnown ? null : medianOf("bare", kind),
     unit,
     goal: { most: most[kind], inUnit: true },
   });
