@@ -1,18 +1,16 @@
 // `podkeep conformance`: checks any sync server against its protocols.
-import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { colorsOf } from "../../src/colors.ts";
 import { isLocal } from "../../src/config/app-url.ts";
 import type { Account } from "../../src/conformance/account.ts";
 import type { Protocol } from "../../src/conformance/check.ts";
-import type { Reported } from "../../src/conformance/report.ts";
 import type { Result, Run } from "../../src/conformance/suite.ts";
 import type { Target } from "../../src/conformance/target.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { DomainError, reasonOf } from "../../src/errors.ts";
+import { DomainError } from "../../src/errors.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { layTable, print, printResult, wantsJson } from "../terminal/output.ts";
+import { print, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
+import { printRun, requireWritable } from "../terminal/run-report.ts";
 
 const CHOICES = ["all", "openpodcast", "openpodcast-draft", "gpodder", "nextcloud"] as const;
 /** Requests a second to servers elsewhere. */
@@ -114,7 +112,7 @@ async function check(text: string, options: Options, command: Command): Promise<
       runChecks({ ...target, second_password, signal }, wanted, (result) => void progress.show(result)),
     );
     progress.end();
-    await report(url, { ...run, unchecked: unusable }, options, command);
+    await printRun(url, { ...run, unchecked: unusable }, options, command);
     if (breaksMust(run)) throw new DomainError("conflict", describeEnd(run));
   } catch (error) {
     throw error instanceof NoResponse ? new DomainError("unavailable", error.message) : error;
@@ -183,68 +181,6 @@ function progressOf(total: number) {
     show: ({ check: { id } }: Result) => write(`${++done}/${total} ${id}`.slice(0, process.stderr.columns || 80)),
     end: () => write(""),
   };
-}
-
-async function report(url: string, run: Reported, { junit, markdown }: Options, command: Command): Promise<void> {
-  const { countBySection, writeExchange, writeJunit, writeMarkdown } = await import("../../src/conformance/report.ts");
-  if (junit !== undefined) write(junit, writeJunit(url, run));
-  if (markdown !== undefined) write(markdown, writeMarkdown(url, run));
-  const results = run.results.map(({ check: { id, says, source, level }, ...rest }) => ({
-    id,
-    level,
-    says,
-    source,
-    ...rest,
-  }));
-  const { red, yellow, dim } = colorsOf(process.stdout);
-  await printResult(command, { url, ...run, results }, () =>
-    [
-      ...results
-        .filter(({ outcome }) => outcome === "failed")
-        .map(({ id, level, says, source, reason, exchanges }) =>
-          [
-            `${(level === "MUST" ? red : yellow)("failed")} ${id} (${level})`,
-            `  ${says}.`,
-            `  ${printable(reason)}`,
-            `  ${dim(`Source: ${source}`)}`,
-            ...exchanges.slice(-1).map((one) => dim(indent(writeExchange(one)))),
-            "",
-          ].join("\n"),
-        ),
-      layTable(
-        ["CHECKS", "PASSED", "FAILED", "SKIPPED"],
-        countBySection(run.results).map((one) => [
-          one.section,
-          String(one.passed),
-          String(one.failed),
-          String(one.skipped),
-        ]),
-        "No checks",
-      ),
-    ].join("\n"),
-  );
-  if (!wantsJson(command)) await print(`${results.length} checks, ${run.requests} requests`, Bun.stderr);
-}
-
-const indent = (text: string) => text.replace(/^.*$/gm, (line) => `    ${printable(line)}`);
-
-/** @throws DomainError if a report could not be written after the run */
-function requireWritable(file: string): void {
-  const isNew = !existsSync(file);
-  try {
-    closeSync(openSync(file, "a"));
-    if (isNew) rmSync(file);
-  } catch (error) {
-    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
-  }
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
-  }
 }
 
 function describeEnd({ results, ended }: Run): string {

@@ -1,0 +1,81 @@
+// The report of a conformance run: on the terminal, and in files.
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import { colorsOf } from "../../src/colors.ts";
+import type { Reported } from "../../src/conformance/report.ts";
+import { printable } from "../../src/domain/printable.ts";
+import { DomainError, reasonOf } from "../../src/errors.ts";
+import { layTable, print, printResult, wantsJson } from "./output.ts";
+
+interface Files {
+  junit?: string;
+  markdown?: string;
+}
+
+/** Prints a run, and writes the files that were asked for. @throws DomainError if one can't be written */
+export async function printRun(
+  url: string,
+  run: Reported,
+  { junit, markdown }: Files,
+  command: Command,
+): Promise<void> {
+  const { countBySection, writeExchange, writeJunit, writeMarkdown } = await import("../../src/conformance/report.ts");
+  if (junit !== undefined) write(junit, writeJunit(url, run));
+  if (markdown !== undefined) write(markdown, writeMarkdown(url, run));
+  const results = run.results.map(({ check: { id, says, source, level }, ...rest }) => ({
+    id,
+    level,
+    says,
+    source,
+    ...rest,
+  }));
+  const { red, yellow, dim } = colorsOf(process.stdout);
+  await printResult(command, { url, ...run, results }, () =>
+    [
+      ...results
+        .filter(({ outcome }) => outcome === "failed")
+        .map(({ id, level, says, source, reason, exchanges }) =>
+          [
+            `${(level === "MUST" ? red : yellow)("failed")} ${id} (${level})`,
+            `  ${says}.`,
+            `  ${printable(reason)}`,
+            `  ${dim(`Source: ${source}`)}`,
+            ...exchanges.slice(-1).map((one) => dim(indent(writeExchange(one)))),
+            "",
+          ].join("\n"),
+        ),
+      layTable(
+        ["CHECKS", "PASSED", "FAILED", "SKIPPED"],
+        countBySection(run.results).map((one) => [
+          one.section,
+          String(one.passed),
+          String(one.failed),
+          String(one.skipped),
+        ]),
+        "No checks",
+      ),
+    ].join("\n"),
+  );
+  if (!wantsJson(command)) await print(`${results.length} checks, ${run.requests} requests`, Bun.stderr);
+}
+
+const indent = (text: string) => text.replace(/^.*$/gm, (line) => `    ${printable(line)}`);
+
+/** @throws DomainError if a report could not be written after the run */
+export function requireWritable(file: string): void {
+  const isNew = !existsSync(file);
+  try {
+    closeSync(openSync(file, "a"));
+    if (isNew) rmSync(file);
+  } catch (error) {
+    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
+  }
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
+  }
+}
