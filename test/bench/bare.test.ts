@@ -1,16 +1,18 @@
 // The baseline of `npm run bench`: it uses the tables without the statements of src/store.
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { send } from "../../bench/client.ts";
 import { fill, insertActions } from "../../bench/data.ts";
 import { ACTION_PATH, actionsBody, CHANGES, LIST } from "../../bench/measures/gpodder.ts";
-import { start } from "../../bench/programs.ts";
+import { killServers, start } from "../../bench/programs.ts";
 
 const programs = { podkeep: "", bare: [process.execPath, join(import.meta.dir, "../../bench/bare.ts")], slowsync: "" };
 const newData = () =>
   fill(join(mkdtempSync(join(tmpdir(), "podkeep-bare-")), "data"), { users: 1, subscriptions: 100, deletions: 1 });
+
+afterAll(killServers);
 
 test("the bare server of the benchmarks reads and writes today's tables", async () => {
   const data = await newData();
