@@ -89,9 +89,10 @@ test("a copy that was killed continues when it is run again", async () => {
   while ((await copied()) < 10) await Bun.sleep(1);
   first.kill("SIGKILL");
   await first.exited;
-  const whole = (await listUsers(target)).filter((user) => user.subscriptions === 30).length;
-  expect(whole).toBe(await copied());
-  expect(whole).toBeLessThan(400);
+  // In one read: the database may still commit what the killed process sent.
+  const arrived = await listUsers(target);
+  expect(arrived.filter((user) => user.subscriptions !== 30)).toEqual([]);
+  expect(arrived.length).toBeLessThan(400);
   await target.close();
   const second = await podkeep(["copy", "--from", databaseFile(config), "--to", url, "--json"]);
   expect(second.err).toBe("");
