@@ -6,6 +6,7 @@ import {
   deleteOldPageEnds,
   deleteOneAt,
   deletePageEndsBetween,
+  findEnd,
   findFirstEnd,
   keepPageEnd,
   listEndsAt,
@@ -15,8 +16,9 @@ import type { Actor } from "./actor.ts";
 import type { Position } from "./change-feed.ts";
 import type { Context } from "./context.ts";
 
-/** How long an end is remembered, in milliseconds. */
-const KEPT = 10 * 60_000;
+/** How long an end is remembered, in milliseconds: ten minutes, and one in which it need not be written again. */
+const KEPT = 11 * 60_000;
+const FRESH = 60_000;
 /** Ends of one user. */
 const MOST = 1000;
 
@@ -57,6 +59,15 @@ export async function savePageEnd(
   const ended_at = clock.now();
   const key = keyOf(actor, page, page.page);
   const open = keyOf(actor, page, "open");
+  const near = { after: ended_at - FRESH, before: ended_at + FRESH };
+  // A first page that is asked for again and again costs no write.
+  const isKept = await database.read(
+    async (tx) =>
+      page.page === 1 &&
+      (await findEnd(tx, { user_id, page: key, changed_at, guid, ...near })).length > 0 &&
+      (await listEndsAt(tx, { user_id, page: open })).length >= MOST_OPEN,
+  );
+  if (isKept) return;
   await database.write(async (tx) => {
     if ((await lockUser(tx, { user_id })).length === 0) return;
     await deleteOldPageEnds(tx, { user_id, ...spanAround(ended_at), kept: MOST - (page.page === 1 ? 2 : 1) });

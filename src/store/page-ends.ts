@@ -16,6 +16,20 @@ export const findFirstEnd = statement((db, p: Owner & { page: string; after: num
     .limit(1),
 );
 
+/** One end of a page, if it was kept in a span of time. */
+export const findEnd = statement(
+  (db, p: Omit<ValuesOf<PageEndTable>, "ended_at"> & { after: number; before: number }) =>
+    db
+      .selectFrom("page_ends")
+      .select("ended_at")
+      .where("user_id", "=", p.user_id)
+      .where("page", "=", p.page)
+      .where("changed_at", "=", p.changed_at)
+      .where("guid", "=", p.guid)
+      .where("ended_at", ">", p.after)
+      .where("ended_at", "<", p.before),
+);
+
 export const keepPageEnd = statement((db, p: ValuesOf<PageEndTable>) =>
   db
     .insertInto("page_ends")
