@@ -26,7 +26,7 @@ export function createLog(level: Config["log_level"], forPeople: boolean): Log {
     const { show, end } = createTerminal(1);
     return { log: createLogger(level, (line) => show(readable(line))), show, end };
   }
-  const write = gather(createWriter(1));
+  const write = gather(createWriter());
   return { log: createLogger(level, (line) => write(`${JSON.stringify(line)}\n`)), show: write, async end() {} };
 }
 
@@ -61,17 +61,19 @@ function gather(write: (text: string) => void): (line: string) => void {
 }
 
 /**
- * Writes synchronously, so that nothing is lost at exit. Lines that can't be written (full disk, closed pipe) are
- * dropped.
+ * Writes to standard output synchronously, so that nothing is lost at exit. Lines that can't be written (full disk,
+ * closed pipe) are dropped.
  */
-function createWriter(fd: number): (text: string) => void {
+function createWriter(): (text: string) => void {
+  // From now on a full pipe or socket is an error (EAGAIN), and no wait. Bun's streams would do the same, for 3 MB.
+  Bun.stdout.writer();
   const pause = new Int32Array(new SharedArrayBuffer(4));
   let stuck = false;
   return (text) => {
     const end = performance.now() + TIMEOUT;
     for (let rest = Buffer.from(text); rest.length > 0; ) {
       try {
-        rest = rest.subarray(writeSync(fd, rest));
+        rest = rest.subarray(writeSync(1, rest));
         stuck = false;
       } catch (error) {
         const full = error instanceof Error && "code" in error && error.code === "EAGAIN";

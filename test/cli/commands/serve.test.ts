@@ -3,8 +3,8 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PATIENCE } from "../../support/patience.ts";
-import { openProgram, SOURCE } from "../../support/program.ts";
+import { PATIENCE, until, WAIT } from "../../support/patience.ts";
+import { openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -41,6 +41,31 @@ test("a body far over the limit gets a 413 and does not delay the shutdown", asy
   expect(await answer.json()).toMatchObject({ code: "413" });
   expect(await server.stop()).toBe(0);
 });
+
+test.each(["a pipe", "a socket, as systemd's"])(
+  "a server whose log goes to %s that nobody reads goes on answering",
+  async (to) => {
+    const server = await program.serve();
+    const port = new URL(server.address).port;
+    await server.stop();
+    const serve = [...PROGRAM, "serve", "--port", port, "--data-dir", program.data];
+    const through = to === "a pipe" ? ["sh", "-c", '"$@" | sleep 1000', "sh"] : [];
+    const child = Bun.spawn([...through, ...serve], { stdout: "pipe", stderr: "ignore", stdin: "ignore" });
+    try {
+      const ask = async (path: string) =>
+        (await fetch(server.address + path, { signal: AbortSignal.timeout(WAIT) }).catch(() => null))?.status;
+      await until(async () => (await ask("/livez")) === 200);
+      // A line each: more than any buffer holds.
+      for (let n = 0; n < 60; n++) {
+        expect(await Promise.all(Array.from({ length: 50 }, () => ask("/v1/subscriptions")))).not.toContain(undefined);
+      }
+      expect(await ask("/livez")).toBe(200);
+    } finally {
+      Bun.spawnSync(["pkill", "-f", `port ${port}`]);
+      child.kill("SIGKILL");
+    }
+  },
+);
 
 test("a taken port is exit code 1, so that systemd tries again, and no directory is created", async () => {
   const server = await program.serve();
