@@ -12,6 +12,16 @@ const PASSWORD = "correct horse battery";
 const OPML = join(import.meta.dir, "../domain/opml/subscriptions.opml");
 const ANTENNAPOD = { "User-Agent": "AntennaPod/3.5.0" };
 const PHONE = { viewport: { width: 390, height: 780 }, hasTouch: true };
+/** Pages without a podcast, which every sweep visits. */
+const PAGES = [
+  "/apps",
+  "/connect",
+  "/connect?app=antennapod",
+  "/connect?app=kasts",
+  "/connect/gpodder",
+  "/history",
+  "/history/restore",
+];
 
 describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   let browser: Browser;
@@ -407,13 +417,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       "/podcasts/unsubscribed",
       "/podcasts/add",
       "/podcasts/more",
-      "/apps",
-      "/connect",
-      "/connect?app=antennapod",
-      "/connect?app=kasts",
-      "/connect/gpodder",
-      "/history",
-      "/history/restore",
+      ...PAGES,
       `/history?by=${long}`,
       "/account",
     ]) {
@@ -451,13 +455,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       "/podcasts/more",
       "/podcasts/unsubscribed",
       "/podcasts?search=zzz",
-      "/apps",
-      "/connect",
-      "/connect?app=antennapod",
-      "/connect?app=kasts",
-      "/connect/gpodder",
-      "/history",
-      "/history/restore",
+      ...PAGES,
       "/account",
       "/docs",
       new URL((await startLoginFlow()).login).pathname,
