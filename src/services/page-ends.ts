@@ -61,12 +61,13 @@ export async function savePageEnd(
   const open = keyOf(actor, page, "open");
   const near = { after: ended_at - FRESH, before: ended_at + FRESH };
   // A first page that is asked for again and again costs no write.
-  const isKept = await database.read(
-    async (tx) =>
-      page.page === 1 &&
-      (await findEnd(tx, { user_id, page: key, changed_at, guid, ...near })).length > 0 &&
-      (await listEndsAt(tx, { user_id, page: open })).length >= MOST_OPEN,
-  );
+  const isKept =
+    page.page === 1 &&
+    (await database.read(
+      async (tx) =>
+        (await findEnd(tx, { user_id, page: key, changed_at, guid, ...near })).length > 0 &&
+        (await listEndsAt(tx, { user_id, page: open })).length >= MOST_OPEN,
+    ));
   if (isKept) return;
   await database.write(async (tx) => {
     if ((await lockUser(tx, { user_id })).length === 0) return;
