@@ -2,13 +2,13 @@
 import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
 import type { PastSubscription } from "./history.ts";
 import {
-  changeSubscribed,
   createSubscription,
   giveTitle,
   isCurrent,
   mergeSubscriptions,
   moveSubscription,
   subscribeAgain,
+  unsubscribe,
 } from "./subscription-rules.ts";
 import type { SubscriptionState, WorkingSet } from "./working-set.ts";
 
@@ -86,6 +86,6 @@ export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): 
   }
   if (!exact) return;
   for (const subscription of set.all()) {
-    if (!restored.has(subscription) && subscription.deleted === null) changeSubscribed(set, subscription, false);
+    if (!restored.has(subscription)) unsubscribe(set, subscription);
   }
 }

@@ -83,6 +83,11 @@ export function subscribeAgain(set: WorkingSet, subscription: SubscriptionState)
   subscribe(set, subscription, null);
 }
 
+/** Unsubscribes; what was deleted stays so. */
+export function unsubscribe(set: WorkingSet, subscription: SubscriptionState): void {
+  if (subscription.deleted === null) changeSubscribed(set, subscription, false);
+}
+
 /** Moves a subscription to the end of the change feed, for clients that have removed it. */
 export function touchSubscription(set: WorkingSet, subscription: SubscriptionState): void {
   if (subscription.deleted === null) subscription.subscription_changed = set.timestamp(subscription);

@@ -11,7 +11,7 @@ import {
   undoChanges,
 } from "../domain/history.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
-import { changeSubscribed, subscribeAgain } from "../domain/subscription-rules.ts";
+import { subscribeAgain, unsubscribe } from "../domain/subscription-rules.ts";
 import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
@@ -117,10 +117,6 @@ function restoreBefore(
 }
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
-
-const unsubscribe: ChangeOne = (set, subscription) => {
-  if (subscription.deleted === null) changeSubscribed(set, subscription, false);
-};
 
 /** Changes the subscriptions that have these guids, one part of them after the other. */
 async function changeInParts(
