@@ -7,7 +7,7 @@ import { firstValue, sizeOf } from "./file.ts";
 /** Bytes: a quarter of SQLite's default. Rows that are often longer than 200 bytes are in tables with a rowid. */
 const PAGE_SIZE = 1024;
 
-/** Pages. */
+/** Free pages that are worth no copy of the file. */
 const MOST_FREE = 1024;
 
 /** Has a file that is still empty get small pages. */
@@ -21,7 +21,8 @@ function hasWaste(sqlite: Sqlite): boolean {
 }
 
 /**
- * Gives an older file small pages, and one of which much is free its size, unless another process has it open or the disk has no room: then it stays as it is.
+ * Gives an older file small pages, and one of which much is free its size, unless another process has it open or the
+ * disk has no room: then it stays as it is.
  * If the process is killed, SQLite undoes it. The connection is left without write-ahead log.
  */
 export function shrinkPages(sqlite: Sqlite, file: string): void {
