@@ -14,8 +14,10 @@ const SLOW = 1000;
 const LONGEST_PATH = 200;
 /** Characters of a device's id: all of a UUID, not all of a secret that was sent in its place. */
 const LONGEST_DEVICE = 40;
-/** Parts of texts that may be secrets: tokens, random texts, feed URLs. */
-const SECRETS = /podkeep_\w+|[\w-]{26,}|https?(:|%3A).*/gi;
+/** Parts of texts that are secrets wherever they are: tokens, feed URLs. */
+const SECRETS = /podkeep_\w+|https?(:|%3A).*/gi;
+/** Texts that may be secrets in a message. In a device's id they may be a UUID. */
+const RANDOM = /[\w-]{26,}/g;
 const TOO_LONG = new RegExp(`^(.{${LONGEST_DEVICE}}).+`, "s");
 /** From here on a path may have a URL, or a name and a password. */
 const COLON = /[^/]*(:|%3A).*/i;
@@ -54,7 +56,7 @@ export function createRequestLog(app: App, forwarded: Forwarded) {
       reason: status < 500 ? reasonWithoutSecrets(error) : undefined,
       user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
       token: actor?.id ?? subject?.token ?? undefined,
-      device: actor?.device?.replace(TOO_LONG, "$1…"),
+      device: actor?.device?.replace(SECRETS, "…").replace(TOO_LONG, "$1…"),
       address: forwarded.addressOf(c.req.raw, c.env.address) || undefined,
       request_id: c.get("requestId"),
     });
@@ -66,7 +68,8 @@ export function createRequestLog(app: App, forwarded: Forwarded) {
  * was sent.
  */
 export function reasonWithoutSecrets(error: Error | undefined): string | undefined {
-  if (error instanceof DomainError) return (error.extras.details?.[0] ?? error.message).replace(SECRETS, "…");
+  if (error instanceof DomainError)
+    return (error.extras.details?.[0] ?? error.message).replace(SECRETS, "…").replace(RANDOM, "…");
   return error instanceof HTTPException ? error.message : undefined;
 }
 
