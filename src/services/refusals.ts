@@ -46,9 +46,7 @@ export function createRefusalLog({ database, clock }: Pick<Context, "database" |
 
   async function save(key: string | number, { subject, refusals }: Waiting): Promise<void> {
     const { user_id = (await database.read((tx) => findUser(tx, subject.name ?? "")))?.id } = subject;
-    if (user_id === undefined) return;
-    if (written.size >= MOST.users) written.clear();
-    written.set(key, clock.now());
+    if (user_id === undefined) return void written.delete(key);
     await database.write((tx) => saveAll(tx, user_id, subject, refusals.values()), user_id);
   }
 
@@ -56,6 +54,9 @@ export function createRefusalLog({ database, clock }: Pick<Context, "database" |
     for (const [key, one] of waiting) {
       if (!isDue(key)) continue;
       waiting.delete(key);
+      if (written.size >= MOST.users) written.clear();
+      // Before the user is read: the next refusal may come meanwhile.
+      written.set(key, clock.now());
       // Not awaited: a full disk must not keep a response back.
       save(key, one).catch(() => {});
     }
