@@ -1,9 +1,10 @@
 // Web pages of other sites in real browsers, which have the user's cookies and Basic credentials, use no route of apps.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { LONG, SEED } from "../faults/rounds.ts";
+import { LONG } from "../faults/rounds.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
+import { SEED } from "../support/seed.ts";
 import { HAS_CHROMIUM, launch } from "./chromium.ts";
 import { type FirefoxWindow, HAS_FIREFOX, openFirefox } from "./firefox.ts";
 import { ATTACKS, listRequests, PASSWORD, printStored, serveSite } from "./other-site.ts";

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { createLogger } from "../../src/log.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { report, rounds, SEED } from "./rounds.ts";
+import { SEED } from "../support/seed.ts";
+import { report, rounds } from "./rounds.ts";
 import {
   basic,
   EXAMPLES,

@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { ATTACKS } from "../support/attacks.ts";
 import { limitMemory, removeGroup } from "../support/memory-group.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { type Installation, install, type Server } from "../support/start-server.ts";
-import { LONG, report, SEED } from "./rounds.ts";
+import { LONG, report } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -5,12 +5,13 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { type Installation, install, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
-import { chance, report, rounds, SEED } from "./rounds.ts";
+import { chance, report, rounds } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -4,11 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { install, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
-import { chance, report, rounds, SEED } from "./rounds.ts";
+import { chance, report, rounds } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);

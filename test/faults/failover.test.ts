@@ -3,12 +3,13 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { tables } from "../../src/db/tables.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { type PostgresServer, type Standby, startPostgres } from "../support/postgres.ts";
+import { SEED } from "../support/seed.ts";
 import { type Answer, install, type Server, type Target } from "../support/start-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { createDevice } from "./device.ts";
 import { createClient, isGone, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
-import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
+import { chance, LONG, report, rounds } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

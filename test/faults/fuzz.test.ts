@@ -5,9 +5,10 @@ import addFormats from "ajv-formats";
 import fc from "fast-check";
 import { ErrorBody } from "../../src/http/openpodcast/schemas/common.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { type Answer, install, type Server } from "../support/start-server.ts";
 import { Document, type FuzzRequest, operationsOf, requestsTo } from "./arbitraries.ts";
-import { report, rounds, SEED } from "./rounds.ts";
+import { report, rounds } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -1,12 +1,13 @@
 // kill -9 at any moment, then a restart: no acknowledged write is lost (P6, P7).
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { type Installation, install } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
-import { chance, LONG, report, rounds, SEED } from "./rounds.ts";
+import { chance, LONG, report, rounds } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

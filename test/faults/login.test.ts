@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { install, type Server } from "../support/start-server.ts";
-import { report, rounds, SEED } from "./rounds.ts";
+import { report, rounds } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

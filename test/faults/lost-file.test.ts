@@ -3,11 +3,12 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PATIENCE, until } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { type Installation, install, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
-import { chance, report, rounds, SEED } from "./rounds.ts";
+import { chance, report, rounds } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -5,10 +5,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { install } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { Disk, readTrace, TRACED } from "./power.ts";
-import { chance, report, rounds, SEED } from "./rounds.ts";
+import { chance, report, rounds } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);

@@ -2,9 +2,10 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Subprocess } from "bun";
 import { PATIENCE } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { type Installation, install, type Server, track } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
-import { chance, report, rounds, SEED } from "./rounds.ts";
+import { chance, report, rounds } from "./rounds.ts";
 import { CAN_TRACE, stopAtSync } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);

@@ -1,4 +1,5 @@
-// Rounds and seeds of the fault tests.
+// Rounds of the fault tests.
+import { SEED } from "../support/seed.ts";
 
 /** Whether this is the long run: `npm run test:faults`. */
 export const LONG = process.env["PODKEEP_FAULTS"] === "long";
@@ -7,9 +8,6 @@ export const LONG = process.env["PODKEEP_FAULTS"] === "long";
 export function rounds(few: number, many: number): number {
   return Number(process.env["PODKEEP_FAULT_ROUNDS"] || (LONG ? many : few));
 }
-
-/** PODKEEP_FAULT_SEED, or a random seed. Tests print it. */
-export const SEED = Number(process.env["PODKEEP_FAULT_SEED"] || Date.now() % 2 ** 31);
 
 /** Prints a test's figures, which docs/promises.md quotes. */
 export function report(what: string, figures: Record<string, number | string>): void {

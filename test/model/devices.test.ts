@@ -3,6 +3,7 @@ import { afterAll, beforeAll, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { play, wholeWorld } from "../domain/device-world.ts";
 import { PATIENCE, WAIT } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { examples } from "./device-examples.ts";
 import { DeviceServer } from "./device-server.ts";
 import { historyOf } from "./history.ts";
@@ -12,7 +13,6 @@ setDefaultTimeout(PATIENCE);
 
 const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 200);
 const numRuns = examples.length + Math.ceil(RUNS / 3);
-const seed = Number(process.env["PODKEEP_MODEL_SEED"] ?? Date.now() % 2 ** 31);
 
 let processes: Processes;
 beforeAll(async () => {
@@ -21,14 +21,14 @@ beforeAll(async () => {
 afterAll(() => processes.close());
 
 async function playWorlds(): Promise<void> {
-  console.log(`PODKEEP_MODEL_SEED=${seed} PODKEEP_MODEL_RUNS=${RUNS}`);
+  console.log(`PODKEEP_SEED=${SEED} PODKEEP_MODEL_RUNS=${RUNS}`);
   const property = fc.asyncProperty(wholeWorld, async (world) => {
     processes.restart();
     const user = await processes.test.user();
     const server = await DeviceServer.open(processes, user, historyOf(processes, user));
     await play(world, server, server);
   });
-  await fc.assert(property, { numRuns, seed, examples, timeout: WAIT });
+  await fc.assert(property, { numRuns, seed: SEED, examples, timeout: WAIT });
 }
 
 test("every app ends with the server's list and places, and no change is lost", playWorlds, PATIENCE + numRuns * 1000);

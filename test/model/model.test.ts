@@ -3,6 +3,7 @@ import { setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { openTestApp, type TestUser } from "../support/app.ts";
 import { PATIENCE, WAIT } from "../support/patience.ts";
+import { SEED } from "../support/seed.ts";
 import { history } from "./commands.ts";
 import { examples } from "./examples.ts";
 import { historyOf } from "./history.ts";
@@ -12,7 +13,6 @@ import type { Client } from "./world.ts";
 setDefaultTimeout(PATIENCE);
 
 const numRuns = Number(process.env.PODKEEP_MODEL_RUNS ?? 200);
-const seed = Number(process.env.PODKEEP_MODEL_SEED ?? Date.now() % 2 ** 31);
 
 async function openModelApp(): Promise<App> {
   const test = await openTestApp();
@@ -20,9 +20,9 @@ async function openModelApp(): Promise<App> {
 }
 
 async function playHistories(): Promise<void> {
-  console.log(`PODKEEP_MODEL_SEED=${seed} PODKEEP_MODEL_RUNS=${numRuns}`);
+  console.log(`PODKEEP_SEED=${SEED} PODKEEP_MODEL_RUNS=${numRuns}`);
   const property = fc.asyncProperty(history, (steps) => play(openModelApp, steps));
-  await fc.assert(property, { numRuns, seed, examples, timeout: WAIT });
+  await fc.assert(property, { numRuns, seed: SEED, examples, timeout: WAIT });
 }
 
 test("the server answers random histories as the oracle does", playHistories, PATIENCE + numRuns * 100);

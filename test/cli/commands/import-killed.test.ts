@@ -2,12 +2,13 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { LONG, SEED } from "../../faults/rounds.ts";
+import { LONG } from "../../faults/rounds.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
+import { SEED } from "../../support/seed.ts";
 
 setDefaultTimeout(PATIENCE);
 
