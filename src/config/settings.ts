@@ -22,7 +22,8 @@ import {
 } from "./values.ts";
 
 interface Setting<T> {
-  read: Read<T>;
+  /** @param given undefined if it is not given and has no default */
+  read(given: string | undefined): T;
   /** The default, as text. */
   fallback?: string;
   description: string;
@@ -31,15 +32,21 @@ interface Setting<T> {
 }
 
 const setting = <T>(read: Read<T>, fallback: string, description: string): Setting<T> => ({
-  read,
+  read: (given = fallback) => read(given),
   fallback,
   description,
 });
-const optional = <T>(read: Read<T>, description: string): Setting<T | undefined> => ({ read, description });
+const optional = <T>(read: Read<T>, description: string): Setting<T | undefined> => ({
+  read: (given) => (given === undefined ? undefined : read(given)),
+  description,
+});
 
 /** Every setting: its text form, its default and its description. */
 const SETTINGS = {
-  data_dir: { read: text, description: "Directory of the database file; created with mode 0700" },
+  data_dir: {
+    read: (given = "") => text(given),
+    description: "Directory of the database file; created with mode 0700",
+  },
   database_url: {
     ...optional(postgresUrl, "PostgreSQL URL (postgres://…), to keep the data there instead of in a file"),
     secret: true,
@@ -147,6 +154,14 @@ export interface LoadedSettings {
 
 type Values = { [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]["read"]> };
 
+const READERS: { [Name in SettingName]: Pick<Setting<Values[Name]>, "read"> } = SETTINGS;
+
+function readInto<Name extends SettingName>(values: Partial<Values>, name: Name, given: string | undefined): void {
+  values[name] = READERS[name].read(given);
+}
+
+const hasAll = (values: Partial<Values>): values is Values => settingNames.every((name) => name in values);
+
 /** The settings as the program uses them, with the location of the data. */
 export interface Config extends Values {
   backup_dir: string;
@@ -186,19 +201,18 @@ export function readConfig(flags: Flags, env: Environment = process.env, files: 
     problems.push(`${label}${value}${place} ${message}${example}`);
   };
   const texts = Object.fromEntries(settingNames.map((name) => [name, given[name] ?? defaultOf(name)]));
-  const values: Partial<Record<SettingName, unknown>> = {};
+  const values: Partial<Values> = {};
   for (const name of settingNames) {
-    const text = texts[name];
     try {
-      values[name] = text === undefined ? undefined : settingOf(name).read(text);
+      readInto(values, name, texts[name]);
     } catch (error) {
       refuse(name, messageOf(error));
     }
   }
   if (values.database_url !== undefined && values.backup_schedule !== undefined)
     refuse("backup_schedule", "needs data in a file: back up PostgreSQL with pg_dump");
-  if (problems.length > 0) throw new DomainError("config", problems.join("; "));
-  return { config: complete(values as Values), sources, texts };
+  if (!hasAll(values) || problems.length > 0) throw new DomainError("config", problems.join("; "));
+  return { config: complete(values), sources, texts };
 }
 
 /** The value as text and its source. */
