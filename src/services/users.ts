@@ -49,7 +49,8 @@ export async function addUser(
   const taken = await findUser(tx, name);
   if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
   const [made] = await insertUser(tx, { public_id, name, name_key: foldName(name), created_at: clock.now() });
-  return { id: made?.id ?? 0, public_id, name };
+  if (!made) throw new Error("An insert returned no row");
+  return { id: made.id, public_id, name };
 }
 
 /** Draws a public id that no user has: among 10,000 users, the chance that two would get the same one is 5 %. */
