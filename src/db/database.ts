@@ -35,6 +35,8 @@ export interface Database {
    */
   findLoss(): string | null;
   status(): Promise<DatabaseStatus>;
+  /** Numbers new users from now on after those that a copy brought, on the engine that doesn't do so by itself. */
+  numberAfterCopy?(): Promise<void>;
   /** Waits for running transactions, then closes the connections. */
   close(): Promise<void>;
 }

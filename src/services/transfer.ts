@@ -82,6 +82,7 @@ async function copyUsers(from: Database, to: Database, report: Report): Promise<
   });
   if ((await usersIn(to)) !== counts["users"])
     throw new DomainError("conflict", "A server is writing to the target: stop all servers and copy again");
+  await to.numberAfterCopy?.();
   await to.write((tx) => endCopy(tx, {}));
   return { counts, checksum: hash.digest("hex") };
 }

@@ -72,9 +72,6 @@ async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresO
     // Kysely takes another schema's table for its own.
     await migrate(kysely, DIALECT, { disableTransactions: false, schema: String(place["schema"]) });
   }
-  // A copy brings its users' numbers along.
-  await sql.unsafe(`select setval('users_id_seq', last) from (select max(id) as last from users) as users
-    where last > (select last_value from users_id_seq)`);
 }
 
 function refusal(error: unknown, url: string): DomainError {
@@ -131,6 +128,12 @@ class PostgresDatabase implements Database {
     const sql = "select pg_database_size(current_database()) as bytes";
     const [row] = await this.#track(this.#attempt((end) => this.#pool.run({ sql, parameters: [] }, end)));
     return { waiting: this.#writers.waiting, bytes: Number(row?.["bytes"]), wal_bytes: 0 };
+  }
+
+  async numberAfterCopy(): Promise<void> {
+    const last = "greatest(max(id), (select last_value from users_id_seq))";
+    const sql = `select setval('users_id_seq', ${last}) from users`;
+    await this.#track(this.#attempt((end) => this.#pool.run({ sql, parameters: [] }, end)));
   }
 
   async close(): Promise<void> {

@@ -16,7 +16,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
-import { deleteUser, listUsers } from "../../../src/services/users.ts";
+import { createUser, deleteUser, listUsers } from "../../../src/services/users.ts";
 import { listDue } from "../../../src/store/feed-lookups.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -146,6 +146,15 @@ test("source and copy give the same next timestamps, guids and deletion ids", as
     await app.drain();
   }
   expect(await answers(copied, users)).toEqual(await answers(source, users));
+});
+
+test("users created in a copy on PostgreSQL get ids that none had", async () => {
+  const source = await open({});
+  for (const name of ["ann", "bob", "cem", "dan", "eve", "fay"]) await createUser(source.app, name);
+  const url = await newDatabase();
+  await move(locationOf(source), url);
+  const copied = await open({ database_url: url });
+  expect((await createUser(copied.app, "gus")).id).toBe(7);
 });
 
 test("what feed lookups know is left out, and found again in the copy", async () => {
