@@ -4,6 +4,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LARGE_LOG } from "../../src/db/sqlite/checkpoint.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
 import { install } from "../support/start-server.ts";
@@ -24,7 +25,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
       expect((await server.request(token, "POST", "/subscriptions", { subscriptions })).status).toBe(200);
     };
     // Enough that a checkpoint happens during the following writes.
-    for (let n = 0; statSync(`${podkeep.database}-wal`).size < 850 * 4120; n++) {
+    for (let n = 0; statSync(`${podkeep.database}-wal`).size < (LARGE_LOG - 600) * 1048; n++) {
       await add(...Array.from({ length: 50 }, (_, index) => `https://feeds.test/before/${n}/${index}`));
     }
     const parts = [podkeep.database, `${podkeep.database}-wal`];

@@ -2,14 +2,14 @@
 import type { Moved, Task } from "./checkpoint-thread.ts";
 import type { SqliteConnection } from "./connection.ts";
 
-/** Pages in the log that start a checkpoint: 4 MB. */
-const LARGE_LOG = 4000;
+/** Pages in the log that start a checkpoint: 12 MB. A page that changed a hundred times is written to the file once. */
+export const LARGE_LOG = 12_000;
 /** Pages in the log from which writers wait for it to become empty. */
-const LONG_LOG = 4 * LARGE_LOG;
+const LONG_LOG = 2 * LARGE_LOG;
 /** Pages in the log from which a commit moves them itself, because the thread did not. */
-export const LONGEST_LOG = 16 * LARGE_LOG;
+export const LONGEST_LOG = 5 * LARGE_LOG;
 
-/** Bytes to which the log is cut off after it was written back. */
+/** Bytes to which the log is cut off after it was written back: a large log, and what is written during its checkpoint. */
 export const KEPT_LOG = 16 * 1024 * 1024;
 
 /** Milliseconds until writers wait again, after they waited without success. */

@@ -2,17 +2,13 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";
+import { KEPT_LOG, LARGE_LOG } from "../../../src/db/sqlite/checkpoint.ts";
 import { openTestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 import { install } from "../../support/start-server.ts";
 
 setDefaultTimeout(PATIENCE);
-
-/** Pages from which the thread moves the log; a commit does it at sixteen times as many. */
-const LARGE_LOG = 4000;
-/** Bytes. */
-const KEPT_LOG = 16 * 1024 * 1024;
 
 interface Log {
   log: number;
@@ -59,7 +55,7 @@ test("a log that a reader made long is cut off with the writes after the reader'
     return state.log - state.checkpointed;
   };
   // Enough to start a checkpoint, and a commit after it has moved everything.
-  await write("insert into filler values (randomblob(5000000))");
+  await write(`insert into filler values (randomblob(${LARGE_LOG * 1200}))`);
   for (let tries = 0; unmoved() > 0 && tries < 40; tries++) {
     for (let polls = 0; unmoved() > 0 && polls < 50; polls++) await Bun.sleep(10);
     // A checkpoint that was running then did not see the last commit.
