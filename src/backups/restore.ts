@@ -175,10 +175,7 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
       const old = own && (await readOld(known, public_id, own.clock));
       // Old data that is older than the backup has nothing to add.
       if (!old || old.counters.clock < own.clock) continue;
-      await insertHistoryRows(
-        tx,
-        old.history.map((row) => ({ ...row, user_id })),
-      );
+      await insertHistoryRows(tx, { user_id }, old.history);
       await setHistoryStart(tx, { user_id, since: await startOf(tx, user_id, own.clock, old.history_since) });
       // A subscription's id means the same in the whole history.
       const last_subscription = Math.max(own.last_subscription, old.counters.last_subscription);

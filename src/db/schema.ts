@@ -70,7 +70,7 @@ export interface SubscriptionTable {
 }
 
 /** Every guid that a subscription ever had. */
-export interface GuidTable {
+interface GuidTable {
   user_id: number;
   guid: string;
   subscription: number;
@@ -79,7 +79,7 @@ export interface GuidTable {
 }
 
 /** Every feed URL that a subscription ever had, as the hash of its feed key. */
-export interface FeedTable {
+interface FeedTable {
   user_id: number;
   feed: string;
   subscription: number;
@@ -137,7 +137,7 @@ export interface LoginFlowTable {
 }
 
 /** A network from which a user signed in. Wrong passwords from elsewhere don't lock the user out there. */
-export interface KnownNetworkTable {
+interface KnownNetworkTable {
   user_id: number;
   /** An IPv4 address, or the /64 of an IPv6 address. */
   network: string;
@@ -166,7 +166,7 @@ export interface PageEndTable {
 }
 
 /** A sign-in to the web page. Its cookie is signed and has the id. */
-export interface PageSessionTable {
+interface PageSessionTable {
   user_id: number;
   id: string;
   /** The token that signed in; null for the password. */
@@ -237,7 +237,7 @@ export interface CursorTable {
 }
 
 /** A feed as a client holds it, and what it last reported of it (src/domain/device-list.ts). */
-export interface HoldingTable {
+interface HoldingTable {
   user_id: number;
   client: string;
   feed: string;
@@ -390,7 +390,7 @@ interface FeedWalkTable {
 }
 
 /** The last refused request of a device. */
-export interface RefusalTable {
+interface RefusalTable {
   user_id: number;
   /** "" for requests that named no device of the user. */
   device: string;
@@ -403,7 +403,7 @@ export interface RefusalTable {
 }
 
 /** A subscription as the draft of the Open Podcast API knows it (src/domain/sync-entity.ts). */
-export interface SyncEntityTable {
+interface SyncEntityTable {
   user_id: number;
   sync_id: string;
   /** The subscription, or the one that it became part of. */
@@ -420,7 +420,7 @@ export interface SyncEntityTable {
 }
 
 /** An action of the draft that was applied or ignored, so that it is not done again. */
-export interface SyncActionTable {
+interface SyncActionTable {
   user_id: number;
   action_id: string;
   /** SHA-256 of what the action says, in hex. */
@@ -432,7 +432,7 @@ export interface SyncActionTable {
 }
 
 /** An access or refresh token of the draft (src/services/login-tokens.ts). */
-export interface LoginTokenTable {
+interface LoginTokenTable {
   user_id: number;
   /** SHA-256 of the whole token, in hex. */
   token_hash: string;

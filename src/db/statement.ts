@@ -2,7 +2,7 @@
 import { type CompiledQuery, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Schema } from "./schema.ts";
 
-type Value = string | number | null;
+export type Value = string | number | null;
 type Values = Record<string, Value>;
 
 /** All columns of a row as values. An interface alone has no index signature, and so is none. */

@@ -1,8 +1,9 @@
 // Statements on clients: apps that sync in whole seconds.
 import { sql } from "kysely";
-import type { ClientTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement, type ValuesOf } from "../db/statement.ts";
+import type { Owner } from "../db/schema.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { insertRow } from "./rows.ts";
 
 export const findClient = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("clients").select(columnsOf("clients")).where("user_id", "=", p.user_id).where("id", "=", p.id),
@@ -30,18 +31,7 @@ export const listClientsOn = statement((db, p: Owner & { device: string; product
     .orderBy("id"),
 );
 
-export const insertClient = statement((db, p: ValuesOf<ClientTable>) =>
-  db.insertInto("clients").values({
-    user_id: p.user_id,
-    id: p.id,
-    token_id: p.token_id,
-    device: p.device,
-    product: p.product,
-    seen_at: p.seen_at,
-    began: p.began,
-    from_nothing: p.from_nothing,
-  }),
-);
+export const insertClient = insertRow("clients");
 
 export const noteClientSeen = statement((db, p: Owner & { id: string; seen_at: number }) =>
   db.updateTable("clients").set({ seen_at: p.seen_at }).where("user_id", "=", p.user_id).where("id", "=", p.id),

@@ -1,7 +1,8 @@
 // Statements on cursors: where clients are.
 import { sql } from "kysely";
 import type { ClientTable, CursorTable, Owner } from "../db/schema.ts";
-import { statement, type ValuesOf } from "../db/statement.ts";
+import { statement } from "../db/statement.ts";
+import { saveRow } from "./rows.ts";
 
 type OfClient = Owner & { client: string; stream: CursorTable["stream"] };
 
@@ -31,31 +32,7 @@ export const findCursor = statement((db, p: OfClient) =>
     .where("stream", "=", p.stream),
 );
 
-export const saveCursor = statement((db, p: ValuesOf<CursorTable>) =>
-  db
-    .insertInto("cursors")
-    .values({
-      user_id: p.user_id,
-      client: p.client,
-      stream: p.stream,
-      since: p.since,
-      start: p.start,
-      own: p.own,
-      given: p.given,
-      uploaded_at: p.uploaded_at,
-      ahead: p.ahead,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "client", "stream"]).doUpdateSet((row) => ({
-        since: row.ref("excluded.since"),
-        start: row.ref("excluded.start"),
-        own: row.ref("excluded.own"),
-        given: row.ref("excluded.given"),
-        uploaded_at: row.ref("excluded.uploaded_at"),
-        ahead: row.ref("excluded.ahead"),
-      })),
-    ),
-);
+export const saveCursor = saveRow("cursors");
 
 export const noteUpload = statement((db, p: OfClient & { uploaded_at: number }) =>
   db

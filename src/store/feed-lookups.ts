@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { FeedLookupTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { saveRows } from "./rows.ts";
 
 type Feed = { feed: string };
 
@@ -19,12 +20,7 @@ export const listWalks = statement((db, p: { after: number; last: number }) =>
     .where("user_id", "<=", p.last),
 );
 
-export const saveWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: number; clock: number }[]) =>
-  db
-    .insertInto("feed_walks")
-    .values(rows.map(({ user_id, clock }) => ({ user_id, clock })))
-    .onConflict((conflict) => conflict.column("user_id").doUpdateSet((row) => ({ clock: row.ref("excluded.clock") }))),
-);
+export const saveWalks = saveRows("feed_walks", []);
 
 /** A user's subscriptions in the order of their changes after `since`. */
 export const listChangedFeeds = statement((db, p: Owner & { since: number; limit: number }) =>

@@ -1,6 +1,7 @@
 // Statements on the feed URLs that subscriptions have or had.
-import type { FeedTable, Owner } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { saveRows } from "./rows.ts";
 
 export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
   db
@@ -37,23 +38,4 @@ export const listLeft = statement((db, p: Owner & { start: number }) =>
 );
 
 /** Inserts feed URLs. Those that exist get all new fields. */
-export const saveFeeds = bulkStatement((db, p: Owner, rows: Omit<FeedTable, "user_id">[]) =>
-  db
-    .insertInto("feeds")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        feed: row.feed,
-        subscription: row.subscription,
-        left_url: row.left_url,
-        left_at: row.left_at,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "feed"]).doUpdateSet((row) => ({
-        subscription: row.ref("excluded.subscription"),
-        left_url: row.ref("excluded.left_url"),
-        left_at: row.ref("excluded.left_at"),
-      })),
-    ),
-);
+export const saveFeeds = saveRows("feeds", ["user_id"]);

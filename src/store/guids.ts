@@ -1,6 +1,7 @@
 // Statements on the guids that subscriptions have or had.
-import type { GuidTable, Owner } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement } from "../db/statement.ts";
+import { saveRows } from "./rows.ts";
 
 export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
   db
@@ -28,21 +29,4 @@ export const listGuidsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
 );
 
 /** Inserts guids. Those that exist get all new fields. */
-export const saveGuids = bulkStatement((db, p: Owner, rows: Omit<GuidTable, "user_id">[]) =>
-  db
-    .insertInto("guids")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        guid: row.guid,
-        subscription: row.subscription,
-        retired_at: row.retired_at,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "guid"]).doUpdateSet((row) => ({
-        subscription: row.ref("excluded.subscription"),
-        retired_at: row.ref("excluded.retired_at"),
-      })),
-    ),
-);
+export const saveGuids = saveRows("guids", ["user_id"]);

@@ -1,34 +1,13 @@
 // Statements on history.
 import { type ExpressionBuilder, type Kysely, sql } from "kysely";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
-import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-
-type ChangeOf = Omit<HistoryTable, keyof ActorColumns | "user_id" | "at">;
-
-export const insertHistory = bulkStatement((db, p: Owner & ActorColumns & { at: number }, rows: ChangeOf[]) =>
-  db.insertInto("history").values(
-    rows.map((row) => ({
-      user_id: p.user_id,
-      changed_at: row.changed_at,
-      seq: row.seq,
-      at: p.at,
-      subscription: row.subscription,
-      what: row.what,
-      feed_url: row.feed_url,
-      guid: row.guid,
-      before: row.before,
-      merged_into: row.merged_into,
-      title: row.title,
-      actor_kind: p.actor_kind,
-      actor_id: p.actor_id,
-      actor_label: p.actor_label,
-      actor_device: p.actor_device,
-    })),
-  ),
-);
+import { insertRows } from "./rows.ts";
 
 const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
+export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
 type Position = Owner & { changed_at: number; seq: number; limit: number };
 

@@ -1,6 +1,7 @@
 // Statements on what clients hold.
-import type { HoldingTable, Owner } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -35,33 +36,7 @@ export const listToResend = statement((db, p: OfClient & { start: number }) =>
 );
 
 /** Inserts holdings. Those that exist get all new fields. */
-export const saveHoldings = bulkStatement((db, p: OfClient, rows: Omit<HoldingTable, "user_id" | "client">[]) =>
-  db
-    .insertInto("holdings")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        client: p.client,
-        feed: row.feed,
-        feed_url: row.feed_url,
-        other_url: row.other_url,
-        reported: row.reported,
-        reported_at: row.reported_at,
-        decided: row.decided,
-        resend_at: row.resend_at,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "client", "feed"]).doUpdateSet((row) => ({
-        feed_url: row.ref("excluded.feed_url"),
-        other_url: row.ref("excluded.other_url"),
-        reported: row.ref("excluded.reported"),
-        reported_at: row.ref("excluded.reported_at"),
-        decided: row.ref("excluded.decided"),
-        resend_at: row.ref("excluded.resend_at"),
-      })),
-    ),
-);
+export const saveHoldings = saveRows("holdings", ["user_id", "client"]);
 
 /** Gives a new client what another one holds. */
 export const copyHoldings = statement((db, p: Owner & { from: string; to: string }) =>

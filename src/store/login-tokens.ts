@@ -1,7 +1,8 @@
 // Statements on access and refresh tokens of the draft of the Open Podcast API.
-import type { LoginTokenTable, Owner } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { insertRows } from "./rows.ts";
 
 export const findLoginToken = statement((db, p: { token_hash: string }) =>
   db.selectFrom("login_tokens").select(columnsOf("login_tokens")).where("token_hash", "=", p.token_hash),
@@ -26,21 +27,7 @@ export const listFamilies = statement((db, p: Owner) =>
     .orderBy("family"),
 );
 
-export const insertLoginTokens = bulkStatement((db, p: Owner, rows: Omit<LoginTokenTable, "user_id">[]) =>
-  db.insertInto("login_tokens").values(
-    rows.map((row) => ({
-      user_id: p.user_id,
-      token_hash: row.token_hash,
-      token_id: row.token_id,
-      family: row.family,
-      kind: row.kind,
-      generation: row.generation,
-      used: row.used,
-      owns_token: row.owns_token,
-      expires_at: row.expires_at,
-    })),
-  ),
-);
+export const insertLoginTokens = insertRows("login_tokens", ["user_id"]);
 
 export const markUsed = statement((db, p: { token_hash: string }) =>
   db.updateTable("login_tokens").set({ used: 1 }).where("token_hash", "=", p.token_hash),

@@ -1,6 +1,7 @@
 // Statements on the ends of pages.
 import type { Owner, PageEndTable } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
+import { saveRow } from "./rows.ts";
 
 /** The first end of a page, in the order of the change feed, of those in a span of time. */
 export const findFirstEnd = statement((db, p: Owner & { page: string; after: number; before: number }) =>
@@ -30,16 +31,7 @@ export const findEnd = statement(
       .where("ended_at", "<", p.before),
 );
 
-export const keepPageEnd = statement((db, p: ValuesOf<PageEndTable>) =>
-  db
-    .insertInto("page_ends")
-    .values({ user_id: p.user_id, page: p.page, changed_at: p.changed_at, guid: p.guid, ended_at: p.ended_at })
-    .onConflict((conflict) =>
-      conflict
-        .columns(["user_id", "page", "changed_at", "guid"])
-        .doUpdateSet((row) => ({ ended_at: row.ref("excluded.ended_at") })),
-    ),
-);
+export const keepPageEnd = saveRow("page_ends");
 
 /** All ends of one page. */
 export const listEndsAt = statement((db, p: Owner & { page: string }) =>

@@ -1,19 +1,10 @@
 // Statements on the web page's sessions.
 import { sql } from "kysely";
-import type { Owner, PageSessionTable } from "../db/schema.ts";
-import { statement, type ValuesOf } from "../db/statement.ts";
+import type { Owner } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+import { insertRow } from "./rows.ts";
 
-export const insertPageSession = statement((db, p: ValuesOf<PageSessionTable>) =>
-  db.insertInto("page_sessions").values({
-    user_id: p.user_id,
-    id: p.id,
-    token_id: p.token_id,
-    browser: p.browser,
-    created_at: p.created_at,
-    seen_at: p.seen_at,
-    expires_at: p.expires_at,
-  }),
-);
+export const insertPageSession = insertRow("page_sessions");
 
 export const findPageSession = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("page_sessions").select("seen_at").where("user_id", "=", p.user_id).where("id", "=", p.id),

@@ -1,14 +1,13 @@
 // Statements on links by which users choose their password. A user has one at most.
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { insertRow } from "./rows.ts";
 
 export const deletePasswordLink = statement((db, p: Owner) =>
   db.deleteFrom("password_links").where("user_id", "=", p.user_id),
 );
 
-export const insertPasswordLink = statement((db, p: { user_id: number; link_hash: string; expires_at: number }) =>
-  db.insertInto("password_links").values({ user_id: p.user_id, link_hash: p.link_hash, expires_at: p.expires_at }),
-);
+export const insertPasswordLink = insertRow("password_links");
 
 export const findPasswordLink = statement((db, p: { link_hash: string; now: number }) =>
   db

@@ -1,19 +1,9 @@
 // Statements on the last refused request of each device.
-import type { Owner, RefusalTable } from "../db/schema.ts";
-import { statement, type ValuesOf } from "../db/statement.ts";
+import type { Owner } from "../db/schema.ts";
+import { statement } from "../db/statement.ts";
+import { saveRow } from "./rows.ts";
 
-export const saveRefusal = statement((db, p: ValuesOf<RefusalTable>) =>
-  db
-    .insertInto("refusals")
-    .values({ user_id: p.user_id, device: p.device, refused_at: p.refused_at, reason: p.reason, app: p.app })
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "device"]).doUpdateSet((row) => ({
-        refused_at: row.ref("excluded.refused_at"),
-        reason: row.ref("excluded.reason"),
-        app: row.ref("excluded.app"),
-      })),
-    ),
-);
+export const saveRefusal = saveRow("refusals");
 
 /** Deletes those of devices that are gone. */
 export const deleteOrphanedRefusals = statement((db, p: Owner) =>

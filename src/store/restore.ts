@@ -1,9 +1,8 @@
 // Statements that renew what apps may have seen, after a backup took the place of later data.
 import { type RawBuilder, sql } from "kysely";
-import type { HistoryTable } from "../db/schema.ts";
 import { statement, type Tx } from "../db/statement.ts";
 import { type Column, type Table, tables } from "../db/tables.ts";
-import { transfers } from "./transfer.ts";
+import { insertRows, refs } from "./rows.ts";
 
 /** Rows that get a timestamp of their own: the most that one user can have. */
 export const countPlaces = statement((db) =>
@@ -56,14 +55,7 @@ export const keepPassword = statement(
 );
 
 /** Adds rows of another database to the history. */
-export async function insertHistoryRows(tx: Tx, rows: HistoryTable[]): Promise<void> {
-  const history = transfers.find(({ name }) => name === "history");
-  await history?.insert(
-    tx,
-    {},
-    rows.map((row) => ({ ...row })),
-  );
-}
+export const insertHistoryRows = insertRows("history", ["user_id"]);
 
 export const setHistoryStart = statement((db, p: { user_id: number; since: number }) =>
   db.updateTable("users").set({ history_since: p.since }).where("id", "=", p.user_id),
@@ -97,10 +89,9 @@ function newValue(name: string, column: string, kind: Column, p: Renewal): RawBu
 function newTimestamps(name: string, { owner, key, columns }: AnyTable, p: Renewal): RawBuilder<unknown> {
   const place = Object.keys(columns).find((column) => columns[column] === "place");
   if (place && owner) {
-    const keys = sql.join(key.map((column) => sql.ref(column)));
     const joined = key.map((column) => sql`${sql.ref(`${name}.${column}`)} = ${sql.ref(`renewed.${column}`)}`);
     return sql`from (
-      select ${keys}, row_number() over (partition by ${sql.ref(owner)} order by ${sql.ref(place)}) + ${p.base} as timestamp
+      select ${refs(key)}, row_number() over (partition by ${sql.ref(owner)} order by ${sql.ref(place)}) + ${p.base} as timestamp
       from ${sql.table(name)}) as renewed
       where ${sql.join(joined, sql` and `)}`;
   }

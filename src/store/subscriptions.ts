@@ -1,8 +1,9 @@
 // Statements on subscriptions.
 import { sql } from "kysely";
-import type { Owner, SubscriptionTable } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -45,36 +46,7 @@ export const findByGuid = statement((db, p: Owner & { guid: string }) =>
 );
 
 /** Inserts subscriptions. Those that exist get all new fields. */
-export const saveSubscriptions = bulkStatement((db, p: Owner, rows: Omit<SubscriptionTable, "user_id">[]) =>
-  db
-    .insertInto("subscriptions")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        id: row.id,
-        feed_url: row.feed_url,
-        guid: row.guid,
-        is_subscribed: row.is_subscribed,
-        subscription_changed: row.subscription_changed,
-        guid_changed: row.guid_changed,
-        deleted: row.deleted,
-        changed_at: row.changed_at,
-        title: row.title,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
-        feed_url: row.ref("excluded.feed_url"),
-        guid: row.ref("excluded.guid"),
-        is_subscribed: row.ref("excluded.is_subscribed"),
-        subscription_changed: row.ref("excluded.subscription_changed"),
-        guid_changed: row.ref("excluded.guid_changed"),
-        deleted: row.ref("excluded.deleted"),
-        changed_at: row.ref("excluded.changed_at"),
-        title: row.ref("excluded.title"),
-      })),
-    ),
-);
+export const saveSubscriptions = saveRows("subscriptions", ["user_id"]);
 
 export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db

@@ -1,6 +1,7 @@
 // Statements on actions of the draft of the Open Podcast API.
-import type { Owner, SyncActionTable } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { insertRows } from "./rows.ts";
 
 export const findActions = bulkStatement((db, p: Owner, rows: { action_id: string }[]) =>
   db
@@ -14,17 +15,7 @@ export const findActions = bulkStatement((db, p: Owner, rows: { action_id: strin
     ),
 );
 
-export const insertActions = bulkStatement((db, p: Owner, rows: Omit<SyncActionTable, "user_id">[]) =>
-  db.insertInto("sync_actions").values(
-    rows.map((row) => ({
-      user_id: p.user_id,
-      action_id: row.action_id,
-      request_hash: row.request_hash,
-      result: row.result,
-      done_at: row.done_at,
-    })),
-  ),
-);
+export const insertActions = insertRows("sync_actions", ["user_id"]);
 
 export const deleteOldActions = statement((db, p: { before: number }) =>
   db.deleteFrom("sync_actions").where("done_at", "<", p.before),

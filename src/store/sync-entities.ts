@@ -1,8 +1,9 @@
 // Statements on what the draft of the Open Podcast API tells of subscriptions.
 import { sql } from "kysely";
-import type { Owner, SyncEntityTable } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { saveRows } from "./rows.ts";
 
 export const findEntities = bulkStatement((db, p: Owner, rows: { sync_id: string }[]) =>
   db
@@ -41,40 +42,7 @@ export const listLeft = statement((db, p: Owner & { from: number; to: number }) 
 );
 
 /** Inserts entities. Those that exist get all new fields. */
-export const saveEntities = bulkStatement((db, p: Owner, rows: Omit<SyncEntityTable, "user_id">[]) =>
-  db
-    .insertInto("sync_entities")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        sync_id: row.sync_id,
-        subscription: row.subscription,
-        changed_at: row.changed_at,
-        left_at: row.left_at,
-        left_url: row.left_url,
-        left_guid: row.left_guid,
-        subscribed_at: row.subscribed_at,
-        unsubscribed_at: row.unsubscribed_at,
-        status_at: row.status_at,
-        address_at: row.address_at,
-        client: row.client,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "sync_id"]).doUpdateSet((row) => ({
-        subscription: row.ref("excluded.subscription"),
-        changed_at: row.ref("excluded.changed_at"),
-        left_at: row.ref("excluded.left_at"),
-        left_url: row.ref("excluded.left_url"),
-        left_guid: row.ref("excluded.left_guid"),
-        subscribed_at: row.ref("excluded.subscribed_at"),
-        unsubscribed_at: row.ref("excluded.unsubscribed_at"),
-        status_at: row.ref("excluded.status_at"),
-        address_at: row.ref("excluded.address_at"),
-        client: row.ref("excluded.client"),
-      })),
-    ),
-);
+export const saveEntities = saveRows("sync_entities", ["user_id"]);
 
 /** Subscriptions in the order of their ids, after `after`; not deleted ones. @param p.all 1 for unsubscribed ones too */
 export const listSubscriptionsAfter = statement((db, p: Owner & { after: number; all: number; limit: number }) =>

@@ -4,10 +4,9 @@ import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner, UserTable } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
+import { insertInto, refs } from "./rows.ts";
 
 export type Row = Record<string, string | number | null>;
-
-const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
 interface OwnedTable extends Table<Row> {
   name: string;
@@ -31,13 +30,6 @@ const listRows = ({ name, owner, key, columns }: OwnedTable) =>
 const exportedColumns = ({ owner, columns }: OwnedTable) =>
   Object.entries(columns).flatMap(([name, kind]) => (kind.endsWith("internal") || name === owner ? [] : [name]));
 
-const insertRows = ({ name, columns }: OwnedTable) =>
-  bulkStatement((_, __: Record<never, never>, rows: Row[]) => {
-    const names = Object.keys(columns);
-    const values = rows.map((row) => sql`(${sql.join(names.map((column) => row[column]))})`);
-    return sql<never>`insert into ${sql.table(name)} (${refs(names)}) values ${sql.join(values)}`;
-  });
-
 /** How to read and write the rows of each table, in the order in which they can be inserted. */
 export const transfers = owned
   .filter(({ cache }) => !cache)
@@ -45,7 +37,9 @@ export const transfers = owned
     name: table.name,
     exported: exportedColumns(table),
     list: listRows(table),
-    insert: insertRows(table),
+    insert: bulkStatement((_, __: Record<never, never>, rows: Row[]) =>
+      insertInto(table.name, Object.keys(table.columns), rows),
+    ),
   }));
 
 /** Statements that delete a user's rows, first those that refer to others. */

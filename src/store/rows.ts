@@ -1,0 +1,52 @@
+// Whole rows of a table, inserted or replaced as db/tables.ts describes it.
+import { type RawBuilder, sql } from "kysely";
+import type { Schema } from "../db/schema.ts";
+import { bulkStatement, statement, type Value } from "../db/statement.ts";
+import { columnsOf, type Table, tables } from "../db/tables.ts";
+
+type Values = Record<string, Value>;
+type Name = keyof Schema;
+type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & string]: Schema[Of][One] & Value };
+
+export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
+
+export function insertInto(name: string, columns: readonly string[], rows: readonly Values[]): RawBuilder<never> {
+  const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
+  return sql`insert into ${sql.table(name)} (${refs(columns)}) values ${sql.join(values)}`;
+}
+
+function saveInto(name: Name, rows: readonly Values[]): RawBuilder<never> {
+  const { key }: Table<Values> = tables[name];
+  const columns: string[] = columnsOf(name);
+  const replaced = columns.filter((column) => !key.includes(column));
+  const settings = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
+  return sql`${insertInto(name, columns, rows)} on conflict (${refs(key)}) do update set ${sql.join(settings)}`;
+}
+
+/** Rows with the columns that all of them share. */
+const withShared = (name: Name, shared: readonly string[], p: Values, rows: readonly Values[]) =>
+  rows.map((row) =>
+    Object.fromEntries(
+      columnsOf(name).map((column: string) => [column, (shared.includes(column) ? p : row)[column] ?? null]),
+    ),
+  );
+
+/** Makes a function that inserts a row. */
+export const insertRow = <Of extends Name>(name: Of) =>
+  statement((_, p: Fields<Of, keyof Schema[Of]>) => insertInto(name, columnsOf(name), [p]));
+
+/** Makes a function that inserts a row. One that exists gets all new fields. */
+export const saveRow = <Of extends Name>(name: Of) =>
+  statement((_, p: Fields<Of, keyof Schema[Of]>) => saveInto(name, [p]));
+
+/** Makes a function that inserts rows. @param shared columns with the same value in all rows */
+export const insertRows = <Of extends Name, Shared extends keyof Schema[Of] & string>(name: Of, shared: Shared[]) =>
+  bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared>>[]) =>
+    insertInto(name, columnsOf(name), withShared(name, shared, p, rows)),
+  );
+
+/** Makes a function that inserts rows. Those that exist get all new fields. */
+export const saveRows = <Of extends Name, Shared extends keyof Schema[Of] & string>(name: Of, shared: Shared[]) =>
+  bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared>>[]) =>
+    saveInto(name, withShared(name, shared, p, rows)),
+  );
