@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { insertRow } from "./rows.ts";
+import { columnOf, insertRow } from "./rows.ts";
 
 export const findClient = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("clients").select(columnsOf("clients")).where("user_id", "=", p.user_id).where("id", "=", p.id),
@@ -48,15 +48,7 @@ export const listUnseenClients = statement((db, p: Owner & { before: number }) =
 );
 
 export const deleteClients = bulkStatement((db, p: Owner, rows: { id: string }[]) =>
-  db
-    .deleteFrom("clients")
-    .where("user_id", "=", p.user_id)
-    .where(
-      "id",
-      "in",
-      rows.map((row) => row.id),
-    )
-    .returning("id"),
+  db.deleteFrom("clients").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")).returning("id"),
 );
 
 /** Deletes all but the `kept` clients that were seen last. */

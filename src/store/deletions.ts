@@ -3,6 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { columnOf } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
@@ -47,11 +48,7 @@ export const findPending = bulkStatement((db, p: Owner, rows: { subscription: nu
     .select(["id", "subscription"])
     .where("user_id", "=", p.user_id)
     .where("status", "=", PENDING)
-    .where(
-      "subscription",
-      "in",
-      rows.map((row) => row.subscription),
-    ),
+    .where("subscription", "in", columnOf(rows, "subscription")),
 );
 
 export const cancelDeletions = bulkStatement((db, p: Owner & { finished_at: number }, rows: { id: number }[]) =>
@@ -60,11 +57,7 @@ export const cancelDeletions = bulkStatement((db, p: Owner & { finished_at: numb
     .set({ status: "FAILURE", cancelled: 1, finished_at: p.finished_at })
     .where("user_id", "=", p.user_id)
     .where("status", "=", PENDING)
-    .where(
-      "id",
-      "in",
-      rows.map((row) => row.id),
-    ),
+    .where("id", "in", columnOf(rows, "id")),
 );
 
 /**

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { FeedLookupTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { saveRows } from "./rows.ts";
+import { columnOf, saveRows } from "./rows.ts";
 
 type Feed = { feed: string };
 
@@ -34,14 +34,7 @@ export const listChangedFeeds = statement((db, p: Owner & { since: number; limit
 );
 
 export const findLookups = bulkStatement((db, _: Record<never, never>, rows: Feed[]) =>
-  db
-    .selectFrom("feed_lookups")
-    .select(columnsOf("feed_lookups"))
-    .where(
-      "feed",
-      "in",
-      rows.map((row) => row.feed),
-    ),
+  db.selectFrom("feed_lookups").select(columnsOf("feed_lookups")).where("feed", "in", columnOf(rows, "feed")),
 );
 
 /** Inserts feeds that were never looked up; those that exist stay. */
@@ -96,11 +89,7 @@ export const findSubscribers = bulkStatement((db, p: { hash: string }, rows: { u
       join.onRef("subscriptions.user_id", "=", "feeds.user_id").onRef("subscriptions.id", "=", "feeds.subscription"),
     )
     .select(["subscriptions.user_id", "subscriptions.id", "feed_url", "guid", "title"])
-    .where(
-      "feeds.user_id",
-      "in",
-      rows.map((row) => row.user_id),
-    )
+    .where("feeds.user_id", "in", columnOf(rows, "user_id"))
     // With `=` beside a join, SQLite prepares the statement at each execution.
     .where("feeds.feed", "in", [p.hash])
     .where("deleted", "is", null)
@@ -163,11 +152,7 @@ const deleteFollowers = statement((db, p: Feed) => db.deleteFrom("feed_followers
 
 /** Has the walk read these users' feeds again. */
 export const deleteWalks = bulkStatement((db, _: Record<never, never>, rows: { user_id: number }[]) =>
-  db.deleteFrom("feed_walks").where(
-    "user_id",
-    "in",
-    rows.map((row) => row.user_id),
-  ),
+  db.deleteFrom("feed_walks").where("user_id", "in", columnOf(rows, "user_id")),
 );
 
 /** Deletes what is known of a feed. */

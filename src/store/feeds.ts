@@ -1,18 +1,14 @@
 // Statements on the feed URLs that subscriptions have or had.
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { saveRows } from "./rows.ts";
+import { columnOf, saveRows } from "./rows.ts";
 
 export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
   db
     .selectFrom("feeds")
     .select(["feed", "subscription", "left_url", "left_at"])
     .where("user_id", "=", p.user_id)
-    .where(
-      "feed",
-      "in",
-      rows.map((row) => row.feed),
-    ),
+    .where("feed", "in", columnOf(rows, "feed")),
 );
 
 /** All feed URLs of these subscriptions, former ones too. */
@@ -21,11 +17,7 @@ export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     .selectFrom("feeds")
     .select(["feed", "subscription", "left_url", "left_at"])
     .where("user_id", "=", p.user_id)
-    .where(
-      "subscription",
-      "in",
-      rows.map((row) => row.id),
-    ),
+    .where("subscription", "in", columnOf(rows, "id")),
 );
 
 /** Feed URLs that a subscription left after `start`. */

@@ -1,7 +1,7 @@
 // Statements on what clients hold.
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { saveRows } from "./rows.ts";
+import { columnOf, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -13,11 +13,7 @@ export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string
     .select(COLUMNS)
     .where("user_id", "=", p.user_id)
     .where("client", "=", p.client)
-    .where(
-      "feed",
-      "in",
-      rows.map((row) => row.feed),
-    ),
+    .where("feed", "in", columnOf(rows, "feed")),
 );
 
 export const listHoldings = statement((db, p: OfClient) =>

@@ -2,7 +2,7 @@
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { insertRows } from "./rows.ts";
+import { columnOf, insertRows } from "./rows.ts";
 
 export const findLoginToken = statement((db, p: { token_hash: string }) =>
   db.selectFrom("login_tokens").select(columnsOf("login_tokens")).where("token_hash", "=", p.token_hash),
@@ -34,11 +34,7 @@ export const markUsed = statement((db, p: { token_hash: string }) =>
 );
 
 export const deleteLoginTokens = bulkStatement((db, _: Record<never, never>, rows: { token_hash: string }[]) =>
-  db.deleteFrom("login_tokens").where(
-    "token_hash",
-    "in",
-    rows.map((row) => row.token_hash),
-  ),
+  db.deleteFrom("login_tokens").where("token_hash", "in", columnOf(rows, "token_hash")),
 );
 
 export const deleteFamily = statement((db, p: Owner & { family: string }) =>

@@ -10,6 +10,10 @@ type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & s
 
 export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
+/** A column's value in each row, for an IN list. */
+export const columnOf = <Row, Column extends keyof Row>(rows: readonly Row[], column: Column): Row[Column][] =>
+  rows.map((row) => row[column]);
+
 export function insertInto(name: string, columns: readonly string[], rows: readonly Values[]): RawBuilder<never> {
   const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
   return sql`insert into ${sql.table(name)} (${refs(columns)}) values ${sql.join(values)}`;

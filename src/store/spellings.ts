@@ -2,17 +2,14 @@
 import { sql } from "kysely";
 import type { Owner, SpellingTable } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { columnOf } from "./rows.ts";
 
 export const findSpellings = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
   db
     .selectFrom("spellings")
     .select(["feed", "feed_url", "until"])
     .where("user_id", "=", p.user_id)
-    .where(
-      "feed",
-      "in",
-      rows.map((row) => row.feed),
-    ),
+    .where("feed", "in", columnOf(rows, "feed")),
 );
 
 /** All of a user. */

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { saveRows } from "./rows.ts";
+import { columnOf, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -11,11 +11,7 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
     .selectFrom("subscriptions")
     .select(columnsOf("subscriptions"))
     .where("user_id", "=", p.user_id)
-    .where(
-      "id",
-      "in",
-      rows.map((row) => row.id),
-    ),
+    .where("id", "in", columnOf(rows, "id")),
 );
 
 /** All subscriptions of a user, deleted ones too. */
@@ -49,14 +45,7 @@ export const findByGuid = statement((db, p: Owner & { guid: string }) =>
 export const saveSubscriptions = saveRows("subscriptions", ["user_id"]);
 
 export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .deleteFrom("subscriptions")
-    .where("user_id", "=", p.user_id)
-    .where(
-      "id",
-      "in",
-      rows.map((row) => row.id),
-    ),
+  db.deleteFrom("subscriptions").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")),
 );
 
 /** Feeds that the user is subscribed to. */

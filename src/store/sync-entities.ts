@@ -3,18 +3,14 @@ import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { saveRows } from "./rows.ts";
+import { columnOf, saveRows } from "./rows.ts";
 
 export const findEntities = bulkStatement((db, p: Owner, rows: { sync_id: string }[]) =>
   db
     .selectFrom("sync_entities")
     .select(columnsOf("sync_entities"))
     .where("user_id", "=", p.user_id)
-    .where(
-      "sync_id",
-      "in",
-      rows.map((row) => row.sync_id),
-    ),
+    .where("sync_id", "in", columnOf(rows, "sync_id")),
 );
 
 /** The entities of these subscriptions, also those that became part of them. */
@@ -23,11 +19,7 @@ export const listEntitiesOf = bulkStatement((db, p: Owner, rows: { id: number }[
     .selectFrom("sync_entities")
     .select(columnsOf("sync_entities"))
     .where("user_id", "=", p.user_id)
-    .where(
-      "subscription",
-      "in",
-      rows.map((row) => row.id),
-    ),
+    .where("subscription", "in", columnOf(rows, "id")),
 );
 
 /** Entities that became part of others from `from` to `to`, on the user's clock. */
