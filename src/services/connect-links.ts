@@ -5,7 +5,7 @@ import { deleteExpiredLinks, findLink, insertLink, openLink } from "../store/con
 import { insertToken } from "../store/tokens.ts";
 import { type Actor, requirePassword, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { createToken } from "./tokens.ts";
+import { createToken, hashSecret } from "./tokens.ts";
 
 /** Milliseconds. */
 const LIFETIME = 10 * 60_000;
@@ -19,8 +19,6 @@ const Values = z.object({
   token: z.string(),
 });
 export type ConnectValues = z.infer<typeof Values>;
-
-const hashOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
 
 /**
  * Issues a token for a new app. The same `nonce` for the same app gives the same token again for ten minutes.
@@ -37,10 +35,10 @@ export async function connectApp(
   requireWrite(actor);
   requirePassword(actor);
   const { user_id } = actor;
-  const secret = hashOf(JSON.stringify([user_id, nonce, app.kind, app.label])).slice(0, 32);
+  const secret = hashSecret(JSON.stringify([user_id, nonce, app.kind, app.label])).slice(0, 32);
   const { token, row } = createToken(context, user_id, { label: app.label, scope: "write", expires_at: null });
   const values = { ...app, token };
-  const [link_hash, sealed_secret] = [hashOf(secret), seal(secret, values)];
+  const [link_hash, sealed_secret] = [hashSecret(secret), seal(secret, values)];
   const now = context.clock.now();
   return context.database.write(async (tx) => {
     await deleteExpiredLinks(tx, { now });
@@ -56,13 +54,13 @@ export async function connectApp(
 
 /** Whether a link can still be opened. */
 export async function isOpenLink({ database, clock }: Context, secret: string): Promise<boolean> {
-  const [link] = await database.read((tx) => findLink(tx, { link_hash: hashOf(secret), now: clock.now() }));
+  const [link] = await database.read((tx) => findLink(tx, { link_hash: hashSecret(secret), now: clock.now() }));
   return link?.opened === 0;
 }
 
 /** The values behind a link; works once. @returns null if it is unknown, over, or was opened */
 export async function openConnectLink({ database, clock }: Context, secret: string): Promise<ConnectValues | null> {
-  const [link] = await database.write((tx) => openLink(tx, { link_hash: hashOf(secret), now: clock.now() }));
+  const [link] = await database.write((tx) => openLink(tx, { link_hash: hashSecret(secret), now: clock.now() }));
   return link ? unseal(secret, link.sealed_secret) : null;
 }
 

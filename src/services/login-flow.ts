@@ -18,7 +18,7 @@ import { findTokenById } from "../store/tokens.ts";
 import { findUserById } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { createToken, insertAppToken, readAppName } from "./tokens.ts";
+import { createToken, hashSecret, insertAppToken, readAppName } from "./tokens.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
 const LIFETIME = 20 * 60_000;
@@ -27,8 +27,6 @@ const MOST_OF_ADDRESS = 1000;
 const MOST = 10_000;
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 52;
-
-const hashOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
 
 const isSecret = (text: string) => /^[a-z2-7]{52}$/.test(text);
 
@@ -52,7 +50,7 @@ export async function startLoginFlow(
     const excess = Number(open?.of_address ?? 0) - MOST_OF_ADDRESS + 1;
     if (excess > 0) await deleteOldestFlowsOf(tx, { address, excess });
     else if (Number(open?.all ?? 0) >= MOST) await deleteOldestFlows(tx, { excess: 1 });
-    const hashes = { page_hash: hashOf(page), poll_hash: hashOf(poll) };
+    const hashes = { page_hash: hashSecret(page), poll_hash: hashSecret(poll) };
     await insertLoginFlow(tx, { ...hashes, label, address, expires_at: now + LIFETIME });
   });
   return { page, poll };
@@ -75,7 +73,7 @@ export async function findLoginFlow(
   { user_id }: Actor,
   page: string,
 ): Promise<WaitingApp> {
-  const page_hash = hashOf(page);
+  const page_hash = hashSecret(page);
   const [flow] = await database.read((tx) => findOpenFlow(tx, { page_hash, user_id, now: clock.now() }));
   if (!flow) throw unknown();
   return { label: flow.label, address: flow.address, approved: flow.user_id !== null };
@@ -83,7 +81,7 @@ export async function findLoginFlow(
 
 /** What the app calls itself that started a flow, before anybody has signed in; null if the flow is unknown or over. */
 export async function findWaitingApp({ database, clock }: Context, page: string): Promise<string | null> {
-  const waiting = { page_hash: hashOf(page), user_id: 0, now: clock.now() };
+  const waiting = { page_hash: hashSecret(page), user_id: 0, now: clock.now() };
   const [flow] = await database.read((tx) => findOpenFlow(tx, waiting));
   return flow?.label ?? null;
 }
@@ -96,7 +94,7 @@ export async function approveLoginFlow(context: Context, actor: Actor, page: str
   requirePassword(actor);
   const { database, clock } = context;
   const { user_id } = actor;
-  const page_hash = hashOf(page);
+  const page_hash = hashSecret(page);
   const [flow] = await database.write((tx) => approveFlow(tx, { page_hash, user_id, now: clock.now() }));
   if (!flow) await findLoginFlow(context, actor, page);
 }
@@ -104,7 +102,7 @@ export async function approveLoginFlow(context: Context, actor: Actor, page: str
 /** Ends a flow that is not approved: its app gets no password. @throws as approveLoginFlow() does */
 export async function denyLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
-  const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashOf(page), now: clock.now() }));
+  const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashSecret(page), now: clock.now() }));
   if (!flow) throw unknown();
 }
 
@@ -116,7 +114,7 @@ export async function denyLoginFlow({ database, clock }: Context, actor: Actor, 
 export async function claimLoginFlow(context: Context, poll: string): Promise<{ name: string; token: string } | null> {
   const { database, clock } = context;
   if (!isSecret(poll)) return null;
-  const poll_hash = hashOf(poll);
+  const poll_hash = hashSecret(poll);
   // Apps poll every second: a flow that is not approved costs no write transaction.
   const [flow] = await database.read((tx) => findApprovedFlow(tx, { poll_hash, now: clock.now() }));
   const { user_id, label } = flow ?? {};

@@ -18,7 +18,7 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./password-checker.ts";
 import { type Credentials, signIn } from "./sign-in.ts";
-import { actorOf, authenticate, createToken, hashToken, readAppName, revokeIn } from "./tokens.ts";
+import { actorOf, authenticate, createToken, hashSecret, readAppName, revokeIn } from "./tokens.ts";
 
 /** Milliseconds. */
 const ACCESS_TIME = 60 * 60 * 1000;
@@ -123,7 +123,7 @@ export async function refreshLogin(context: Context, refresh_token: string, atte
 
 async function refresh(context: Context, refresh_token: string): Promise<Login> {
   const { database, clock } = context;
-  const token_hash = hashToken(refresh_token);
+  const token_hash = hashSecret(refresh_token);
   const named = await find(context, token_hash);
   if (named?.found.kind !== "refresh") throw refusal("The refresh token is unknown");
   const { user_id } = actorOf(context, named.basis);
@@ -156,7 +156,7 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
 
 /** Finds the actor of an access token, or of a token of ours. @throws DomainError "unauthorized" if neither is good */
 export async function authenticateLogin(context: Context, token: string): Promise<Actor> {
-  const named = await find(context, hashToken(token));
+  const named = await find(context, hashSecret(token));
   if (!named) return authenticate(context, token);
   const { found, basis } = named;
   const { user_id } = found;

@@ -9,13 +9,12 @@ import {
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { replacePassword, requireGoodPassword } from "./passwords.ts";
+import { hashSecret } from "./tokens.ts";
 
 /** Milliseconds. */
 const LIFETIME = 7 * 24 * 60 * 60 * 1000;
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 32;
-
-const hashOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
 
 /** Creates a link for the actor's user, in place of an older one. @returns its secret and when it ends */
 export async function createPasswordLink(
@@ -26,7 +25,7 @@ export async function createPasswordLink(
   const expires_at = clock.now() + LIFETIME;
   await database.write(async (tx) => {
     await deletePasswordLink(tx, { user_id });
-    await insertPasswordLink(tx, { user_id, link_hash: hashOf(secret), expires_at });
+    await insertPasswordLink(tx, { user_id, link_hash: hashSecret(secret), expires_at });
   }, user_id);
   return { secret, expires_at };
 }
@@ -41,7 +40,7 @@ export interface PasswordLink {
 
 /** The user who may choose a password by a link. @throws DomainError "gone" if it is unknown, over, or was used */
 export async function findPasswordLink({ database, clock }: Context, secret: string): Promise<PasswordLink> {
-  const [row] = await database.read((tx) => findRow(tx, { link_hash: hashOf(secret), now: clock.now() }));
+  const [row] = await database.read((tx) => findRow(tx, { link_hash: hashSecret(secret), now: clock.now() }));
   if (!row) throw gone();
   return { user_id: row.user_id, name: row.name, isFirst: row.password_hash === null };
 }
@@ -61,7 +60,7 @@ export async function usePasswordLink(
   const now = context.clock.now();
   const { user_id } = link;
   await context.database.write(async (tx) => {
-    const [taken] = await takePasswordLink(tx, { link_hash: hashOf(secret), now });
+    const [taken] = await takePasswordLink(tx, { link_hash: hashSecret(secret), now });
     if (!taken) throw gone();
     await replacePassword(tx, { user_id, password_hash, password_changed_at: now });
   }, user_id);

@@ -25,8 +25,8 @@ const LONGEST_LABEL = 100;
 const LONGEST_APP_NAME = 40;
 
 const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7, "0");
-/** The hash by which a token is found. */
-export const hashToken = (token: string): string => Bun.SHA256.hash(token, "hex");
+/** The hash by which a token, a link or a login flow is found. */
+export const hashSecret = (secret: string): string => Bun.SHA256.hash(secret, "hex");
 
 /** Whether a text has the form of a token; its checksum may be wrong. */
 export const isToken = (text: string) => TOKEN.test(text);
@@ -102,7 +102,7 @@ export function createToken(
   const id = ids.random(10);
   const body = `podkeep_${id}_${ids.random(26)}`;
   const token = body + checksum(body);
-  return { token, row: { id, user_id, label, scope, hash: hashToken(token), created_at: now, expires_at } };
+  return { token, row: { id, user_id, label, scope, hash: hashSecret(token), created_at: now, expires_at } };
 }
 
 /**
@@ -164,7 +164,7 @@ export async function revokeToken(
 export async function authenticate(context: Context, token: string): Promise<Actor> {
   const match = TOKEN.exec(token);
   if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
-  const [row] = await context.database.read((tx) => findToken(tx, { hash: hashToken(token) }));
+  const [row] = await context.database.read((tx) => findToken(tx, { hash: hashSecret(token) }));
   return actorOf(context, row);
 }
 
