@@ -21,7 +21,6 @@ import type { Context } from "./context.ts";
 import { changeOf } from "./history.ts";
 import { findTimestamp } from "./mass-removals.ts";
 import { inParts } from "./parts.ts";
-import type { UserTx } from "./transact.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -99,21 +98,17 @@ function restoreBefore(
   before: number,
   { exact, dry_run }: RestoreOptions,
 ): Promise<Change[]> {
-  return describeChange(
-    context,
-    actor,
-    dry_run,
-    async (user) => {
-      const { tx, user_id } = user;
-      const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }));
-      const wanted = readWanted(past.values());
-      const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
-      const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
-      const feeds = changed.map(({ feed }) => feed.hash);
-      return { set: await loadWorkingSet(user, { all: true, guids: changed.flatMap(guidsFor), feeds }), more: wanted };
-    },
-    (set, wanted) => restoreList(set, wanted, exact),
-  );
+  return describeChange(context, actor, dry_run, async (user) => {
+    const { tx, user_id } = user;
+    const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }));
+    const wanted = readWanted(past.values());
+    const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
+    const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
+    const feeds = changed.map(({ feed }) => feed.hash);
+    const set = await loadWorkingSet(user, { all: true, guids: changed.flatMap(guidsFor), feeds });
+    restoreList(set, wanted, exact);
+    return set;
+  });
 }
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
@@ -128,12 +123,13 @@ async function changeInParts(
 ): Promise<Change[]> {
   const changes: Change[] = [];
   for (const part of dry_run ? [guids] : inParts(guids, (guid) => guid)) {
-    const load = async (user: UserTx) => ({ set: await loadWorkingSet(user, { guids: part }), more: part });
-    const done = await describeChange(context, actor, dry_run, load, (set) => {
+    const done = await describeChange(context, actor, dry_run, async (user) => {
+      const set = await loadWorkingSet(user, { guids: part });
       for (const guid of part) {
         const subscription = set.byGuid(guid);
         if (subscription) change(set, subscription);
       }
+      return set;
     });
     changes.push(...done);
   }

@@ -110,15 +110,11 @@ export function subscribe(
   { dry_run }: { dry_run: boolean },
 ): Promise<Change[]> {
   const wanted = { guids: feeds.map(({ computed_guid }) => computed_guid), feeds: feeds.map(({ hash }) => hash) };
-  return describeChange(
-    context,
-    actor,
-    dry_run,
-    async (user) => ({ set: await loadWorkingSet(user, wanted), more: null }),
-    (set) => {
-      for (const feed of feeds) addFeed(set, feed, null);
-    },
-  );
+  return describeChange(context, actor, dry_run, async (user) => {
+    const set = await loadWorkingSet(user, wanted);
+    for (const feed of feeds) addFeed(set, feed, null);
+    return set;
+  });
 }
 
 /**
@@ -136,22 +132,18 @@ export function unsubscribe(
     guids: which.flatMap((one) => ("guid" in one ? [one.guid] : [])),
     feeds: which.flatMap((one) => ("hash" in one ? [one.hash] : [])),
   };
-  return describeChange(
-    context,
-    actor,
-    dry_run,
-    async (user) => ({ set: await loadWorkingSet(user, wanted), more: null }),
-    (set) => {
-      for (const one of which) {
-        const subscription = "guid" in one ? set.byGuid(one.guid) : set.byFeed(one.hash);
-        if (!subscription || subscription.deleted !== null) {
-          const name = "guid" in one ? one.guid : maskFeedUrl(one.feed_url);
-          throw new DomainError("not_found", `There is no subscription ${name}`);
-        }
-        changeSubscribed(set, subscription, false);
+  return describeChange(context, actor, dry_run, async (user) => {
+    const set = await loadWorkingSet(user, wanted);
+    for (const one of which) {
+      const subscription = "guid" in one ? set.byGuid(one.guid) : set.byFeed(one.hash);
+      if (!subscription || subscription.deleted !== null) {
+        const name = "guid" in one ? one.guid : maskFeedUrl(one.feed_url);
+        throw new DomainError("not_found", `There is no subscription ${name}`);
       }
-    },
-  );
+      changeSubscribed(set, subscription, false);
+    }
+    return set;
+  });
 }
 
 export interface SubscriptionPatch {

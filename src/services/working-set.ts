@@ -44,19 +44,17 @@ export function changeSubscriptions<T>(
 
 /**
  * Changes a user's subscriptions in one transaction, or finds out what that would change.
- * @param load may read more than the working set
+ * @param change loads a working set and changes it
  * @returns what is changed, in the order of the history
  */
-export function describeChange<T>(
+export function describeChange(
   context: Context,
   actor: Actor,
   dry_run: boolean,
-  load: (user: UserTx) => Promise<{ set: WorkingSet; more: T }>,
-  change: (set: WorkingSet, more: T) => void,
+  change: (user: UserTx) => Promise<WorkingSet>,
 ): Promise<Change[]> {
   const work = async (user: UserTx) => {
-    const { set, more } = await load(user);
-    change(set, more);
+    const set = await change(user);
     return dry_run ? describeChanges(set) : saveWorkingSet(user, set, context);
   };
   return dry_run ? rehearse(context, actor, work) : transact(context, actor, work);
