@@ -2,12 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { columnsOf } from "../db/tables.ts";
 import { columnOf, insertRow } from "./rows.ts";
-
-export const findClient = statement((db, p: Owner & { id: string }) =>
-  db.selectFrom("clients").select(columnsOf("clients")).where("user_id", "=", p.user_id).where("id", "=", p.id),
-);
 
 /** What the user's apps call themselves, and the token of each. */
 export const listProducts = statement((db, p: Owner) =>

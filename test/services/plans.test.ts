@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
 import { findNews, listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
-import { findClient } from "../../src/store/clients.ts";
+import { noteClientSeen } from "../../src/store/clients.ts";
 import {
   anyArrived,
   deleteActionsOf,
@@ -203,7 +203,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
         many((n) => ({ feed: `feed${n}` })),
       ),
   ],
-  ["a client", "id", (tx) => findClient(tx, { user_id, id: "client1" })],
+  ["a client", "id", (tx) => noteClientSeen(tx, { user_id, id: "client1", seen_at: 1 })],
   ["whether actions arrived", "arrived_at", (tx) => anyArrived(tx, span())],
   ["actions that arrived", "arrived_at", (tx) => listArrived(tx, span())],
   ["episodes that changed", "arrived_at", (tx) => listArrivedEpisodes(tx, span())],
