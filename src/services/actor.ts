@@ -32,6 +32,11 @@ export function requirePassword({ kind, id }: Actor): void {
     throw new DomainError("forbidden", "A token may not do this: sign in with the password");
 }
 
+/** A user who signed in with the password. @param label what the app calls itself */
+export const actAsUser = (user_id: number, label: string | null = null, device: string | null = null): Actor => {
+  return { user_id, kind: "session", id: null, label, device, scope: "write" };
+};
+
 /** An admin who acts for a user by a command. @throws DomainError "not_found" if there is no such user */
 export async function actAsAdmin(context: Context, user: string, label: string): Promise<Actor> {
   const { id } = await requireUser(context, user);

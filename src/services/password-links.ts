@@ -6,7 +6,7 @@ import {
   insertPasswordLink,
   takePasswordLink,
 } from "../store/password-links.ts";
-import type { Actor } from "./actor.ts";
+import { type Actor, actAsUser } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { replacePassword, requireGoodPassword } from "./passwords.ts";
 import { hashSecret } from "./tokens.ts";
@@ -64,7 +64,7 @@ export async function usePasswordLink(
     if (!taken) throw gone();
     await replacePassword(tx, { user_id, password_hash, password_changed_at: now });
   }, user_id);
-  return { ...link, actor: { user_id, kind: "session", id: null, label: null, device: null, scope: "write" } };
+  return { ...link, actor: actAsUser(user_id) };
 }
 
 const gone = () => new DomainError("gone", "The link was used, replaced by a newer one, or its seven days are over");

@@ -17,7 +17,7 @@ import {
 } from "../store/page-sessions.ts";
 import { deletePasswordLink } from "../store/password-links.ts";
 import { deleteSessionKey, findUserById, keepSessionKey } from "../store/users.ts";
-import { type Actor, requirePassword } from "./actor.ts";
+import { type Actor, actAsUser, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { SignedIn } from "./sign-in.ts";
 import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
@@ -97,7 +97,7 @@ export async function readSession(context: Context, text: string, audience: Audi
   else if (found.ended !== null) throw ended();
   const actor: Actor =
     token_id === null
-      ? { user_id, kind: "session", id: null, label: app, device, scope: "write" }
+      ? actAsUser(user_id, app, device)
       : actorOf(context, found.id === null ? undefined : found, device);
   return { actor: audience === "page" ? { ...actor, kind: "page" } : actor, name: found.name, hash, id, expires_at };
 }

@@ -2,7 +2,7 @@
 import { DomainError } from "../errors.ts";
 import { findSetupCode, insertSetupCode, takeSetupCode } from "../store/setup-codes.ts";
 import { anyUser, setPassword } from "../store/users.ts";
-import type { Actor } from "./actor.ts";
+import { type Actor, actAsUser } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./password-checker.ts";
 import { requireGoodPassword } from "./passwords.ts";
@@ -55,7 +55,7 @@ export async function setUp(
     await setPassword(tx, { user_id: id, password_hash, password_changed_at });
     return id;
   });
-  return { actor: { user_id, kind: "session", id: null, label: null, device: null, scope: "write" }, name };
+  return { actor: actAsUser(user_id), name };
 }
 
 // Hashes, so that the time says nothing of the code, nor of its length.

@@ -3,7 +3,7 @@
 import { foldName } from "../domain/user-name.ts";
 import { addSubject, DomainError } from "../errors.ts";
 import { findUserById } from "../store/users.ts";
-import type { Actor } from "./actor.ts";
+import { type Actor, actAsUser } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./password-checker.ts";
 import { authenticate, isToken } from "./tokens.ts";
@@ -52,8 +52,7 @@ async function signInAs(
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
   attempts.succeed(user.id);
-  const actor = { user_id: user.id, kind: "session", id: null, label: app, device: null, scope: "write" } as const;
-  return { actor, name: user.name };
+  return { actor: actAsUser(user.id, app), name: user.name };
 }
 
 /** A name as apps send it that write Latin-1, with ? for what that lacks (AntennaPod). */
