@@ -65,7 +65,7 @@ export async function introduceClient(
   await insertClient(tx, { user_id, id, token_id, device, product, seen_at: now, began, from_nothing });
   if (from) await copyHoldings(tx, { user_id, from: from.id, to: id });
   await deleteClients(tx, { user_id }, ended);
-  await deleteOldClients(tx, { user_id, kept: MOST_CLIENTS });
+  await deleteOldClients(tx, { user_id, id, others: MOST_CLIENTS - 1 });
 }
 
 /** Forgets the clients whose tokens ended or are gone, three months after they were last seen. @returns how many */

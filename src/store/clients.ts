@@ -14,7 +14,11 @@ export const listProducts = statement((db, p: Owner) =>
     .orderBy("product"),
 );
 
-/** Clients of one product on one device, the last seen first. */
+/** What a client was last given, by the user's clock, which never goes back as the server's may; 0 before it asked. */
+const GIVEN = sql`coalesce((select max(given) from cursors
+  where cursors.user_id = clients.user_id and cursors.client = clients.id), 0)`;
+
+/** Clients of one product on one device, the last that synced first. */
 export const listClientsOn = statement((db, p: Owner & { device: string; product: string }) =>
   db
     .selectFrom("clients")
@@ -22,6 +26,7 @@ export const listClientsOn = statement((db, p: Owner & { device: string; product
     .where("user_id", "=", p.user_id)
     .where("device", "=", p.device)
     .where("product", "=", p.product)
+    .orderBy(GIVEN, "desc")
     .orderBy("seen_at", "desc")
     .orderBy("id"),
 );
@@ -46,8 +51,8 @@ export const deleteClients = bulkStatement((db, p: Owner, rows: { id: string }[]
   db.deleteFrom("clients").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")).returning("id"),
 );
 
-/** Deletes all but the `kept` clients that were seen last. */
-export const deleteOldClients = statement((db, p: Owner & { kept: number }) =>
+/** Deletes all but one client and the `others` that synced last. */
+export const deleteOldClients = statement((db, p: Owner & { id: string; others: number }) =>
   db
     .deleteFrom("clients")
     .where("user_id", "=", p.user_id)
@@ -56,9 +61,11 @@ export const deleteOldClients = statement((db, p: Owner & { kept: number }) =>
         .selectFrom("clients")
         .select("id")
         .where("user_id", "=", p.user_id)
+        .where("id", "!=", p.id)
+        .orderBy(GIVEN, "desc")
         .orderBy("seen_at", "desc")
         .orderBy("id")
         .limit(sql.lit(1_000_000))
-        .offset(p.kept),
+        .offset(p.others),
     ),
 );

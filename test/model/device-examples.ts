@@ -15,6 +15,7 @@ const wait = (ms: number): Step => ({ do: "wait", ms });
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
 const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
 const merge = (feed: number, to: number): Step => ({ do: "merge", feed, to });
+const renew = (device: number): Step => ({ do: "renew", device, revoked: false });
 const on = (device: number, what: "list" | "backup" | "restore"): Step => ({ do: what, device });
 const worldOf = (devices: [Kind, number][], ...steps: Step[]): [World] => [
   { devices: devices.map(([kind, skew]) => ({ kind, skew })), steps },
@@ -29,6 +30,11 @@ export const examples: [World][] = [
       ["kasts", 0],
     ],
     ...[tap(0, 0), listen(0), sync(0), listen(0), wait(-500_000), sync(0), sync(1)],
+  ),
+  // The server's clock goes back between two renewals of a token: the third client takes over from the second.
+  worldOf(
+    [["gpodder", 0]],
+    ...[sync(0), tap(0, 1, 1), renew(0), write(1, true), wait(-700), sync(0), renew(0), sync(0)],
   ),
   // All clocks go back after a device has sent a place: the server sends it that place again.
   worldOf([["antennapod", 0]], ...[tap(0, 0), listen(0), sync(0), wait(-500_000), listen(0), sync(0)]),

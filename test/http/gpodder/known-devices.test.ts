@@ -119,6 +119,32 @@ for (const revoked of [true, false]) {
   });
 }
 
+test("a new token takes over from the one that synced last, though the server's clock went back between them", async () => {
+  const agent = "gPodder/3.11.1";
+  const { timestamp: first } = await appOf(await ann.another(), agent).get(0);
+  const { guid } = await ann.add(SERVER);
+  podkeep.clock.advance(-10 * MINUTE);
+  const second = appOf(await ann.another(), agent);
+  await second.get(first);
+  const { timestamp } = await second.post([OWN]);
+  const third = appOf(await ann.another(), agent);
+  const since = (await third.get(timestamp)).timestamp;
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  expect((await third.get(since)).remove).toContain(OWN);
+});
+
+test("a new app syncs, though a clock that was ahead saw a hundred others last", async () => {
+  for (let n = 0; n < 100; n++) await appOf(await ann.another(), "Kasts/25.04").get(0);
+  podkeep.clock.advance(-24 * 60 * MINUTE);
+  const { guid } = await ann.add(SERVER);
+  const phone = appOf(await ann.another(), "Kasts/25.04");
+  await phone.get(0);
+  const { timestamp } = await phone.post([OWN]);
+  const since = (await phone.get(timestamp)).timestamp;
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  expect((await phone.get(since)).remove).toContain(OWN);
+});
+
 test("a second device with the same id that starts from nothing takes over nothing", async () => {
   const { unsubscribe } = await syncPhone("Kasts/25.04");
   await unsubscribe();
