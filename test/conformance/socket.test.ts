@@ -1,7 +1,6 @@
 // The same checks over a socket, against the executable: a file, PostgreSQL with two servers, a proxy, a path.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
@@ -14,7 +13,8 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { sharedPostgres } from "../support/database.ts";
-import { PATIENCE, WAIT } from "../support/patience.ts";
+import { freePort } from "../support/free-port.ts";
+import { PATIENCE, until, WAIT } from "../support/patience.ts";
 import { type Installation, install, type Server, track } from "../support/start-server.ts";
 
 /** `npm run test:conformance` runs every check, which takes minutes: sleeping is real here. */
@@ -33,15 +33,6 @@ afterEach(async () => {
   for (const end of ends.reverse()) await end();
   ends = [];
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || !address) throw new Error("No free port");
-  return address.port;
-}
 
 /** Targets at a URL, each with a user of two tokens. In this process, because a command for each takes longer. */
 async function openTargets(url: string, { data }: Installation, env: Record<string, string>, count: number) {
@@ -141,16 +132,14 @@ http { access_log off; ${temporary.join(" ")}
     rmSync(folder, { recursive: true, force: true });
   });
   const url = `http://127.0.0.1:${port}`;
-  for (let attempt = 0; ; attempt++) {
-    const answered = await fetch(`${url}/openapi.json`).then(
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`nginx: ${await Bun.file(join(folder, "error.log")).text()}`);
+    return fetch(`${url}/openapi.json`).then(
       (response) => response.ok,
       () => false,
     );
-    if (answered) return url;
-    if (child.exitCode !== null || attempt > 500)
-      throw new Error(`nginx: ${await Bun.file(join(folder, "error.log")).text()}`);
-    await Bun.sleep(20);
-  }
+  });
+  return url;
 }
 
 describe(`${IS_WHOLE ? "every check" : "a choice of checks"} passes over a socket`, () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../support/free-port.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { until } from "./booted.ts";
 import { buildImage, createPodman, importBaseImages, type Podman, removeContainers } from "./containers.ts";
@@ -38,7 +39,7 @@ describe.skipIf(skip !== null)("the Docker image", () => {
   const exitCode = () => Number(done(podman("inspect", "--format", "{{.State.ExitCode}}", NAME)));
 
   test("serves without root, capabilities and a writable root file system", async () => {
-    const port = freePort();
+    const port = await freePort();
     address = `http://127.0.0.1:${port}`;
     const limits = ["--read-only", "--cap-drop=all", "--security-opt=no-new-privileges"];
     const network = ["--network=slirp4netns", `--publish=127.0.0.1:${port}:8042`];
@@ -90,10 +91,3 @@ describe.skipIf(skip !== null)("the Docker image", () => {
     expect(podkeep("user", "list")).not.toContain("late");
   });
 });
-
-function freePort(): number {
-  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
-  const { port = 0 } = server;
-  server.stop(true);
-  return port;
-}

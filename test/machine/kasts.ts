@@ -1,8 +1,8 @@
 // The real Kasts syncs with a real server by both of its protocols.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
+import { freePort } from "../support/free-port.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { freePort } from "../support/postgres.ts";
 import { openProgram } from "../support/program.ts";
 import { continueFrom } from "../support/set-place.ts";
 

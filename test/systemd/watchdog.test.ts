@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
 import { listenForDatagrams } from "../support/datagrams.ts";
-import { freePort } from "../support/postgres.ts";
+import { freePort } from "../support/free-port.ts";
 import { openProgram } from "../support/program.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
@@ -96,7 +96,7 @@ test("while PostgreSQL is away, systemd gets signs of life, and apps get 503 wit
   program = openProgram(undefined, {
     NOTIFY_SOCKET: path,
     WATCHDOG_USEC: "600000",
-    PODKEEP_DATABASE_TIMEOUT: "300ms",
+    PODKEEP_DATABASE_TIMEOUT: "2s",
     PODKEEP_DATABASE_URL: server.url("watchdog").replace(`:${server.port}/`, `:${proxy.port}/`),
   });
   const podkeep = await program.serve();

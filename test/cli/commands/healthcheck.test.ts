@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../support/free-port.ts";
 import { openProgram } from "../../support/program.ts";
 
 let program: ReturnType<typeof openProgram>;
@@ -52,9 +53,7 @@ test.each(["9042", "127.0.0.1:", "127.0.0.1:99999", "::1:9042"])(
 );
 
 test("the server serves even if its log can't be written", async () => {
-  const free = Bun.serve({ port: 0, fetch: () => new Response() });
-  const { port } = free;
-  await free.stop(true);
+  const port = await freePort();
   const child = program.spawnInto(openSync("/dev/full", "w"), ["serve", "--port", String(port)]);
   let status = 0;
   while (status === 0) {
@@ -77,7 +76,8 @@ test("an aborted upload is logged as 499, not as an error", async () => {
   const socket = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } });
   const head = ["POST /subscriptions HTTP/1.1", `Host: ${hostname}`, `Authorization: Bearer ${token}`];
   socket.write([...head, "Content-Type: application/json", "Content-Length: 1000", "", '{"subscr'].join("\r\n"));
-  await Bun.sleep(100);
+  // A later request is answered, so the server has begun this one.
+  await fetch(`${server.address}/livez`);
   socket.terminate();
   const log = await server.until('"status":');
   expect(log).toContain('"status":499');

@@ -3,6 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../support/free-port.ts";
 import { PATIENCE, until, WAIT } from "../../support/patience.ts";
 import { openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
 
@@ -45,15 +46,14 @@ test("a body far over the limit gets a 413 and does not delay the shutdown", asy
 test.each(["a pipe", "a socket, as systemd's"])(
   "a server whose log goes to %s that nobody reads goes on answering",
   async (to) => {
-    const server = await program.serve();
-    const port = new URL(server.address).port;
-    await server.stop();
-    const serve = [...PROGRAM, "serve", "--port", port, "--data-dir", program.data];
+    const port = await freePort();
+    const serve = [...PROGRAM, "serve", "--port", String(port), "--data-dir", program.data];
     const through = to === "a pipe" ? ["sh", "-c", '"$@" | sleep 1000', "sh"] : [];
     const child = Bun.spawn([...through, ...serve], { stdout: "pipe", stderr: "ignore", stdin: "ignore" });
     try {
       const ask = async (path: string) =>
-        (await fetch(server.address + path, { signal: AbortSignal.timeout(WAIT) }).catch(() => null))?.status;
+        (await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(WAIT) }).catch(() => null))
+          ?.status;
       await until(async () => (await ask("/livez")) === 200);
       // A line each: more than any buffer holds.
       for (let n = 0; n < 60; n++) {
@@ -93,24 +93,21 @@ test("a file of another program is exit code 3 and stays unchanged", async () =>
   expect(readFileSync(file, "utf8")).toBe("not a database, but somebody's text");
 });
 
-/** A POST with half of its body sent. @returns sends the rest and returns the status */
+/** A POST with half of its body sent, which the server has begun. @returns sends the rest and returns the status */
 async function halfPost(address: string, token: string) {
-  const { promise: rest, resolve: finish } = Promise.withResolvers<void>();
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-  const body = async function* () {
-    yield '{"subscriptions": [{"feed_url": ';
-    begin();
-    await rest;
-    yield '"https://a.example/feed"}]}';
-  };
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const answer = fetch(`${address}/subscriptions`, { method: "POST", headers, body: body() });
-  answer.catch(() => {});
-  await begun;
-  await Bun.sleep(50);
+  const { hostname, port } = new URL(address);
+  const { promise: answer, resolve } = Promise.withResolvers<string>();
+  const data = (_: unknown, bytes: Uint8Array) => resolve(new TextDecoder().decode(bytes));
+  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data } });
+  const [half, rest] = ['{"subscriptions": [{"feed_url": ', '"https://a.example/feed"}]}'];
+  const head = ["POST /subscriptions HTTP/1.1", `Host: ${hostname}`, `Authorization: Bearer ${token}`];
+  const type = ["Content-Type: application/json", `Content-Length: ${half.length + rest.length}`];
+  socket.write([...head, ...type, "", half].join("\r\n"));
+  // A later request is answered, so this one has begun.
+  await fetch(`${address}/livez`);
   return async () => {
-    finish();
-    return (await answer).status;
+    socket.write(rest);
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(await answer)?.[1]);
   };
 }
 
@@ -120,7 +117,7 @@ test("a running request is finished after SIGTERM", async () => {
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
   const finish = await halfPost(server.address, token);
   server.child.kill("SIGTERM");
-  await Bun.sleep(100);
+  await server.until("SIGTERM received");
   expect(await finish()).toBe(200);
   expect(await server.child.exited).toBe(0);
   expect((await program.run(["user", "list", "--json"])).json).toMatchObject([{ subscriptions: 1 }]);
@@ -132,7 +129,7 @@ test("a second signal ends the server at once", async () => {
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
   await halfPost(server.address, token);
   server.child.kill("SIGTERM");
-  await Bun.sleep(100);
+  await server.until("SIGTERM received");
   server.child.kill("SIGINT");
   expect(await server.child.exited).toBe(130);
 });

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { freePort } from "../../support/free-port.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { freePort } from "../../support/postgres.ts";
 import { openProgram } from "../../support/program.ts";
 import { track } from "../../support/start-server.ts";
 
