@@ -4,6 +4,7 @@ import type { Server } from "bun";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { until } from "../support/patience.ts";
 
 const MEGABYTES = 7;
 const HAS_PYTHON = Bun.which("python3") !== null;
@@ -13,13 +14,19 @@ let server: TestApp;
 let user: TestUser;
 let web: Server<undefined>;
 let lines: string[];
+/** Requests that reached the server. */
+let begun: number;
 
 beforeEach(async () => {
   lines = [];
+  begun = 0;
   const log = createLogger("debug", (line) => void lines.push(JSON.stringify(line)));
   server = await openTestApp({}, { log });
   user = await server.user();
-  web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, (request) => server.http.fetch(request, {}));
+  web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, (request) => {
+    begun++;
+    return server.http.fetch(request, {});
+  });
 });
 afterEach(async () => {
   await web.stop(true);
@@ -125,9 +132,9 @@ describe("an app that disconnects while it sends", () => {
     test(`${name} leaves no error in the log`, async () => {
       const socket = await Bun.connect({ hostname: "127.0.0.1", port: web.port ?? 0, socket: { data() {} } });
       socket.write(head() + rest);
-      await Bun.sleep(50);
+      await until(() => begun === 1);
       socket.terminate();
-      while (lines.length === 0) await Bun.sleep(5);
+      await until(() => lines.length > 0);
       expect(lines.map((line) => JSON.parse(line))).toMatchObject([
         { level: "info", method: "POST", route: "/subscriptions", status: rest.startsWith(TYPE) ? 499 : 405 },
       ]);

@@ -4,6 +4,7 @@ import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts"
 import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { actorOf } from "../support/feeds.ts";
+import { until } from "../support/patience.ts";
 
 let server: TestApp;
 let ann: TestUser;
@@ -21,13 +22,12 @@ const request = (method: string, path: string, password: string, body?: string, 
   });
 /** The refusals that are stored since a time, once there are as many; they are not waited for by requests. */
 async function stored(count: number, since = 0) {
-  for (let turn = 0; turn < 200; turn++) {
+  const read = async () => {
     const all = await listRefusals(server.app, actorOf(ann.id));
-    const rows = all.filter(({ refused_at }) => refused_at >= since);
-    if (rows.length >= count) return rows.toSorted((a, b) => (a.device < b.device ? -1 : 1));
-    await Bun.sleep(10);
-  }
-  throw new Error(`There are fewer than ${count}`);
+    return all.filter(({ refused_at }) => refused_at >= since);
+  };
+  await until(async () => (await read()).length >= count);
+  return (await read()).toSorted((a, b) => (a.device < b.device ? -1 : 1));
 }
 
 test("a revoked token and a wrong password say so, at the device if it is known", async () => {

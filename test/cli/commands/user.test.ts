@@ -5,11 +5,11 @@ import { readConfig } from "../../../src/config/settings.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { noteSync, saveDevice } from "../../../src/services/devices.ts";
 import { findPasswordLink } from "../../../src/services/password-links.ts";
-import { createRefusalLog } from "../../../src/services/refusals.ts";
+import { createRefusalLog, listRefusalsOfAll } from "../../../src/services/refusals.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, until } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -189,7 +189,7 @@ test("the list of devices says what was refused last", async () => {
   await saveDevice(app, await actAsAdmin(app, "ann", "test"), { id: "phone", caption: "Phone", type: "mobile" });
   const refusals = createRefusalLog(app);
   refusals.note({ name: "ann" }, { device: "phone", reason: "401 The token was revoked", app: "AntennaPod" });
-  await Bun.sleep(200);
+  await until(async () => (await listRefusalsOfAll(app)).length > 0);
   refusals.note({ name: "ann" }, { device: null, reason: "later than this test", app: null });
   await app.close();
   const { json } = await podkeep.run(["device", "list", "--json"]);

@@ -81,7 +81,7 @@ test("writes of one user on two servers succeed with any default isolation level
 });
 
 test("while another program locks a user's row, writes are 503 with Retry-After; then they work again", async () => {
-  await open({ database_timeout: "1s" });
+  await open({ database_timeout: "3s" });
   const ann = await app.user();
   await beside(async (sql) => {
     await sql("begin");
@@ -106,7 +106,7 @@ test("after all connections were cut, the next requests work", async () => {
 });
 
 test("if the server stops responding, requests are 503, and new connections are used afterwards", async () => {
-  await open({ database_pool: "1", database_timeout: "1s" });
+  await open({ database_pool: "1", database_timeout: "3s" });
   const ann = await app.user();
   const [backend] = await beside((sql) => backends(sql, "pid"));
   process.kill(Number(backend?.["pid"]), "SIGSTOP");
@@ -123,10 +123,10 @@ test("if the server stops responding, requests are 503, and new connections are 
 });
 
 test("a connection that stops responding is given up without the transactions on others", async () => {
-  await open({ database_pool: "2", database_timeout: "1s" });
-  const wait = { sql: "select pg_sleep(0.3)", parameters: [] };
+  await open({ database_pool: "2", database_timeout: "3s" });
+  const wait = { sql: "select pg_sleep(2)", parameters: [] };
   const writing = app.app.database.write(async (tx) => {
-    for (let n = 0; n < 8; n++) await tx.execute(wait);
+    for (let n = 0; n < 3; n++) await tx.execute(wait);
     return "committed";
   });
   await beside(async (sql) => {
@@ -146,7 +146,7 @@ test("a connection that stops responding is given up without the transactions on
 });
 
 test("reads that wait behind others end no other transaction", async () => {
-  await open({ database_pool: "2", database_timeout: "1s" });
+  await open({ database_pool: "2", database_timeout: "3s" });
   const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] });
   const writing = app.app.database.write(async (tx) => {
     for (let n = 0; n < 10; n++) await tx.execute(sleep(0.4));
@@ -158,13 +158,13 @@ test("reads that wait behind others end no other transaction", async () => {
 });
 
 test("a request that finds no free connection in time is 503 and says which setting to raise", async () => {
-  await open({ database_pool: "1", database_timeout: "500ms" });
+  await open({ database_pool: "1", database_timeout: "2s" });
   const writing = app.app.database.write(async (tx) => {
-    for (let n = 0; n < 5; n++) await tx.execute({ sql: "select pg_sleep(0.3)", parameters: [] });
+    for (let n = 0; n < 8; n++) await tx.execute({ sql: "select pg_sleep(0.3)", parameters: [] });
   });
   await expect(app.app.database.read((tx) => tx.execute({ sql: "select 1", parameters: [] }))).rejects.toMatchObject({
     code: "unavailable",
-    message: "None of the 1 database connections was free within 500 ms (PODKEEP_DATABASE_POOL)",
+    message: "None of the 1 database connections was free within 2000 ms (PODKEEP_DATABASE_POOL)",
     extras: { retry_after: 5 },
   });
   await writing;
@@ -185,7 +185,7 @@ describe("while PostgreSQL hangs", () => {
     name = `connections${++count}`;
     await server.createDatabase(name, "migrated");
     const database_url = server.url(name).replace(`:${server.port}/`, `:${proxy.port}/`);
-    app = await openTestApp({ database_url, database_timeout: "500ms" });
+    app = await openTestApp({ database_url, database_timeout: "2s" });
     const ann = await app.user();
     proxy.hang();
     for (const [what, status, send] of requests) {
