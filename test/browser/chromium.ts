@@ -58,6 +58,8 @@ const OF_COLOURS = ["color-contrast", "link-in-text-block"];
 
 /** What axe-core finds on a page (WCAG 2.2 AA and its best practices), in words: in light, then in dark. */
 export async function findBarriers(page: Page): Promise<string[]> {
+  // Scripts change what is shown.
+  await page.waitForLoadState();
   // By the debugger, because the page's policy forbids scripts from elsewhere.
   await page.evaluate(await Bun.file(AXE).text());
   const find = (options: object) =>

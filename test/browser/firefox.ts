@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { until } from "../support/patience.ts";
 
 const EXECUTABLE = process.env["PODKEEP_FIREFOX"] ?? "/usr/bin/firefox-esr";
 /** False without a browser: the tests are skipped then. */
@@ -111,7 +112,8 @@ export async function openFirefox(): Promise<FirefoxWindow> {
       await send("browsingContext.navigate", { context, url, wait: "none" });
       const { origin, pathname } = new URL(url);
       const isThere = `document.readyState === "complete" && location.href === ${JSON.stringify(origin + pathname)}`;
-      while (!(await evaluate(isThere))) await Bun.sleep(20);
+      // While the page changes, no script has a place to run.
+      await until(() => evaluate(isThere).then(Boolean, () => false));
     },
     evaluate,
     takeSeen() {

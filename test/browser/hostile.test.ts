@@ -106,6 +106,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
     }
     await page.goto("/podcasts");
     await page.getByRole("region", { name: "Warning" }).getByRole("button", { name: "Put" }).click();
+    await page.getByText(/podcasts? (is|are) back|Nothing was missing/).waitFor();
     await visit("");
     expect(problems).toEqual([]);
     await page.context().close();

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, until } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow, type Watched } from "./chromium.ts";
 
@@ -61,6 +61,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByLabel("Password or token").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: /podcasts$/i }).waitFor();
+    // Until its scripts have run.
+    await page.waitForLoadState();
     return page;
   }
 
@@ -69,6 +71,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByLabel("OPML file").setInputFiles(OPML);
     await page.getByRole("button", { name: "Import OPML" }).click();
     await page.getByRole("heading", { name: "72 podcasts" }).waitFor();
+    await page.waitForLoadState();
   }
 
   /** Opens a podcast of the list, and unsubscribes it there. */
@@ -221,6 +224,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await importList(page);
     await page.locator(".links a").first().click();
     await page.getByText(/· Added/).waitFor();
+    await page.waitForLoadState();
     const shown = page.locator("time").first();
     const time = (await shown.getAttribute("datetime")) ?? "";
     const zone = { timeZone: "Asia/Tokyo", dateStyle: "medium" } as const;
@@ -231,6 +235,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("button", { name: "Preview" }).click();
     expect((await sent).postData()).toContain("zone=-540");
     await page.getByText("There is no history of that time.").waitFor();
+    await page.waitForLoadState();
     const begins = page.getByText("The history begins").locator("time");
     const since = new Date((await begins.getAttribute("datetime")) ?? "");
     const clock = since.toLocaleTimeString("de-DE", { timeZone: "Asia/Tokyo", timeStyle: "short" });
@@ -244,8 +249,10 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const page = await open();
     await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     await page.goto("/");
+    // It says so for two seconds.
+    const said = page.getByRole("button", { name: "Copied" }).waitFor();
     await page.getByRole("button", { name: "Copy" }).click();
-    await page.getByRole("button", { name: "Copied" }).waitFor();
+    await said;
     await page.getByLabel("Name").focus();
     await page.keyboard.press("Control+V");
     expect(await page.getByLabel("Name").inputValue()).toBe(origin);
@@ -301,10 +308,11 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     };
     await unsubscribe(page, 40);
     await page.locator("button:focus", { hasText: "Undo" }).waitFor();
-    expect(await isInView()).toBe(true);
+    await until(isInView);
     await page.keyboard.press("Enter");
     await page.locator("a:focus", { hasText: title }).waitFor();
-    expect([await row.locator("a:focus").count(), await isInView()]).toEqual([1, true]);
+    await until(isInView);
+    expect(await row.locator("a:focus").count()).toBe(1);
   });
 
   test("the list is filtered while somebody types, and by the server without JavaScript", async () => {
@@ -406,6 +414,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByLabel("OPML file").setInputFiles({ name: "list.opml", mimeType: "text/xml", buffer });
     await page.getByRole("button", { name: "Import OPML" }).click();
     await page.locator(".links a").first().click();
+    await page.getByRole("button", { name: "Unsubscribe" }).waitFor();
     const podcast = new URL(page.url()).pathname;
     await page.getByRole("button", { name: "Unsubscribe" }).click();
     await page.getByRole("button", { name: "Undo" }).waitFor();
@@ -466,6 +475,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     }
     await page.goto("/connect?app=other");
     await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("link", { name: "Done" }).waitFor();
     await check("connected");
     await page.getByRole("link", { name: "Done" }).click();
     await page.getByRole("link", { name: "Rename" }).click();
