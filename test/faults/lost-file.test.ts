@@ -1,6 +1,6 @@
 // A database file that disappears, and restores, in the middle of the apps' traffic: nothing acknowledged is lost (P7).
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PATIENCE, until } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
@@ -35,7 +35,7 @@ const LOSSES: [what: string, lose: Loss][] = [
     "moved, and brought back after the server died",
     async ({ database }, server) => {
       renameSync(database, `${database}.moved`);
-      await untilEmptied(server);
+      await untilEmptied(server, database);
       return () => renameSync(`${database}.moved`, database);
     },
   ],
@@ -45,7 +45,7 @@ const LOSSES: [what: string, lose: Loss][] = [
       copyFileSync(database, `${database}.copy`);
       renameSync(database, `${database}.moved`);
       renameSync(`${database}.copy`, database);
-      await untilEmptied(server);
+      await untilEmptied(server, database);
       return () => renameSync(`${database}.moved`, database);
     },
   ],
@@ -53,7 +53,7 @@ const LOSSES: [what: string, lose: Loss][] = [
     "left without its write-ahead log",
     async ({ database }, server) => {
       rmSync(`${database}-wal`);
-      await untilEmptied(server);
+      await untilEmptied(server, database);
       return nothing;
     },
   ],
@@ -114,7 +114,10 @@ test.each(LOSSES)(
 );
 
 /** Waits until the server has noticed, and has moved its log into the file that it opened. */
-async function untilEmptied(server: Server): Promise<void> {
+async function untilEmptied(server: Server, database: string): Promise<void> {
   await until(() => server.log().includes("the database is lost"));
-  await Bun.sleep(1500);
+  const log = `${database}-wal`;
+  const opened = [log, `${log} (deleted)`].flatMap((name) => server.descriptors(name));
+  expect(opened).not.toEqual([]);
+  await until(() => opened.every((one) => statSync(`/proc/${server.pid}/fd/${one}`).size === 0));
 }

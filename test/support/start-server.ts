@@ -158,7 +158,14 @@ function connect(child: Subprocess, url: string, started_in: number, log: () => 
     memory: () => Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
     descriptors(file) {
       const folder = `/proc/${child.pid}/fd`;
-      return readdirSync(folder).filter((one) => readlinkSync(join(folder, one)) === file);
+      const leadsToIt = (one: string) => {
+        try {
+          return readlinkSync(join(folder, one)) === file;
+        } catch {
+          return false; // It was closed.
+        }
+      };
+      return readdirSync(folder).filter(leadsToIt);
     },
     send,
     request: (token, method, path, body, headers = {}) =>
