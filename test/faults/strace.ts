@@ -11,7 +11,9 @@ if (probe === null) console.warn("SKIPPED: disk faults need strace (apt-get inst
 else if (!CAN_TRACE) console.warn("SKIPPED: disk faults need ptrace, which is refused here");
 
 export interface Trace {
-  /** Ends the faults. Returns the traced system calls, one per line. */
+  /** The traced system calls until now, one per line. */
+  read(): string[];
+  /** Ends the faults. Returns all traced system calls. */
   end(): Promise<string[]>;
 }
 
@@ -36,11 +38,13 @@ export async function trace(pid: number, calls: string, inject: string | null, m
     if (child.exitCode !== null) throw new Error(`strace ended with ${child.exitCode}`);
     await Bun.sleep(5);
   }
+  const read = () => readFileSync(out, "utf8").split("\n");
   return {
+    read,
     async end() {
       child.kill("SIGINT");
       await child.exited;
-      const lines = readFileSync(out, "utf8").split("\n");
+      const lines = read();
       await Bun.file(out).delete();
       return lines;
     },
