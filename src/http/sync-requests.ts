@@ -25,6 +25,7 @@ import {
   requireFewValues,
   schemaFor,
 } from "./limits.ts";
+import { streamText } from "./stream.ts";
 import { productOf } from "./user-agent.ts";
 
 type Ctx = Context<HttpEnv>;
@@ -95,16 +96,13 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
   const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
   const headers = { "Content-Type": "application/json" };
   if (second.done) return c.body(`${start}]}`, 200, headers);
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(`${start},${second.value}`)),
-    async pull(controller) {
-      const page = await texts.next();
-      controller.enqueue(encoder.encode(page.done ? "]}" : `,${page.value}`));
-      if (page.done) controller.close();
-    },
-  });
-  return c.body(body, 200, headers);
+  return c.body(streamText(inOneList(`${start},${second.value}`, texts)), 200, headers);
+}
+
+async function* inOneList(start: string, pages: AsyncIterable<string>): AsyncGenerator<string> {
+  yield start;
+  for await (const page of pages) yield `,${page}`;
+  yield "]}";
 }
 
 /** The actions that the app can read, as JSON between commas, a page at a time. */

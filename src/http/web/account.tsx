@@ -11,6 +11,7 @@ import { signIn } from "../../services/sign-in.ts";
 import { nextTurn } from "../../turns.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
+import { streamText } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { show } from "./render.tsx";
@@ -62,16 +63,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
   http.get("/account/podkeep.json", async (c) => {
     const parts = writeExport(c.get("userName"), await exportAccount(app, c.get("actor")));
-    const encoder = new TextEncoder();
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        await nextTurn();
-        const part = parts.next();
-        if (part.done) controller.close();
-        else controller.enqueue(encoder.encode(part.value));
-      },
-    });
-    return c.body(body, 200, {
+    return c.body(streamText(parts), 200, {
       "Content-Type": "application/json",
       "Content-Disposition": 'attachment; filename="podkeep.json"',
     });
@@ -79,13 +71,14 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 }
 
 /** Writes the data as JSON in parts, a row on each line. */
-function* writeExport(user: string, tables: ExportedTable[]): Generator<string> {
+async function* writeExport(user: string, tables: ExportedTable[]): AsyncGenerator<string> {
   let start = `{\n"user": ${JSON.stringify(user)},\n"tables": {`;
   for (const { name, parts } of tables) {
     yield `${start}\n${JSON.stringify(name)}: [`;
     start = "],";
     let comma = "\n";
     for (const rows of parts) {
+      await nextTurn();
       yield comma + rows.map((row) => JSON.stringify(row)).join(",\n");
       comma = ",\n";
     }

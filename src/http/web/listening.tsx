@@ -21,6 +21,7 @@ import {
 import { readYear, sumPlays } from "../../services/listening-hours.ts";
 import { setPosition } from "../../services/plays.ts";
 import type { HttpEnv } from "../env.ts";
+import { streamText } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { ContinuePage, PlayHistoryPage } from "./pages/listening.tsx";
 import { EpisodePage } from "./pages/listening-episode.tsx";
@@ -129,21 +130,9 @@ function noticeOf(done: string | undefined, position: number | null): string | n
   return done === "position" && position !== null ? texts.listening.setDone(clockOf(position)) : null;
 }
 
-/** Responds with a file, as fast as it is read. */
-function download(c: Context<HttpEnv>, parts: AsyncGenerator<string>, filename: string, type: string): Response {
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const part = await parts.next();
-      if (part.done) controller.close();
-      else controller.enqueue(encoder.encode(part.value));
-    },
-    async cancel() {
-      await parts.return(undefined);
-    },
-  });
-  return c.body(body, 200, { "Content-Type": type, "Content-Disposition": `attachment; filename="${filename}"` });
-}
+/** Responds with a file. */
+const download = (c: Context<HttpEnv>, parts: AsyncGenerator<string>, filename: string, type: string): Response =>
+  c.body(streamText(parts), 200, { "Content-Type": type, "Content-Disposition": `attachment; filename="${filename}"` });
 
 /** The visitor's calendar, by the cookie that the script sets. */
 function calendarOf(c: Context<HttpEnv>) {

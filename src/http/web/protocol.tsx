@@ -70,25 +70,22 @@ function limitBodies(http: Hono<HttpEnv>, app: App): void {
 }
 
 /** Reads the body for parseBody(). */
-function limitBody(max: number, what: string): MiddlewareHandler<HttpEnv> {
+function readFirst(read: (c: Context<HttpEnv>) => Promise<Uint8Array>): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     // Hono keeps promises here, other than its type says.
-    if (c.req.raw.body) c.req.bodyCache.arrayBuffer = readBody(c, max, what) as unknown as ArrayBuffer;
+    if (c.req.raw.body) c.req.bodyCache.arrayBuffer = read(c) as unknown as ArrayBuffer;
     await c.req.bodyCache.arrayBuffer;
     await next();
   };
 }
 
-/** The same for files of moving in, which may be as large as an upload of episodes. */
-function limitLarge({ config }: App): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    const read = async () =>
-      Buffer.concat(await Array.fromAsync(streamBody(c, config.max_body, mostActionBytes(config), "file")));
-    if (c.req.raw.body) c.req.bodyCache.arrayBuffer = read() as unknown as ArrayBuffer;
-    await c.req.bodyCache.arrayBuffer;
-    await next();
-  };
-}
+const limitBody = (max: number, what: string) => readFirst((c) => readBody(c, max, what));
+
+/** For files of moving in, which may be as large as an upload of episodes. */
+const limitLarge = ({ config }: App) =>
+  readFirst(async (c) =>
+    Buffer.concat(await Array.fromAsync(streamBody(c, config.max_body, mostActionBytes(config), "file"))),
+  );
 
 /** @param document gives the OpenAPI document of the Open Podcast API */
 export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document: () => object): void {
