@@ -89,7 +89,8 @@ async function create(name: string, options: CreateOptions, command: Command): P
       const link = invite && (await linkFor(app, actor, start));
       const token = label !== undefined && { label, scope: "write" as const, expires_at: null };
       return {
-        ...{ ...created, address },
+        ...created,
+        address,
         ...(link && { link }),
         ...(token && { token: await issueFor(app, name, token, start) }),
       };

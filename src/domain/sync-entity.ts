@@ -43,7 +43,12 @@ const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? sub
 export function createEntity(id: number, state: Stored, sync_id: string): SyncEntity {
   const said = statusTime(state);
   return {
-    ...{ sync_id, subscription: id, changed_at: placeOf(state), left_at: null, left_url: null, left_guid: null },
+    sync_id,
+    subscription: id,
+    changed_at: placeOf(state),
+    left_at: null,
+    left_url: null,
+    left_guid: null,
     subscribed_at: said,
     unsubscribed_at: isOn(state) ? null : said,
     status_at: said,

@@ -15,8 +15,12 @@ export class Calendar {
 
   private constructor(readonly zone: string) {
     this.#format = new Intl.DateTimeFormat("en-CA", {
-      ...{ timeZone: zone, calendar: "gregory", numberingSystem: "latn" },
-      ...{ year: "numeric", month: "2-digit", day: "2-digit" },
+      timeZone: zone,
+      calendar: "gregory",
+      numberingSystem: "latn",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
     });
   }
 

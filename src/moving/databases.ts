@@ -92,7 +92,11 @@ function addPlay(moving: Moving, row: ForeignRow, sent_at: number, place: Place)
   const [feed_url, episode_url] = [textOf(row["feed_url"]), textOf(row["episode_url"])];
   if (!feed_url || !episode_url) return;
   const action: EpisodeAction = {
-    ...{ feed_url, episode_url, guid: textOf(row["guid"]), kind: "play", sent_at },
+    feed_url,
+    episode_url,
+    guid: textOf(row["guid"]),
+    kind: "play",
+    sent_at,
     ...place,
     device: null,
   };

@@ -15,8 +15,12 @@ const Export = z.object({
   tables: z.object({
     subscriptions: z.array(
       z.object({
-        ...{ id, feed_url: z.string(), guid: z.guid(), title: z.string().nullish().default(null) },
-        ...{ is_subscribed: z.int(), deleted: z.int().nullable() },
+        id,
+        feed_url: z.string(),
+        guid: z.guid(),
+        title: z.string().nullish().default(null),
+        is_subscribed: z.int(),
+        deleted: z.int().nullable(),
       }),
     ),
     devices: z.array(z.object({ id: z.string(), caption: z.string(), type: z.enum(DEVICE_TYPES) })).default([]),
@@ -28,16 +32,25 @@ const Export = z.object({
     episode_actions: z
       .array(
         z.object({
-          ...{ episode: id, kind, acted_at: z.int(), device: z.string().nullable() },
-          ...{ started: seconds, position: seconds, total: seconds },
+          episode: id,
+          kind,
+          acted_at: z.int(),
+          device: z.string().nullable(),
+          started: seconds,
+          position: seconds,
+          total: seconds,
         }),
       )
       .default([]),
     plays: z
       .array(
         z.object({
-          ...{ episode: id, ended_at: z.int(), actor_device: z.string().nullable() },
-          ...{ started: seconds, position: seconds, total: seconds },
+          episode: id,
+          ended_at: z.int(),
+          actor_device: z.string().nullable(),
+          started: seconds,
+          position: seconds,
+          total: seconds,
         }),
       )
       .default([]),

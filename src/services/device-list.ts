@@ -94,7 +94,10 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return {
-    ...{ add, remove, isNews: add.length + remove.length > 0, mustKeep: assumed.length > 0 },
+    add,
+    remove,
+    isNews: add.length + remove.length > 0,
+    mustKeep: assumed.length > 0,
     keep: async (user: UserTx) => {
       if (!client) return;
       await keepHoldings(user, client, assumed);

@@ -157,8 +157,22 @@ function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {
   const { id, episode, podcast, begun_at, ended_at, started, position, total } = row;
   const { feed_url, title, episode_url, guid, episode_title, duration, published_at } = row;
   return {
-    ...{ id, episode, podcast, begun_at, ended_at, started, position, total },
-    ...{ feed_url, title, episode_url, guid, by: readChangedBy(row), episode_title, duration, published_at },
+    id,
+    episode,
+    podcast,
+    begun_at,
+    ended_at,
+    started,
+    position,
+    total,
+    feed_url,
+    title,
+    episode_url,
+    guid,
+    by: readChangedBy(row),
+    episode_title,
+    duration,
+    published_at,
   };
 }
 
@@ -185,9 +199,17 @@ export function readEpisode({ database }: Context, { user_id }: Actor, id: numbe
     const play = found.actions.find(({ kind }) => kind === "play");
     const { title: episode_title = null, duration = null, published_at = null } = rows[0] ?? {};
     return {
-      ...{ episode: id, podcast: found.podcast, episode_url: found.url, guid: found.guid },
-      ...{ feed_url: podcast?.feed_url ?? found.feed_url ?? "", title: podcast?.title ?? null },
-      ...{ episode_title, duration, published_at, position: play?.position ?? null, total: play?.total ?? null },
+      episode: id,
+      podcast: found.podcast,
+      episode_url: found.url,
+      guid: found.guid,
+      feed_url: podcast?.feed_url ?? found.feed_url ?? "",
+      title: podcast?.title ?? null,
+      episode_title,
+      duration,
+      published_at,
+      position: play?.position ?? null,
+      total: play?.total ?? null,
     };
   });
 }

@@ -149,8 +149,14 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
 function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
   const after = user.clock();
   return {
-    ...{ now: Math.max(now, after), after, stamp: user.nextTimestamp },
+    now: Math.max(now, after),
+    after,
+    stamp: user.nextTimestamp,
     // The source stands for a client, so that the same action is known again.
-    ...{ client: numberOf(actor.label ?? ""), told: null, known: 0, sendsAll: false, isCopied: true },
+    client: numberOf(actor.label ?? ""),
+    told: null,
+    known: 0,
+    sendsAll: false,
+    isCopied: true,
   };
 }

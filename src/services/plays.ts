@@ -132,12 +132,24 @@ export function setPosition(
     const now = Math.max(context.clock.now(), user.clock(), (before?.acted_at ?? 0) + 1000);
     const set = new EpisodeSet([episode], user.nextEpisode);
     const arrival: Arrival = {
-      ...{ now, after: user.clock(), stamp: user.nextTimestamp, client: null, told: null },
-      ...{ known: 0, sendsAll: false },
+      now,
+      after: user.clock(),
+      stamp: user.nextTimestamp,
+      client: null,
+      told: null,
+      known: 0,
+      sendsAll: false,
     };
     const action: EpisodeAction = {
-      ...{ feed_url: "", episode_url: episode.url, guid: episode.guid, kind: "play", sent_at: now },
-      ...{ started: to, position: to, total, device: actor.device },
+      feed_url: "",
+      episode_url: episode.url,
+      guid: episode.guid,
+      kind: "play",
+      sent_at: now,
+      started: to,
+      position: to,
+      total,
+      device: actor.device,
     };
     const arrived = set.add(episode, action, arrival);
     await saveEpisodeSet(user, set);

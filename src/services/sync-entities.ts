@@ -59,7 +59,10 @@ export async function followEntities({ tx, user_id }: UserTx, changes: Subscript
     if (!merged_into || !before) return [];
     const left = { left_at: changed_at, left_url: before.feed_url, left_guid: before.guid };
     return own.map((one) => ({
-      ...{ ...one, ...(isCurrent(one) ? left : {}), changed_at, subscription: merged_into.id },
+      ...one,
+      ...(isCurrent(one) ? left : {}),
+      changed_at,
+      subscription: merged_into.id,
       unsubscribed_at: one.unsubscribed_at ?? changed_at,
     }));
   });

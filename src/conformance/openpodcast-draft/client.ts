@@ -60,8 +60,11 @@ export interface Action {
 
 /** @param at Unix milliseconds, by the client's clock */
 export const action = (kind: string, at: number, data: Record<string, unknown>): Action => ({
-  ...{ type: "subscription", action: kind, action_id: crypto.randomUUID() },
-  ...{ occurred_at: new Date(at).toISOString(), data },
+  type: "subscription",
+  action: kind,
+  action_id: crypto.randomUUID(),
+  occurred_at: new Date(at).toISOString(),
+  data,
 });
 
 /** One installation of an app. @param client its Client-ID */
@@ -137,7 +140,12 @@ export function draftClient(prober: Prober, client: string = crypto.randomUUID()
   }
 
   return {
-    ...{ request, send, say, page, changes, list },
+    request,
+    send,
+    say,
+    page,
+    changes,
+    list,
     /** The feeds of this check that are listed, in the order of their URLs. */
     ours: async (query = "") =>
       (await list(query))

@@ -17,7 +17,8 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...{ ...TAGS, ...SIGNED_IN },
+      ...TAGS,
+      ...SIGNED_IN,
       method: "get",
       operationId: "getSubscriptions",
       summary: "Read all subscriptions, page by page",
@@ -41,7 +42,8 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 
   api.openapi(
     createRoute({
-      ...{ ...TAGS, ...SIGNED_IN },
+      ...TAGS,
+      ...SIGNED_IN,
       method: "get",
       operationId: "getSubscription",
       summary: "Read one subscription, or what it became part of",
@@ -60,7 +62,10 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
 export function writeEntity({ sync_id, guid, feed_url, subscribed_at, unsubscribed_at }: ShownEntity): Entity {
   const writeTime = (time: number) => new Date(time).toISOString();
   return {
-    ...{ sync_id, guid, feed_url, subscribed_at: writeTime(subscribed_at) },
+    sync_id,
+    guid,
+    feed_url,
+    subscribed_at: writeTime(subscribed_at),
     ...(unsubscribed_at !== null && { unsubscribed_at: writeTime(unsubscribed_at) }),
   };
 }

@@ -20,7 +20,8 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
 
   api.openapi(
     createRoute({
-      ...{ ...TAGS, ...SIGNED_IN },
+      ...TAGS,
+      ...SIGNED_IN,
       method: "post",
       operationId: "postSync",
       summary: "Send up to 30 actions",
@@ -50,7 +51,8 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
 
   api.openapi(
     createRoute({
-      ...{ ...TAGS, ...SIGNED_IN },
+      ...TAGS,
+      ...SIGNED_IN,
       method: "get",
       operationId: "fetchSync",
       summary: "Read what changed",
@@ -107,7 +109,9 @@ function writeResult(request: Record<string, unknown>, result: ActionResult | un
   const { type, action, action_id, data } = request;
   const reason = refused ?? result?.reason;
   return {
-    ...{ type, action, action_id },
+    type,
+    action,
+    action_id,
     status: result?.status ?? ("rejected" as const),
     ...(reason !== undefined && { reason }),
     data: result?.entity ? writeEntity(result.entity) : data,

@@ -40,8 +40,15 @@ const isPartOf = (group: ChangeGroup, { by, at }: HistoryEntry) =>
 const isLost = ({ what, before }: HistoryEntry) => what === "lost" && before === "subscribed";
 
 const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
-  ...{ by, at, begun_at: at, from: changed_at, to: changed_at },
-  ...{ counts: new Map(), changes: [], removed: new Set(), lost: 0 },
+  by,
+  at,
+  begun_at: at,
+  from: changed_at,
+  to: changed_at,
+  counts: new Map(),
+  changes: [],
+  removed: new Set(),
+  lost: 0,
 });
 
 /**

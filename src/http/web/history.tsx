@@ -69,7 +69,10 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
     const removed = page.groups.flatMap((group) => [...group.removed]);
     const props = {
-      ...{ next, by, podcast, notice },
+      next,
+      by,
+      podcast,
+      notice,
       changers: await listChangers(app, actor),
       missing: await findMissing(app, actor, removed),
       canWrite: canWrite(c),
