@@ -6,13 +6,14 @@ export const LONGEST_TURN = 5;
 /** Waits for the other requests of this turn. Awaiting a read of SQLite doesn't wait: it ends at once. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Makes a function to await between the parts of long work: it gives others a turn every LONGEST_TURN. */
-export function takeTurns(): () => Promise<void> {
+/** Makes a function to call between the parts of long work: every LONGEST_TURN it gives others a turn, to be awaited. */
+export function takeTurns(): () => Promise<void> | undefined {
   let begun = performance.now();
-  return async () => {
+  return () => {
     if (performance.now() - begun < LONGEST_TURN) return;
-    await nextTurn();
-    begun = performance.now();
+    return nextTurn().then(() => {
+      begun = performance.now();
+    });
   };
 }
 
@@ -22,7 +23,8 @@ export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R):
   const giveTurn = takeTurns();
   for (const item of items) {
     mapped.push(map(item));
-    await giveTurn();
+    const turn = giveTurn();
+    if (turn) await turn;
   }
   return mapped;
 }

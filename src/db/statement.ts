@@ -95,18 +95,20 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
   };
   const one = ofSize(1);
   const sizes = LARGER.map(ofSize);
-  return async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
-    let results: R[] = [];
+  const run = (tx: Tx, values: P, rows: readonly Row[], start: number, { plans, compile }: typeof one) =>
+    tx.execute(bind(planOf(tx, plans, compile), values, rows, start)) as Promise<R[]>;
+  const runAll = async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
+    const results: R[] = [];
     for (let start = 0; start < rows.length; ) {
       const left = rows.length - start;
-      const { size, plans, compile } = left === 1 ? one : (sizes.find((some) => some.size <= left) ?? one);
-      const found = (await tx.execute(bind(planOf(tx, plans, compile), values, rows, start))) as R[];
-      if (start === 0) results = found;
-      else for (const row of found) results.push(row);
-      start += size;
+      const piece = sizes.find(({ size }) => size <= left) ?? one;
+      for (const row of await run(tx, values, rows, start, piece)) results.push(row);
+      start += piece.size;
     }
     return results;
   };
+  return (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> =>
+    rows.length === 1 ? run(tx, values, rows, 0, one) : runAll(tx, values, rows);
 }
 
 /**

@@ -137,7 +137,8 @@ export async function receiveActions(
     // One that can't be read must not keep the others back: apps send them together, again and again.
     const action = readAction(one, now);
     if (action) actions.push(action);
-    await giveTurn();
+    const turn = giveTurn();
+    if (turn) await turn;
   }
   // Kasts names its device in actions only, or has the cookie of another.
   const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));

@@ -127,7 +127,8 @@ class SqliteDatabase implements Database {
       const giveTurn = takeTurns();
       const execute: Tx["execute"] = async (query) => {
         count();
-        await giveTurn();
+        const turn = giveTurn();
+        if (turn) await turn;
         return this.writer.execute(query);
       };
       return work({ kysely, execute });
