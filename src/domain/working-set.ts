@@ -286,6 +286,8 @@ export class WorkingSet {
 
   /** Subscriptions as they were, and what they are now under another feed URL. */
   #newFeedUrls(): { from: Readonly<SubscriptionState>; to: Readonly<SubscriptionState> }[] {
+    // What is new here had no other one.
+    if (this.#before.size === 0) return [];
     return this.changes().flatMap(({ before, after, merged_into }) => {
       const to = after ?? merged_into;
       return before && to && before.feed_url !== to.feed_url ? [{ from: before, to }] : [];

@@ -36,11 +36,11 @@ export async function uploadFeedChanges(
 ): Promise<Seconds> {
   const both = new Set(add);
   if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
-  const [sentAdded, sentRemoved] = [await readFeedUrls(add), await readFeedUrls(remove)];
-  return upload(context, actor, client, client?.habits ?? NO_HABITS, async (user) => {
-    const added = await findMeant(user, client, sentAdded);
-    const removed = await findMeant(user, client, sentRemoved);
-    return [...removed.map(reportAs(false)), ...added.map(reportAs(true))];
+  const removed = await readFeedUrls(remove);
+  const sent = [...removed, ...(await readFeedUrls(add))];
+  return upload(context, actor, client, client?.habits ?? NO_HABITS, sent, async (user) => {
+    const meant = await findMeant(user, client, sent);
+    return meant.map(({ hash, feed_url }, n) => ({ feed: hash, feed_url, subscribed: n >= removed.length }));
   });
 }
 
@@ -49,7 +49,7 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
   const sent = await readFeedUrls(urls);
   // A whole list is what its user has now, and nothing that was queued.
   const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
-  return upload(context, actor, client, habits, async (user) => {
+  return upload(context, actor, client, habits, sent, async (user) => {
     const list = (await findMeant(user, client, sent)).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
     return reportsOf(list, byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id })));
   });
@@ -76,8 +76,10 @@ function upload(
   actor: Actor,
   client: Client | null,
   habits: Habits,
+  sent: FeedUrl[],
   readReports: (user: UserTx) => Promise<Report[]>,
 ): Promise<Seconds> {
+  const urls = new Map(sent.map((url) => [url.feed_url, url]));
   return uploads.run(actor.user_id, async () => {
     let begun: Upload | undefined;
     for (let n = 0; n < (begun?.parts.length ?? 1); n++) {
@@ -85,7 +87,7 @@ function upload(
         // At each part, because the client may have been forgotten since the last one.
         const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
         const upload = begun ?? { cursor, parts: await splitReports(user, await readReports(user)), clock: 0 };
-        await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? []);
+        await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? [], urls);
         return { ...upload, clock: user.clock() };
       });
     }
@@ -96,21 +98,21 @@ function upload(
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
   (await mapInTurns(urls, (url) => readFeedUrl(url.trim()))).flatMap((feed) => ("message" in feed ? [] : [feed]));
 
-const reportAs =
-  (subscribed: boolean) =>
-  ({ hash, feed_url }: Pick<FeedUrl, "hash" | "feed_url">): Report => ({ feed: hash, feed_url, subscribed });
-
 async function applyReports(
   context: Context,
   user: UserTx,
   cursor: ClientCursor,
   habits: Habits,
   reports: Report[],
+  sent: ReadonlyMap<string, FeedUrl>,
 ): Promise<void> {
   const { client } = cursor;
   const clock = user.clock();
-  const urls = await readFeedUrls(reports.map(({ feed_url }) => feed_url));
-  const read = new Map(urls.map((url) => [url.hash, url]));
+  const read = new Map<string, FeedUrl>();
+  await mapInTurns(reports, ({ feed_url }) => {
+    const url = sent.get(feed_url) ?? readFeedUrl(feed_url);
+    if ("hash" in url) read.set(url.hash, url);
+  });
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
   const known = await readKnown(user, cursor, habits, reports, set, read);
