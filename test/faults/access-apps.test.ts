@@ -1,5 +1,5 @@
 // Access: every route of today's apps and of the page with every kind of credential (P8).
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, START } from "../support/app.ts";
 import { routesOf } from "./routes.ts";
@@ -9,6 +9,7 @@ import {
   type Example,
   encodeBody,
   fill,
+  openRepeatedWorld,
   openWorld,
   type Person,
   rowsOf,
@@ -19,16 +20,17 @@ import {
 const DAY = 24 * 60 * 60 * 1000;
 const CHALLENGE = 'Basic realm="podkeep", charset="UTF-8"';
 
-let world: World;
+let world: Awaited<ReturnType<typeof openRepeatedWorld>>;
 let elsewhere: World;
 beforeAll(async () => {
+  world = await openRepeatedWorld();
   elsewhere = await openWorld();
 });
-afterAll(() => elsewhere.server.close());
-beforeEach(async () => {
-  world = await openWorld();
+afterAll(async () => {
+  await elsewhere.server.close();
+  await world.close();
 });
-afterEach(() => world.server.close());
+afterEach(() => world.reset());
 
 test("the tables list every route", () => {
   const listed = Object.values(EXAMPLES).flatMap((table) => Object.keys(table));
@@ -260,8 +262,7 @@ describe.each(Object.entries(EXAMPLES.page))("%s", (name, example) => {
       expect({ by, status: answer.status }).toEqual({ by, status });
       if (status === 403) expect(await rowsOf(world)).toEqual(before);
       if (status === 403 || !example.form) continue;
-      await world.server.close();
-      world = await openWorld();
+      await world.reset();
     }
   });
 

@@ -1,4 +1,5 @@
 // Ann and bob with data of every kind, their credentials, and one good request to every route of the apps and the page.
+import { readFileSync, writeFileSync } from "node:fs";
 import { type Table, tables } from "../../src/db/tables.ts";
 import { type Actor, actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
@@ -7,6 +8,7 @@ import { startLoginFlow } from "../../src/services/login-flow.ts";
 import { type Audience, createSession } from "../../src/services/sessions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp } from "../support/app.ts";
+import { databaseFile } from "../support/database.ts";
 
 export interface Person {
   id: number;
@@ -45,6 +47,22 @@ type Options = Parameters<typeof openTestApp>[1];
 export async function openWorld(options: Options = {}): Promise<World> {
   const server = await openTestApp({ open_podcast_draft: "on" }, options);
   return { server, ann: await createPerson(server, "ann", 1), bob: await createPerson(server, "bob", 2) };
+}
+
+/** A world that every test gets as it was: its file is put back, because making one takes longer than most tests. */
+export async function openRepeatedWorld(): Promise<World & { reset(): Promise<void>; close(): Promise<void> }> {
+  const world = await openWorld();
+  const { server } = world;
+  const file = databaseFile(server.app.config);
+  await server.app.close();
+  const made = readFileSync(file);
+  const reset = async () => {
+    await server.app.close();
+    writeFileSync(file, made);
+    await server.open();
+  };
+  await server.open();
+  return { ...world, reset, close: server.close };
 }
 
 async function createPerson(server: TestApp, name: Person["name"], number: number): Promise<Person> {
