@@ -127,7 +127,7 @@ async function expectAll(
 
 /** Asks for ann's data as bob; bob has what is his, and nothing of hers. */
 async function askAsBob(name: string, example: Example, headers: Headers): Promise<void> {
-  const before = await rowsOf(world, world.ann);
+  const before = rowsOf(world, world.ann);
   // What bob sends has no word of ann's.
   const { mark } = world.ann;
   const sent = { ...example, path: fill(example.path, world.ann, world.bob) };
@@ -135,7 +135,7 @@ async function askAsBob(name: string, example: Example, headers: Headers): Promi
   const answer = await ask(name, asBob, headers);
   expect({ status: answer.status }).toEqual({ status: example.other });
   expect(textOf(answer)).not.toContain(mark);
-  expect(await rowsOf(world, world.ann)).toEqual(before);
+  expect(rowsOf(world, world.ann)).toEqual(before);
 }
 
 const APPS = [
@@ -146,13 +146,13 @@ const APPS = [
 describe.each(APPS)("%s", (name, example, sessions) => {
   test("refuses bad credentials with a challenge, and changes nothing", async () => {
     const kinds = await refusedByApps(world, sessions);
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     await expectAll(name, example, kinds, () => ({
       status: 401,
       challenge: CHALLENGE,
       location: null,
     }));
-    expect(await rowsOf(world)).toEqual(before);
+    expect(rowsOf(world)).toEqual(before);
   });
 
   test("takes the user's password, token and session, and no writes from a token that may only read", async () => {
@@ -169,9 +169,9 @@ describe.each(APPS)("%s", (name, example, sessions) => {
         good.push(cookie("sessionid", await sessionOf(server.app, ann, "app", by)));
       }
     }
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     for (const headers of readers) expect((await ask(name, example, headers)).status).toBe(example.reader);
-    if (example.reader === 403) expect(await rowsOf(world)).toEqual(before);
+    if (example.reader === 403) expect(rowsOf(world)).toEqual(before);
     for (const headers of good) expect((await ask(name, example, headers)).status).toBe(example.status);
   });
 
@@ -184,17 +184,17 @@ describe.each(APPS)("%s", (name, example, sessions) => {
 describe.each(Object.entries(EXAMPLES.app_passwords))("%s", (name, example) => {
   test("refuses bad credentials with a challenge, and changes nothing", async () => {
     const kinds = await refusedByApps(world, false);
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     await expectAll(name, example, kinds, () => ({ status: 401, challenge: CHALLENGE, location: null }));
-    expect(await rowsOf(world)).toEqual(before);
+    expect(rowsOf(world)).toEqual(before);
   });
 
   test("changes nothing of another user", async () => {
-    const before = await rowsOf(world, world.ann);
+    const before = rowsOf(world, world.ann);
     for (const headers of [auth(basic("bob", world.bob.password)), auth(basic("bob", world.bob.token))]) {
       await ask(name, example, headers);
     }
-    expect(await rowsOf(world, world.ann)).toEqual(before);
+    expect(rowsOf(world, world.ann)).toEqual(before);
   });
 });
 
@@ -202,14 +202,14 @@ describe.each(Object.entries(EXAMPLES.draft))("%s", (name, example) => {
   test("refuses bad credentials with a challenge, and changes nothing", async () => {
     const { ann } = world;
     const kinds = await refusedByApps(world, false);
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     for (const [kind, headers] of Object.entries({ ...kinds, Basic: auth(basic("ann", ann.token)) })) {
       const answer = await ask(name, example, headers);
       expect({ kind, status: answer.status }).toEqual({ kind, status: 401 });
       expect(answer.headers.get("www-authenticate")).toStartWith('Bearer realm="podkeep"');
       expect(textOf(answer)).not.toContain(ann.mark);
     }
-    expect(await rowsOf(world)).toEqual(before);
+    expect(rowsOf(world)).toEqual(before);
   });
 
   test("takes the user's token and access token, and no writes from a token that may only read", async () => {
@@ -224,9 +224,9 @@ describe.each(Object.entries(EXAMPLES.draft))("%s", (name, example) => {
     const [readers, good] = [[auth(`Bearer ${ann.reader}`)], [auth(`Bearer ${ann.token}`)]];
     readers.push(await logIn(ann.reader));
     good.push(await logIn(ann.token), await logIn(ann.password));
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     for (const headers of readers) expect((await ask(name, example, headers)).status).toBe(example.reader);
-    if (example.reader === 403) expect(await rowsOf(world)).toEqual(before);
+    if (example.reader === 403) expect(rowsOf(world)).toEqual(before);
     for (const headers of good) expect((await ask(name, example, headers)).status).toBe(example.status);
   });
 
@@ -241,13 +241,13 @@ describe.each(Object.entries(EXAMPLES.page))("%s", (name, example) => {
 
   test("leads to the sign-in page without a good session, and changes nothing", async () => {
     const kinds = await refusedByPage(world);
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     await expectAll(name, example, kinds, () =>
       name === "GET /"
         ? { status: 200, challenge: null, location: null }
         : { status: 303, challenge: null, location: "/sign-in" },
     );
-    expect(await rowsOf(world)).toEqual(before);
+    expect(rowsOf(world)).toEqual(before);
   });
 
   test("takes the user's session, and from one by token only what its scope allows", async () => {
@@ -257,10 +257,10 @@ describe.each(Object.entries(EXAMPLES.page))("%s", (name, example) => {
       ["password", example.status],
     ] as const) {
       const headers = await session(world.ann, by);
-      const before = await rowsOf(world);
+      const before = rowsOf(world);
       const answer = await ask(name, example, headers);
       expect({ by, status: answer.status }).toEqual({ by, status });
-      if (status === 403) expect(await rowsOf(world)).toEqual(before);
+      if (status === 403) expect(rowsOf(world)).toEqual(before);
       if (status === 403 || !example.form) continue;
       await world.reset();
     }
@@ -268,11 +268,11 @@ describe.each(Object.entries(EXAMPLES.page))("%s", (name, example) => {
 
   test("is refused from another site", async () => {
     const headers = { ...(await session(world.ann, "password")), "Sec-Fetch-Site": "cross-site" };
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     const answer = await ask(name, example, headers);
     expect(answer.status).toBe(403);
     expect(textOf(answer)).not.toContain(world.ann.mark);
-    expect(await rowsOf(world)).toEqual(before);
+    expect(rowsOf(world)).toEqual(before);
   });
 
   test("gives and changes nothing of another user", async () => {

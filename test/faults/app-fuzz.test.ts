@@ -282,7 +282,7 @@ test(
       }
       const [own, other] =
         name === "ann" ? [await refresh(world.ann), world.bob] : [await refresh(world.bob), world.ann];
-      const others = await rowsOf(world, other);
+      const others = rowsOf(world, other);
       for (const request of history) {
         const answer = await send(request, own, other);
         const content = contentOf(answer.body) + JSON.stringify([...answer.headers]);
@@ -290,7 +290,7 @@ test(
         if (wrong) throw new Error(`${wrong}: ${JSON.stringify(request).slice(0, 2000)} ${content.slice(0, 500)}`);
         statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
       }
-      expect(await rowsOf(world, other)).toEqual(others);
+      expect(rowsOf(world, other)).toEqual(others);
       expectNoSecrets();
     });
     await fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: true });
@@ -315,11 +315,11 @@ test(
       async (requests) => {
         const [ann, sessions] = [await refresh(world.ann), new Map<string, string>()];
         for (const way of ["password", "token", "reader"] as const) await credentials(ann, way, sessions);
-        const before = await rowsOf(world);
+        const before = rowsOf(world);
         for (const request of requests) {
           if ((await send(request, ann, bob, sessions)).status === 200) answered++;
         }
-        expect(await rowsOf(world)).toEqual(before);
+        expect(rowsOf(world)).toEqual(before);
         server.clock.advance(20 * 60_000);
         expectNoSecrets();
       },

@@ -27,7 +27,7 @@ describe.each(ORIGINS)("a page with Origin %s", (Origin) => {
     const { gpodder, nextcloud, app_passwords, page } = EXAMPLES;
     const session = await sessionOf(server.app, ann, "app", "password");
     const Cookie = `sessionid=${session}; podkeep_page=${await sessionOf(server.app, ann, "page", "password")}`;
-    const before = await rowsOf(world);
+    const before = rowsOf(world);
     for (const [name, example] of [gpodder, nextcloud, app_passwords, page].flatMap((table) => Object.entries(table))) {
       const { path, ...sent } = fill(example, ann, bob);
       const encoded = await encodeBody(sent);
@@ -43,6 +43,6 @@ describe.each(ORIGINS)("a page with Origin %s", (Origin) => {
         expect([name, site, status]).toEqual([name, site, 403]);
       }
     }
-    expect(await rowsOf(world)).toEqual(before);
+    expect(rowsOf(world)).toEqual(before);
   });
 });
