@@ -24,8 +24,8 @@ type Stream = CursorTable["stream"];
 
 /** Milliseconds after which a sync without news is noted too. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
-/** Milliseconds after which an upload is noted that writes anyway. */
-const UPLOAD_INTERVAL = 60 * 1000;
+/** Milliseconds after which a request is noted that writes anyway. A sync has several. */
+const NOTE_INTERVAL = 60 * 1000;
 
 type Row = Pick<ClientTable, "seen_at" | "began" | "from_nothing">;
 
@@ -103,12 +103,17 @@ export class ClientCursor {
     return last.start !== start || last.given !== given || last.uploaded_at !== null || (found && last.since !== since);
   }
 
-  /** Saves the client's position, and its device's last sync. */
-  async save(user: UserTx, now: Millis, position: SyncPosition): Promise<void> {
-    if (!this.client) return;
-    const key = { user_id: user.user_id, client: this.client.id, stream: this.stream };
+  /**
+   * Saves the client's position, and its device's last sync.
+   * @param writes whether something must be written even if the client stays where it is
+   */
+  async save(user: UserTx, now: Millis, position: SyncPosition, writes: boolean): Promise<void> {
+    const { client, row, last, stream } = this;
+    if (!client) return;
+    const key = { user_id: user.user_id, client: client.id, stream };
     await saveCursor(user.tx, { ...key, ...position, own: Number(position.own) });
-    await noteSeen(user, this.client, now);
+    const wasNoted = row && last && Math.abs(now - row.seen_at) < NOTE_INTERVAL;
+    if (writes || !wasNoted) await noteSeen(user, client, now);
   }
 
   /**
@@ -118,7 +123,7 @@ export class ClientCursor {
   async noteUpload(user: UserTx, now: Millis, wrote: boolean): Promise<void> {
     const { client, row, stream, last } = this;
     if (!client || !row) return;
-    if (Math.abs(now - row.seen_at) >= (wrote ? UPLOAD_INTERVAL : SEEN_INTERVAL)) await noteSeen(user, client, now);
+    if (Math.abs(now - row.seen_at) >= (wrote ? NOTE_INTERVAL : SEEN_INTERVAL)) await noteSeen(user, client, now);
     if (!last || !keepsUpload(last, client.habits, now)) return;
     await noteUpload(user.tx, { user_id: user.user_id, client: client.id, stream, uploaded_at: now });
   }
@@ -193,7 +198,7 @@ export async function readStream<One extends Found>(
     return await transactAsReader(context, actor, async (user) => {
       const read = await open(user.tx, user.clock(), await ClientCursor.begin(user, client, stream, since === 0, now));
       user.moveClock(read.window.clock);
-      await read.cursor.save(user, now, read.window);
+      await read.cursor.save(user, now, read.window, writes);
       await read.found?.keep?.(user);
       return read;
     });

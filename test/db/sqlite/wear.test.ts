@@ -1,8 +1,13 @@
 // What is written to the disk, which may be an SD card.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
+import { appNamed } from "../../../src/http/apps.ts";
+import { identifyClient } from "../../../src/services/clients.ts";
+import { readFeedChanges } from "../../../src/services/device-list.ts";
+import { readActions, uploadActions } from "../../../src/services/episodes.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
+import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 beforeEach(async () => {
@@ -41,4 +46,34 @@ test("uploads that change nothing write nothing", async () => {
   expect((await send()).status).toBe(200);
   const after = readFileSync(`${databaseFile(server.app.config)}-wal`);
   expect(after.equals(before)).toBe(true);
+});
+
+test("of the reads of one sync, only the first notes when the device synced", async () => {
+  const ann = await server.user("ann");
+  const deviceOf = (device: string) => {
+    const actor = { ...actorOf(ann.id), device };
+    return { actor, client: identifyClient(actor, appNamed("AntennaPod", "gpodder")) };
+  };
+  const [phone, tablet] = [deviceOf("phone"), deviceOf("tablet")];
+  const readPodcasts = (since: number) => readFeedChanges(server.app, phone.actor, phone.client, { since });
+  const readPlays = (since: number) =>
+    readActions(server.app, phone.actor, phone.client, { since, feed_url: null, aggregated: false, peek: false });
+  const [podcasts, plays] = [await readPodcasts(0), await readPlays(0)];
+  server.clock.advance(3_600_000);
+  await uploadActions(server.app, tablet.actor, tablet.client, [
+    {
+      ...{ feed_url: "https://a.example/", episode_url: "https://a.example/1", guid: null, kind: "play" },
+      ...{ sent_at: server.clock.now(), started: 0, position: 10, total: 100, device: "tablet" },
+    },
+  ]);
+  const log = () => statSync(`${databaseFile(server.app.config)}-wal`).size;
+  const pagesOf = async (read: () => Promise<unknown>) => {
+    const before = log();
+    await read();
+    return Math.round((log() - before) / 1048);
+  };
+  // How far it read, the client, the device, and the user's clock.
+  expect(await pagesOf(() => readPodcasts(podcasts.timestamp))).toBe(4);
+  server.clock.advance(5000);
+  expect(await pagesOf(() => readPlays(plays.timestamp))).toBe(2);
 });
