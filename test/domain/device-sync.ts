@@ -6,12 +6,12 @@ import {
   type Holding,
   type Listing,
 } from "../../src/domain/device-list.ts";
-import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
 import { keepsUpload, knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { validFeed } from "../support/feed-url.ts";
 
 /** The rules, so that each can be broken. */
 export const RULES = {
@@ -37,11 +37,7 @@ export type Rules = typeof RULES;
 export const encoded = (feed_url: string): string => feed_url.replace(/(?<=rss):/, "%3A").replace("é", "%C3%A9");
 
 /** Identifies the feed that a URL means. */
-export const feedOf = (feed_url: string): string => {
-  const feed = readFeedUrl(encoded(feed_url));
-  if ("message" in feed) throw new Error(feed.message);
-  return feed.hash;
-};
+export const feedOf = (feed_url: string): string => validFeed(encoded(feed_url)).hash;
 
 interface Subscription {
   id: number;

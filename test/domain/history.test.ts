@@ -2,7 +2,6 @@
 // can be brought back.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import {
   type Change,
   describeChanges,
@@ -21,12 +20,7 @@ import {
   touchSubscription,
 } from "../../src/domain/subscription-rules.ts";
 import { type StoredRows, type SubscriptionState, WorkingSet } from "../../src/domain/working-set.ts";
-
-const read = (feed_url: string) => {
-  const feed = readFeedUrl(feed_url);
-  if ("message" in feed) throw new Error(feed.message);
-  return feed;
-};
+import { validFeed } from "../support/feed-url.ts";
 
 /** The rows, with those of the same key replaced. */
 function merged<Row>(rows: Row[], changed: Row[], key: keyof Row): Row[] {
@@ -109,7 +103,7 @@ class Memory {
     const places = new Set<number>();
     for (const one of this.subscriptions) {
       expect(guids.get(one.guid)).toMatchObject({ subscription: one.id, retired_at: null });
-      expect(feeds.get(read(one.feed_url).hash)).toBe(one.id);
+      expect(feeds.get(validFeed(one.feed_url).hash)).toBe(one.id);
       expect(one.deleted !== null && one.is_subscribed).toBe(false);
       places.add(Math.max(one.subscription_changed, one.guid_changed ?? 0, one.deleted ?? 0));
     }
@@ -182,13 +176,13 @@ function play(memory: Memory, one: Step, moments: Moment[]): void {
   memory.change((set) => {
     if (one.type === "add") {
       for (const item of one.items)
-        addFeed(set, read(FEEDS[item.feed]!), item.guid === null ? null : GUIDS[item.guid]!);
+        addFeed(set, validFeed(FEEDS[item.feed]!), item.guid === null ? null : GUIDS[item.guid]!);
       return;
     }
     const all = set.all();
     const chosen = all[one.subscription % all.length];
     if (!chosen || chosen.deleted !== null) return;
-    if (one.type === "feed") changeFeed(set, chosen, read(FEEDS[one.to]!));
+    if (one.type === "feed") changeFeed(set, chosen, validFeed(FEEDS[one.to]!));
     else if (one.type === "guid") changeGuid(set, chosen, chosen.guid, GUIDS[one.to]!);
     else if (one.type === "flag") changeSubscribed(set, chosen, one.to);
     else if (one.type === "delete") deleteSubscription(set, chosen);
@@ -258,12 +252,12 @@ describe("history", () => {
         memory.check();
         const after = memory.present();
         const subscribed = new Set(after.filter(({ status }) => status === "subscribed").map(({ id }) => id));
-        const list = new Set(listOf(after).map((url) => read(url).hash));
+        const list = new Set(listOf(after).map((url) => validFeed(url).hash));
         for (const { id, feed_url, status } of moment.all) {
-          if (status === "subscribed") expect(subscribed.has(id) || list.has(read(feed_url).hash)).toBe(true);
+          if (status === "subscribed") expect(subscribed.has(id) || list.has(validFeed(feed_url).hash)).toBe(true);
         }
         for (const { feed_url, id, status } of before) {
-          if (status === "subscribed") expect(subscribed.has(id) || list.has(read(feed_url).hash)).toBe(true);
+          if (status === "subscribed") expect(subscribed.has(id) || list.has(validFeed(feed_url).hash)).toBe(true);
         }
       }),
       { numRuns: 300 },

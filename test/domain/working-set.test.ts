@@ -1,19 +1,15 @@
 // Working sets: their work grows in proportion to what a transaction changes.
 import { expect, test } from "bun:test";
-import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { describeChanges } from "../../src/domain/history.ts";
 import { addFeed, changeFeed } from "../../src/domain/subscription-rules.ts";
 import { type StoredRows, WorkingSet } from "../../src/domain/working-set.ts";
 import { guidOf } from "../support/app.ts";
+import { validFeed } from "../support/feed-url.ts";
 
 /** As many as would take a minute if each change looked at all others. */
 const MANY = 30_000;
 
-function feedOf(name: string, n: number) {
-  const feed = readFeedUrl(`https://${name}.example/${n}`);
-  if ("message" in feed) throw new Error(feed.message);
-  return feed;
-}
+const feedOf = (name: string, n: number) => validFeed(`https://${name}.example/${n}`);
 
 /** Subscriptions 1 to MANY, whose feeds are a/N and whose guids are guidOf(N). */
 function createSet(more: Partial<StoredRows> = {}): WorkingSet {

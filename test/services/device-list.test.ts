@@ -16,6 +16,7 @@ import { appOf, feedOf, kindOf, type SyncServer } from "../domain/device-sync.ts
 import { play, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
+import { validFeed } from "../support/feed-url.ts";
 import { actorOf, addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -213,8 +214,7 @@ test.each([0, 40])(
     expect(await list(null)).toEqual([...others, "https://a.example/rss"]);
 
     await readFeedChanges(podkeep.app, { ...actorOf(user.id), device: "tablet" }, tablet ?? null, { since: 0 });
-    const feed = readFeedUrl("https://a.example/rss//");
-    if ("message" in feed) throw new Error(feed.message);
+    const feed = validFeed("https://a.example/rss//");
     await patchSubscription(podkeep.app, actorOf(user.id), guid, { feed });
     expect(await list(phone)).toEqual([...others, "http://a.example/rss/"]);
     expect(await list(tablet)).toEqual([...others, "https://a.example/rss"]);

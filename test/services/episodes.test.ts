@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episodes.ts";
-import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
@@ -13,6 +12,7 @@ import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/
 import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { validFeed } from "../support/feed-url.ts";
 import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -42,14 +42,8 @@ async function read(client: Client | null, query: Partial<ActionQuery> = {}, act
 
 const upload = (client: Client | null, ...actions: EpisodeAction[]) => uploadActions(podkeep.app, ann, client, actions);
 
-const feedOf = (feed_url: string) => {
-  const feed = readFeedUrl(feed_url);
-  if ("message" in feed) throw new Error(feed.message);
-  return feed;
-};
-
 async function subscribe(feed_url: string): Promise<string> {
-  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: feedOf(feed_url), guid: null }]);
+  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: validFeed(feed_url), guid: null }]);
   return added?.guid ?? "";
 }
 
@@ -96,7 +90,7 @@ test("an action is told under the URL that the feed has now, in the client's own
   const guid = await subscribe(A);
   await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: ["http://b.example/rss/"], remove: [] });
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
-  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
   expect((await read(clientOf("desktop"))).actions).toMatchObject([{ feed_url: B, position: 1 }]);
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ feed_url: "http://b.example/rss/" }]);
   await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 2000 }));
@@ -123,7 +117,7 @@ test("after a merge, an episode that both podcasts had has one place: the later 
   const other = play(7, { feed_url: A, guid: "h", episode_url: "https://feed.example/2.mp3", sent_at: 1000 });
   await upload(clientOf("phone"), later, play(3, { feed_url: B, kind: "download", guid: "g", sent_at: 1000 }));
   await upload(clientOf("desktop"), play(500, { feed_url: A, sent_at: 5000 }), other);
-  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
   const { actions } = await read(null);
   expect(actions.map(({ feed_url, guid, kind, position }) => [feed_url, guid, kind, position]).sort()).toEqual([
     [B, "g", "download", null],
@@ -151,7 +145,7 @@ test("devices, also the one that sent them, get the places of a feed again when 
     }
   }
   await expectNews();
-  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf("https://moved.example/rss") });
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed("https://moved.example/rss") });
   await expectNews(["https://moved.example/rss", 1]);
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
   await expectNews();
@@ -338,7 +332,9 @@ test("another user's change waits for no more than a part of an upload of thousa
   const ended: string[] = [];
   const uploaded = upload(clientOf("phone"), ...actions).then(() => ended.push("upload"));
   await Bun.sleep(0);
-  const added = addSubscriptions(podkeep.app, bob, [{ feed: feedOf(B), guid: null }]).then(() => ended.push("change"));
+  const added = addSubscriptions(podkeep.app, bob, [{ feed: validFeed(B), guid: null }]).then(() =>
+    ended.push("change"),
+  );
   await Promise.all([uploaded, added]);
   expect(ended).toEqual(["change", "upload"]);
   expect((await read(null)).actions).toHaveLength(count);
@@ -347,7 +343,7 @@ test("another user's change waits for no more than a part of an upload of thousa
 test("a deletion removes the actions of all its subscription's feeds, and only those", async () => {
   const guid = await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
-  await patchSubscription(podkeep.app, ann, guid, { feed: feedOf(B) });
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
   await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 1000, episode_url: "https://b.example/2.mp3" }));
   const c = { feed_url: "https://c.example/rss", episode_url: "https://c.example/3.mp3" };
   await upload(clientOf("phone"), play(3, { ...c, sent_at: 1000 }));

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import type { EpisodeAction } from "../../src/domain/episodes.ts";
-import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
@@ -15,6 +14,7 @@ import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/
 import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { validFeed } from "../support/feed-url.ts";
 import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -49,14 +49,8 @@ async function listened({ episode }: { episode?: number } = {}, actor = ann): Pr
 const rowsOf = async (actor = ann) =>
   (await listened({}, actor)).map(({ started, position, ended_at, by }) => [by.device, started, position, ended_at]);
 
-const feedOf = (feed_url: string) => {
-  const feed = readFeedUrl(feed_url);
-  if ("message" in feed) throw new Error(feed.message);
-  return feed;
-};
-
 async function subscribe(feed_url: string): Promise<string> {
-  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: feedOf(feed_url), guid: null }]);
+  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: validFeed(feed_url), guid: null }]);
   return added?.guid ?? "";
 }
 
