@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { z } from "zod";
+import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { HAS_CHROMIUM, launch, openWindow } from "./chromium.ts";
@@ -43,7 +44,7 @@ describe.skipIf(!HAS_CHROMIUM)("a new user", () => {
     const body = new URLSearchParams({ token: poll.token });
     const claimed = await fetch(poll.endpoint, { method: "POST", body, headers: AGENT });
     const { loginName, appPassword } = Login.parse(await claimed.json());
-    const headers = { Authorization: `Basic ${btoa(`${loginName}:${appPassword}`)}`, ...AGENT };
+    const headers = { ...basicAuth(loginName, appPassword), ...AGENT };
     const send = async (path: string, json: unknown) => {
       const place = `${typed}/index.php/apps/gpoddersync${path}/create`;
       expect((await fetch(place, { method: "POST", headers, body: JSON.stringify(json) })).status).toBe(200);

@@ -1,6 +1,7 @@
 // Hostile texts everywhere, in a real browser: none of them is more than text.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
+import { basicAuth } from "../support/basic-auth.ts";
 import { NASTY, reorders } from "../support/nasty.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
@@ -40,7 +41,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
     const flows: string[] = [];
     for (const [n, text] of NASTY.entries()) {
       const agent = text.replace(/[^\u0020-\u007e]/g, "") || "x";
-      const basic = { Authorization: `Basic ${btoa(`ann:${PASSWORD}`)}`, "User-Agent": agent };
+      const basic = { ...basicAuth("ann", PASSWORD), "User-Agent": agent };
       await send("POST", `/api/2/devices/ann/device-${n}.json`, basic, { caption: text, type: "mobile" });
       const own = [`https://own-${n}.example/${text}`];
       await send("POST", `/api/2/subscriptions/ann/device-${n}.json`, basic, { add: own, remove: [] });
@@ -48,7 +49,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page with hostile texts everywhere", () => {
       flows.push(new URL(((await started.json()) as { login: string }).login).pathname);
     }
     // The banner names the app that removed most of the list.
-    const named = { Authorization: `Basic ${btoa(`ann:${token}`)}`, "User-Agent": "gPodder/3" };
+    const named = { ...basicAuth("ann", token), "User-Agent": "gPodder/3" };
     await send("POST", "/api/2/devices/ann/wiper.json", named, { caption: NASTY[1], type: "mobile" });
     const all = await (await fetch(`${origin}/subscriptions/ann/wiper.json`, { headers: named })).json();
     await send("POST", "/api/2/subscriptions/ann/wiper.json", named, { add: [], remove: (all as string[]).slice(2) });

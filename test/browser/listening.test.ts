@@ -1,6 +1,7 @@
 // Listening in a real browser, on a real server.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow, type Watched } from "./chromium.ts";
@@ -43,7 +44,7 @@ describe.skipIf(!HAS_CHROMIUM)("listening", () => {
       ...{ podcast: "https://a.example/rss", episode: `https://a.example/${name}.mp3`, device, action: "play" },
       ...{ timestamp: new Date(at).toISOString().slice(0, 19), started: 0, position, total: 3240 },
     };
-    const headers = { Authorization: `Basic ${btoa(`ann:${PASSWORD}`)}`, ...AGENT };
+    const headers = { ...basicAuth("ann", PASSWORD), ...AGENT };
     const url = `${origin}/api/2/episodes/ann.json`;
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify([action]) });
     if (!response.ok) throw new Error(`${url} answered ${response.status}`);

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow, type Watched } from "./chromium.ts";
@@ -387,7 +388,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.getByRole("heading", { name: "Done. Go back to “AntennaPod”." }).waitFor();
 
       const { loginName, appPassword } = await json(await poll(started));
-      const authorization = { Authorization: `Basic ${btoa(`${loginName}:${appPassword}`)}`, ...ANTENNAPOD };
+      const authorization = { ...basicAuth(loginName, appPassword), ...ANTENNAPOD };
       const place = `${origin}/index.php/apps/gpoddersync`;
       const upload = { method: "POST", headers: authorization, body: '{"add":["https://a.example/"],"remove":[]}' };
       expect((await fetch(`${place}/subscription_change/create`, upload)).status).toBe(200);

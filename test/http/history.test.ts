@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { listHistory } from "../../src/services/history.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 import { type Browser, signedIn } from "./browser.ts";
 
@@ -23,7 +24,7 @@ const changes = () => listHistory(server.app, actorOf(ann.id), { limit: 100 });
 
 async function sendAsApp(method: string, path: string, body?: unknown): Promise<void> {
   const headers = {
-    Authorization: `Basic ${Buffer.from(`ann:${ann.token}`).toString("base64")}`,
+    ...basicAuth("ann", ann.token),
     "User-Agent": "AntennaPod/3.5.0",
   };
   const options = { headers, ...(body !== undefined && { body: JSON.stringify(body) }) };

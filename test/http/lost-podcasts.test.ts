@@ -6,6 +6,7 @@ import { importFeeds } from "../../src/services/imports.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 
 let server: TestApp;
@@ -93,7 +94,7 @@ test("a podcast that was merged away and split off again comes back to gPodder c
 
 test("a list restored as of a time reaches the apps of each protocol at their next sync", async () => {
   const [A, B, C] = ["https://a.example/feed", "https://b.example/feed", "https://c.example/feed"];
-  const headers = { Authorization: `Basic ${Buffer.from(`ann:${ann.token}`).toString("base64")}` };
+  const headers = basicAuth("ann", ann.token);
   const get = async (path: string, agent: string) =>
     (await server.send("GET", path, { headers: { ...headers, "User-Agent": agent } })).body;
   let since = 0;

@@ -4,6 +4,7 @@ import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 
 let metrics: MetricsEndpoint;
@@ -48,7 +49,7 @@ test("requests are counted by method, route pattern and status, refused ones too
 });
 
 test("requests of today's apps are counted by the patterns of their routes", async () => {
-  const basic = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const basic = basicAuth(user.name, user.token);
   for (const device of ["phone", "tablet"]) {
     await server.send("GET", `/api/2/subscriptions/user1/${device}.json`, { headers: basic });
     await server.send("GET", `/api/2/nonsense-${device}`, { headers: basic });

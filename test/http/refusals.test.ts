@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 import { until } from "../support/patience.ts";
 
@@ -17,7 +18,7 @@ afterEach(() => server.close());
 const FEEDS = "/api/2/subscriptions/ann/phone.json";
 const request = (method: string, path: string, password: string, body?: string, name = "ann") =>
   server.send(method, path, {
-    headers: { Authorization: `Basic ${btoa(`${name}:${password}`)}`, "User-Agent": "AntennaPod/3.11.4" },
+    headers: { ...basicAuth(name, password), "User-Agent": "AntennaPod/3.11.4" },
     ...(body !== undefined && { body }),
   });
 /** The refusals that are stored since a time, once there are as many; they are not waited for by requests. */

@@ -4,6 +4,7 @@ import { createLogger, type Logger } from "../../src/log.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 import { openBrowser } from "./browser.ts";
 
@@ -80,7 +81,7 @@ test("at info there is what changed something, failed or was slow; the rest is a
 });
 
 test("a secret that was sent as a device's id is not logged", async () => {
-  const headers = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const headers = basicAuth(user.name, user.token);
   const uuid = crypto.randomUUID();
   const logs: [device: string, as: string][] = [
     [uuid, uuid],
@@ -94,7 +95,7 @@ test("a secret that was sent as a device's id is not logged", async () => {
 });
 
 test("requests of today's apps have the pattern of their route, the token's public id and the device", async () => {
-  const basic = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const basic = basicAuth(user.name, user.token);
   const send = (method: string, path: string, body?: string) =>
     server.send(method, path, { headers: basic, ...(body !== undefined && { body }) });
   await send("POST", "/api/2/subscriptions/user1/phone.json", '{"add":[],"remove":[]}');
@@ -124,7 +125,7 @@ test("a refused password has the user if there is one, and a token that ended it
   await setPassword(server.app, actorOf(user.id), "correct horse");
   const { id, token } = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
   const sendAs = (name: string, password: string, path = "/api/2/devices/user1.json") =>
-    server.send("GET", path, { headers: { Authorization: `Basic ${btoa(`${name}:${password}`)}` } });
+    server.send("GET", path, { headers: basicAuth(name, password) });
   const known = await sendAs(user.name, "wrong horse");
   const unknown = await sendAs("nobody", "wrong horse");
   const unspelled = await sendAs("no body:", "wrong horse");

@@ -15,6 +15,7 @@ import { signOutEverywhere } from "../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth as basic } from "../support/basic-auth.ts";
 
 const PASSWORD = "correct: horse ü";
 const ADDRESS = "192.0.2.1";
@@ -69,9 +70,7 @@ async function openServer(...given: Parameters<typeof openTestApp>): Promise<voi
 
 const get = async (path: string, headers: Record<string, string> = {}, address = ADDRESS) =>
   http.fetch(new Request(`http://podkeep.test${path}`, { headers }), { address });
-const basic = (name: string, password: string) => ({
-  Authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
-});
+
 const login = (name = "ann", password = PASSWORD, address = ADDRESS) => get("/me", basic(name, password), address);
 
 /** The cookies that a response sets, as a request sends them. */

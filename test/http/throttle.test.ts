@@ -7,6 +7,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 
 let server: TestApp;
 
@@ -97,7 +98,7 @@ describe("passwords", () => {
   });
 
   const syncWith = async (name: string, password: string, address: string) => {
-    const headers = { Authorization: `Basic ${btoa(`${name}:${password}`)}`, "User-Agent": "Kasts/24" };
+    const headers = { ...basicAuth(name, password), "User-Agent": "Kasts/24" };
     return (await server.send("GET", "/api/2/subscriptions/ann/kasts.json?since=0", { headers, address })).status;
   };
   const sync = (address: string) => syncWith("ann", PASSWORD, address);

@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { writeCsv } from "../../src/domain/play-files.ts";
 import { episodeName, listBegun, listPlays, streamWritten } from "../../src/services/listening.ts";
 import type { TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 import { DAY, type Feeds, openFeeds } from "./feeds.ts";
 
@@ -27,7 +28,7 @@ async function listen(host: string, names: string[], user: TestUser = feeds.ann)
     ...{ podcast: feeds.url(host), episode: url(name), guid: name, action: "play", started: 0, position: 60 },
     timestamp: new Date(feeds.podkeep.clock.now() - MINUTE).toISOString(),
   }));
-  const headers = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const headers = basicAuth(user.name, user.token);
   const path = `/api/2/episodes/${user.name}.json`;
   await feeds.podkeep.send("POST", path, { headers, body: JSON.stringify(actions) });
 }

@@ -2,6 +2,7 @@
 import type { EpisodeAction, PublishedAction } from "../../src/domain/episodes.ts";
 import { type Kind, protocolOf } from "../domain/device-sync.ts";
 import type { Answer } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 
 /** Sends a request to the server. */
 export type Send = (
@@ -93,7 +94,7 @@ export class DeviceApp {
   // Kasts, gPodder and mygpoclient name no device here; a cookie may.
   #episodes = () => `/api/2/episodes/${this.user}.json`;
 
-  #basic = () => ({ Authorization: `Basic ${Buffer.from(`${this.user}:${this.secret}`).toString("base64")}` });
+  #basic = () => basicAuth(this.user, this.secret);
 
   async #logIn(): Promise<void> {
     await this.#once("POST", `/api/2/auth/${this.user}/login.json`, this.#basic(), "");

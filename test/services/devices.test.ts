@@ -19,6 +19,7 @@ import { uploadActions } from "../../src/services/episodes.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 
 let podkeep: TestApp;
@@ -191,7 +192,7 @@ test("a token that may only read creates no device, and displaces no other clien
   const before = await list();
   for (let n = 0; n < 120; n++) {
     const { status } = await podkeep.send("GET", `/api/2/subscriptions/ann/reader${n}.json?since=0`, {
-      headers: { Authorization: `Basic ${btoa(`ann:${token}`)}`, "User-Agent": `Reader${n}/1` },
+      headers: { ...basicAuth("ann", token), "User-Agent": `Reader${n}/1` },
     });
     expect(status).toBe(200);
   }
@@ -204,7 +205,7 @@ test("a token that may only read creates no device, and displaces no other clien
 test("a token that may only read misses no change, though its client has no device", async () => {
   const { token } = await issueToken(podkeep.app, actorOf(ann.id), { label: "r", scope: "read", expires_at: null });
   const read = async (since: number) => {
-    const headers = { Authorization: `Basic ${btoa(`ann:${token}`)}`, "User-Agent": "Reader/1" };
+    const headers = { ...basicAuth("ann", token), "User-Agent": "Reader/1" };
     return (await podkeep.send("GET", `/api/2/subscriptions/ann/reader.json?since=${since}`, { headers })).body;
   };
   const first = await read(0);

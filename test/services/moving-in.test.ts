@@ -5,6 +5,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 
 let podkeep: TestApp;
 beforeAll(async () => {
@@ -70,7 +71,7 @@ test("a podcast that was unsubscribed since an earlier run stays so; one that an
 
 test("every device is told at its next sync", async () => {
   const { user, move } = await open();
-  const headers = { Authorization: `Basic ${btoa(`${user.name}:${user.token}`)}` };
+  const headers = basicAuth(user.name, user.token);
   const ask = async (since: number) =>
     (await podkeep.send("GET", `/api/2/episodes/${user.name}.json?since=${since}`, { headers })).body;
   const { timestamp } = await ask(0);

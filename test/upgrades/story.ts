@@ -8,6 +8,7 @@ import { uploadActions } from "../../src/services/episodes.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 
 const url = (name: string) => `https://${name}.example/rss?key=s3cret`;
@@ -114,7 +115,7 @@ export async function ask(get: (path: string) => Promise<Answer>): Promise<Recor
 /** The responses to an app that synced before, on the user's phone, by password. */
 export async function askAsApp(send: TestApp["send"]) {
   const headers = {
-    Authorization: `Basic ${Buffer.from(`ann:${PASSWORD}`).toString("base64")}`,
+    ...basicAuth("ann", PASSWORD),
     "User-Agent": "AntennaPod/3.5",
   };
   const get = async (path: string) => {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rateFor } from "../../../cli/commands/conformance.ts";
 import { createNaiveServer } from "../../conformance/naive-server.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, PROGRAM, type Ran } from "../../support/program.ts";
 
@@ -51,7 +52,7 @@ function expectWords({ code, err }: Ran, words: string | RegExp): void {
 }
 
 const list = async (naive: ReturnType<typeof createNaiveServer>): Promise<string[]> => {
-  const headers = { Authorization: `Basic ${Buffer.from(`test:${naive.password}`).toString("base64")}` };
+  const headers = basicAuth("test", naive.password ?? "");
   const request = new Request("http://naive.test/api/2/subscriptions/test/x.json?since=0", { headers });
   const { add } = (await (await naive.send(request)).json()) as { add: string[] };
   return add;
@@ -188,7 +189,7 @@ test("one route that does not respond fails its check, and the others are checke
 
 test("an account with subscriptions is refused without --yes, and keeps them with it", async () => {
   const { naive, url } = serveNaive();
-  const headers = { Authorization: `Basic ${Buffer.from(`test:${naive.password}`).toString("base64")}` };
+  const headers = basicAuth("test", naive.password ?? "");
   const body = JSON.stringify({ add: ["https://a.example/rss"], remove: [] });
   await naive.send(new Request("http://naive.test/api/2/subscriptions/test/x.json", { method: "POST", headers, body }));
   expectWords(await run(url, CHECK), "The account has 1 subscription: use an empty one, or add --yes");

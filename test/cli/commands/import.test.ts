@@ -9,6 +9,7 @@ import { readConfig } from "../../../src/config/settings.ts";
 import { readMovingFile } from "../../../src/moving/apart.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -81,7 +82,7 @@ beforeAll(async () => {
   await there.run(["user", "create", "ann", "--password-stdin"], PASSWORD);
   await there.run(["subscription", "add", "ann", A, B]);
   ({ address } = await there.serve());
-  const headers = { Authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` };
+  const headers = basicAuth("ann", PASSWORD);
   const device = { caption: "Ann's phone", type: "mobile" };
   await fetch(`${address}/api/2/devices/ann/phone.json`, { method: "POST", headers, body: JSON.stringify(device) });
   await fetch(`${address}/api/2/episodes/ann.json`, { method: "POST", headers, body: JSON.stringify(ACTIONS) });

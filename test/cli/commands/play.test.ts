@@ -1,5 +1,6 @@
 // `podkeep play`.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
@@ -24,7 +25,7 @@ beforeEach(async () => {
     upload("Two", "2026-02-01T12:00:00"),
     upload("Three", "2026-02-02T12:00:00", "https://b.example/rss"),
   ];
-  const headers = { Authorization: `Basic ${btoa(`alice:${token}`)}` };
+  const headers = basicAuth("alice", token);
   await fetch(`${address}/api/2/episodes/alice.json`, { method: "POST", headers, body: JSON.stringify(actions) });
 });
 afterEach(() => program.close());

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { type Answer, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 
 const PASSWORD = "correct horse";
 const A = "https://a.example/rss";
@@ -20,9 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const basic = (password = PASSWORD, name = "ann") => ({
-  Authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
-});
+const basic = (password = PASSWORD, name = "ann") => basicAuth(name, password);
 
 type Headers = Record<string, string>;
 

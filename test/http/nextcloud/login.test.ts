@@ -9,6 +9,7 @@ import { signOutEverywhere } from "../../../src/services/sessions.ts";
 import { listTokens, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser } from "../../../src/services/users.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -101,7 +102,7 @@ test("a poll whose response was lost gives the same token again, until the app u
   const [token, ...others] = new Set(answers.map(({ body }) => body.appPassword));
   expect(others).toEqual([]);
   expect((await listTokens(server.app, "ann")).filter(({ label }) => label === "AntennaPod")).toHaveLength(1);
-  const headers = { Authorization: `Basic ${btoa(`ann:${token}`)}` };
+  const headers = basicAuth("ann", token);
   expect((await server.send("GET", "/apps/gpoddersync/subscriptions", { headers })).status).toBe(200);
   expect((await poll(flow)).status).toBe(404);
 });

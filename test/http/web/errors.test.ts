@@ -5,6 +5,7 @@ import { tables } from "../../../src/db/tables.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile } from "../../support/database.ts";
 import { actorOf } from "../../support/feeds.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
@@ -29,7 +30,7 @@ beforeEach(async () => {
     expires_at: null,
   });
   token_id = id;
-  const headers = { Authorization: `Basic ${Buffer.from(`ann:${token}`).toString("base64")}` };
+  const headers = basicAuth("ann", token);
   const body = JSON.stringify({ add: [], remove: Array.from({ length: 11 }, (_, n) => `https://${n + 1}.example/`) });
   await server.send("POST", "/api/2/devices/ann/phone.json", { headers, body: "{}" });
   await server.send("POST", "/api/2/subscriptions/ann/phone.json", { headers, body });

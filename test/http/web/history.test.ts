@@ -9,6 +9,7 @@ import { saveDevice } from "../../../src/services/devices.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { actorOf } from "../../support/feeds.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
@@ -72,7 +73,7 @@ test("a sync of more changes than a page is one entry with all of them, and can 
   const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://feed${n}.example/`, title: null }));
   await importFeeds(server.app, actorOf(user.id), feeds, { dry_run: false, progress: () => {} });
   server.clock.advance(HOUR);
-  const headers = { Authorization: `Basic ${btoa(`ann:${phone.token}`)}` };
+  const headers = basicAuth("ann", phone.token);
   const body = JSON.stringify({ add: [], remove: feeds.map(({ feed_url }) => feed_url) });
   await server.send("POST", "/api/2/subscriptions/ann/phone.json", { headers, body });
   const page = await browser.open("/history");

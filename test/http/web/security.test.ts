@@ -14,6 +14,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { createUser } from "../../../src/services/users.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { actorOf } from "../../support/feeds.ts";
 import { NASTY, reorders } from "../../support/nasty.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -430,7 +431,7 @@ describe("a host name that a stranger has in the DNS", () => {
       home.send("POST", `${origin}/sign-in`, { headers: { ...form, ...headers }, body: `name=ann&password=${token}` });
     const sync = (origin: string, headers: Record<string, string>) =>
       home.send("GET", `${origin}/api/2/devices/ann.json`, {
-        headers: { Authorization: `Basic ${btoa(`ann:${token}`)}`, ...headers },
+        headers: { ...basicAuth("ann", token), ...headers },
       });
     const rebound = "http://evil.example:8042";
     for (const headers of [
