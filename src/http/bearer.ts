@@ -3,13 +3,13 @@ import { createMiddleware } from "hono/factory";
 import type { App } from "../app.ts";
 import { CLIENT, DOCTOR, writeClient } from "../domain/doctor-headers.ts";
 import { DomainError } from "../errors.ts";
-import { requireWrite } from "../services/actor.ts";
-import { authenticate } from "../services/tokens.ts";
+import { type Actor, requireWrite } from "../services/actor.ts";
+import { authenticate, type TokenActor } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
 
 /**
- * Sets the actor of a request by its token; too many refused tokens from one address are 429.
+ * Sets the actor of a request by its token, and the user's clock if it is a token of ours; too many refused tokens from one address are 429.
  * @param write true to refuse a token that may only read before the body is read; the services refuse it anyway
  * @param find gives the actor of a token
  */
@@ -17,12 +17,13 @@ export function requireToken(
   app: App,
   { forwarded, throttle }: Shared,
   write: boolean,
-  find: typeof authenticate = authenticate,
+  find: (app: App, token: string) => Promise<Actor | TokenActor> = authenticate,
 ) {
   return createMiddleware<HttpEnv>(async (c, next) => {
     try {
       const actor = await find(app, bearerOf(c.req.raw));
       c.set("actor", actor);
+      if ("clock" in actor) c.set("clock", actor.clock);
       if (write) requireWrite(actor);
       if (c.req.raw.headers.has(DOCTOR)) {
         c.header(CLIENT, writeClient(forwarded.describeClient(c.req.raw, c.env.address)));

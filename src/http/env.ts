@@ -24,6 +24,8 @@ export interface HttpEnv {
     /** The context of a protocol that was loaded at its first request. */
     inner: Context<HttpEnv> | undefined;
     actor: Actor;
+    /** The user's clock when the token was read. */
+    clock: number;
     /** Name of the user who signed in by Basic or a session. */
     userName: string;
     /** The id of the page's session. */

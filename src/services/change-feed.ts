@@ -45,18 +45,22 @@ export interface ChangePage {
 
 const clockIn = async (tx: Tx, user_id: number) => (await readClock(tx, { user_id }))[0]?.clock ?? 0;
 
-/** The timestamp of a user's latest change: nothing that the user can read changes without it (P1). */
-export function readUserClock({ database }: Context, { user_id }: Actor): Promise<number> {
-  return database.read((tx) => clockIn(tx, user_id));
-}
-
-/** Lists what changed after a timestamp, deleted subscriptions included. */
-export function listChanges({ database }: Context, { user_id }: Actor, query: ChangeQuery): Promise<ChangePage> {
+/**
+ * Lists what changed after a timestamp, deleted subscriptions included.
+ * @param known the user's clock a moment ago: if it is not later than `since`, nothing is read
+ */
+export async function listChanges(
+  { database }: Context,
+  { user_id }: Actor,
+  query: ChangeQuery,
+  known = Number.MAX_SAFE_INTEGER,
+): Promise<ChangePage> {
+  const since = query.since ?? -1;
+  const empty = { total: 0, items: [], end: null, next: null, previous: query.page > 1 ? 1 : null };
+  if (since >= known) return { clock: known, ...empty };
   return database.read(
     async (tx) => {
       const clock = await clockIn(tx, user_id);
-      const since = query.since ?? -1;
-      const empty = { total: 0, items: [], end: null, next: null, previous: query.page > 1 ? 1 : null };
       return { clock, ...(since >= clock ? empty : await readPage(tx, user_id, since, query)) };
     },
     async (tx, { clock }) => clock === (await clockIn(tx, user_id)),

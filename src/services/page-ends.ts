@@ -61,14 +61,8 @@ export async function savePageEnd(
   const open = keyOf(actor, page, "open");
   const near = { after: ended_at - FRESH, before: ended_at + FRESH };
   // A first page that is asked for again and again costs no write.
-  const isKept =
-    page.page === 1 &&
-    (await database.read(
-      async (tx) =>
-        (await findEnd(tx, { user_id, page: key, changed_at, guid, ...near })).length > 0 &&
-        (await listEndsAt(tx, { user_id, page: open })).length >= MOST_OPEN,
-    ));
-  if (isKept) return;
+  const kept = { user_id, page: key, changed_at, guid, ...near, open, least: MOST_OPEN };
+  if (page.page === 1 && (await database.read((tx) => findEnd(tx, kept))).length > 0) return;
   await database.write(async (tx) => {
     if ((await lockUser(tx, { user_id })).length === 0) return;
     await deleteOldPageEnds(tx, { user_id, ...spanAround(ended_at), kept: MOST - (page.page === 1 ? 2 : 1) });

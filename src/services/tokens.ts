@@ -157,18 +157,23 @@ export async function revokeToken(
   return { id, revoked_at: row.revoked_at ?? clock.now() };
 }
 
+/** An actor, and the user's clock when its token was read: nothing that the user can read changes without it (P1). */
+export interface TokenActor extends Actor {
+  readonly clock: number;
+}
+
 /**
  * Finds the actor of a token.
  * @throws DomainError "unauthorized" if it is mistyped, unknown, expired or revoked
  */
-export async function authenticate(context: Context, token: string): Promise<Actor> {
+export async function authenticate(context: Context, token: string): Promise<TokenActor> {
   const match = TOKEN.exec(token);
   if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
   const [row] = await context.database.read((tx) => findToken(tx, { hash: hashSecret(token) }));
-  return actorOf(context, row);
+  return { ...actorOf(context, row), clock: row?.clock ?? 0 };
 }
 
-type FoundToken = Awaited<ReturnType<typeof findToken>>[number];
+type FoundToken = Awaited<ReturnType<typeof findTokenById>>[number];
 
 /** The actor of a token as it is stored. @throws DomainError "unauthorized" if it is unknown, expired or revoked */
 export function actorOf(context: Context, row: FoundToken | undefined, device: string | null = null): Actor {

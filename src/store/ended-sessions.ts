@@ -2,9 +2,9 @@
 import { sql } from "kysely";
 import type { EndedSessionTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
-import type { findToken } from "./tokens.ts";
+import type { findTokenById } from "./tokens.ts";
 
-type Found = Awaited<ReturnType<typeof findToken>>[number];
+type Found = Awaited<ReturnType<typeof findTokenById>>[number];
 
 /** The token is all null if the session has none that is there. */
 type Basis = { user_id: number; name: string; session_key: string | null; ended: number | null } & (

@@ -17,9 +17,9 @@ export const findFirstEnd = statement((db, p: Owner & { page: string; after: num
     .limit(1),
 );
 
-/** One end of a page, if it was kept in a span of time. */
+/** One end of a page, if it was kept in a span of time, and the page `open` has `least` ends or more. */
 export const findEnd = statement(
-  (db, p: Omit<ValuesOf<PageEndTable>, "ended_at"> & { after: number; before: number }) =>
+  (db, p: Omit<ValuesOf<PageEndTable>, "ended_at"> & { after: number; before: number; open: string; least: number }) =>
     db
       .selectFrom("page_ends")
       .select("ended_at")
@@ -28,7 +28,17 @@ export const findEnd = statement(
       .where("changed_at", "=", p.changed_at)
       .where("guid", "=", p.guid)
       .where("ended_at", ">", p.after)
-      .where("ended_at", "<", p.before),
+      .where("ended_at", "<", p.before)
+      .where(
+        (rows) =>
+          rows
+            .selectFrom("page_ends")
+            .select((row) => row.fn.countAll<number>().as("count"))
+            .where("user_id", "=", p.user_id)
+            .where("page", "=", p.open),
+        ">=",
+        p.least,
+      ),
 );
 
 export const keepPageEnd = saveRow("page_ends");

@@ -6,8 +6,15 @@ import { columnsOf } from "../db/tables.ts";
 
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
+/** A token, and its user's clock. */
 export const findToken = statement((db, p: { hash: string }) =>
-  db.selectFrom("tokens").select(found).where("hash", "=", p.hash),
+  db
+    .selectFrom("tokens")
+    .select(found)
+    .select((row) =>
+      row.selectFrom("users").select("clock").whereRef("users.id", "=", "user_id").$asScalar().$notNull().as("clock"),
+    )
+    .where("hash", "=", p.hash),
 );
 
 export const findTokenById = statement((db, p: { id: string }) =>

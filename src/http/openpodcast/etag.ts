@@ -1,17 +1,14 @@
 // Conditional requests (RFC 9110 section 13): the user's clock says whether anything can have changed.
 import type { Context, MiddlewareHandler } from "hono";
-import type { App } from "../../app.ts";
-import { readUserClock } from "../../services/change-feed.ts";
 import { VERSION } from "../../version.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Forwarded } from "../forwarded.ts";
 
 /**
- * Reads the user's clock and responds 304 if the client has the response of that clock.
+ * Responds 304 if the client has the response of the clock that was read with its token.
  * @param onKnown called before a 304 with the first mark of its ETag, if there is one
  */
 export function conditional(
-  app: App,
   forwarded: Forwarded,
   onKnown?: (c: Context<HttpEnv>, mark: string) => Promise<void>,
 ): MiddlewareHandler<HttpEnv> {
@@ -22,7 +19,7 @@ export function conditional(
     const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`).toString(36);
     const stemOf = (clock: number) => `"${clock.toString(36)}-${tail}`;
     if (known !== null) {
-      const stem = stemOf(await readUserClock(app, c.get("actor")));
+      const stem = stemOf(c.get("clock"));
       const marks = findMarks(known, stem);
       if (marks !== null) {
         const first = /^\.([\w-]+)/.exec(marks)?.[1];

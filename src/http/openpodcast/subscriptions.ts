@@ -37,10 +37,10 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
   const { forwarded } = shared;
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);
   const token = requireToken(app, shared, false);
-  const read = [token, conditional(app, forwarded)];
+  const read = [token, conditional(forwarded)];
   // After a 304 the app still has its cached page, so remember where that page ended. No validation here: a bad value only
   // produces a key that is never looked up.
-  const readPage = conditional(app, forwarded, async (c, mark) => {
+  const readPage = conditional(forwarded, async (c, mark) => {
     const end = readCursor(mark);
     const [since, per_page, page] = ["since", "per_page", "page"].map((name) => c.req.query(name) || undefined);
     const number = {
@@ -86,7 +86,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       const number = { since, per_page, page };
       const actor = c.get("actor");
       const remembered = cursor ? null : await findPageEnd(app, actor, number);
-      const changes = await listChanges(app, actor, { ...number, after: cursor ?? remembered });
+      const changes = await listChanges(app, actor, { ...number, after: cursor ?? remembered }, c.get("clock"));
       const countsOn = query.page !== undefined || changes.next;
       const { end, next: following } = changes;
       if (end && !cursor && countsOn) await noteWalk(c, () => savePageEnd(app, actor, number, end, !following));
