@@ -114,6 +114,9 @@ const NOT_FOUND = "Entity not found";
 /** Decides the actions of one request, in the order of the calls. */
 export class ActionRules {
   readonly #said = new Map<SubscriptionState, Said>();
+  readonly #bySyncId: ReadonlyMap<string, SyncEntity>;
+  /** By the subscription's id, without those that became part of others. */
+  readonly #current: ReadonlyMap<number, SyncEntity>;
 
   /**
    * @param entities of the subscriptions in the working set, with those that became part of them
@@ -122,10 +125,12 @@ export class ActionRules {
    */
   constructor(
     private readonly set: WorkingSet,
-    private readonly entities: readonly SyncEntity[],
+    entities: readonly SyncEntity[],
     private readonly client: string | null,
     private readonly now: number,
   ) {
+    this.#bySyncId = new Map(entities.map((one) => [one.sync_id, one]));
+    this.#current = new Map(entities.flatMap((one) => (one.left_at === null ? [[one.subscription, one]] : [])));
     for (const subscription of set.all()) this.#saidOf(subscription);
   }
 
@@ -150,7 +155,7 @@ export class ActionRules {
 
   #find(sync_id: string | null, feed: FeedUrl | null, guid: string | null): SubscriptionState | undefined {
     if (sync_id !== null) {
-      const entity = this.entities.find((one) => one.sync_id === sync_id);
+      const entity = this.#bySyncId.get(sync_id);
       return entity && this.set.byId(entity.subscription);
     }
     return (feed ? this.set.byFeed(feed.hash) : undefined) ?? (guid === null ? undefined : this.set.byGuid(guid));
@@ -159,7 +164,7 @@ export class ActionRules {
   #saidOf(subscription: SubscriptionState): Said {
     let said = this.#said.get(subscription);
     if (!said) {
-      const known = this.entities.find((one) => one.subscription === subscription.id && one.left_at === null);
+      const known = this.#current.get(subscription.id);
       const before = known
         ? refreshEntity(known, subscription.id, subscription)
         : createEntity(subscription.id, subscription, "");
