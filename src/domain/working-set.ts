@@ -195,9 +195,9 @@ export class WorkingSet {
     return retired;
   }
 
-  /** Ids of stored subscriptions that were merged into others. */
-  mergedIds(): number[] {
-    return [...this.#merged.keys()].filter((from) => this.#before.has(from)).map(({ id }) => id);
+  /** Stored subscriptions that were merged into others. */
+  merged(): SubscriptionState[] {
+    return [...this.#merged.keys()].filter((from) => this.#before.has(from));
   }
 
   /** What this transaction changed, in the order of the changes. */
@@ -210,22 +210,18 @@ export class WorkingSet {
         merged_into: null,
         changed_at: this.timestamp(after),
       }));
-    const merged = [...this.#merged.keys()]
-      .filter((from) => this.#before.has(from))
-      .map((from) => ({ from, into: this.current(from) }))
-      .map(({ from, into }) => ({
-        before: this.#before.get(from) ?? null,
-        after: null,
-        merged_into: into,
-        changed_at: this.timestamp(into),
-      }));
+    const merged = this.merged().map((from) => {
+      const into = this.current(from);
+      const before = this.#before.get(from) ?? null;
+      return { before, after: null, merged_into: into, changed_at: this.timestamp(into) };
+    });
     return [...merged, ...kept];
   }
 
   /** Subscriptions to write, each with its place in the change feed. */
   changedSubscriptions(): { subscription: SubscriptionState; changed_at: number }[] {
-    return [...this.#subscriptions.values()]
-      .filter((subscription) => !this.#merged.has(subscription) && this.#isChanged(subscription))
+    return this.all()
+      .filter((subscription) => this.#isChanged(subscription))
       .map((subscription) => ({
         subscription,
         changed_at: this.#timestamps.get(subscription) ?? placeOf(subscription),

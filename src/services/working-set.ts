@@ -112,7 +112,7 @@ export async function saveWorkingSet(
 ): Promise<Change[]> {
   const { tx, actor, user_id } = user;
   const now = clock.now();
-  const merged = set.mergedIds().map((id) => ({ id }));
+  const merged = set.merged();
   if (merged.length > 0) {
     const [guids, feeds] = [await listGuidsOf(tx, { user_id }, merged), await listFeedsOf(tx, { user_id }, merged)];
     set.load({ subscriptions: [], guids, feeds, pending: [] });

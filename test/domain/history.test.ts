@@ -52,7 +52,7 @@ class Memory {
     const changes = describeChanges(set);
     this.history.push(...changes);
     // As services/working-set.ts saves it.
-    const gone = new Set(set.mergedIds());
+    const gone = new Set(set.merged().map(({ id }) => id));
     const changed = set.changedSubscriptions().map(({ subscription }) => subscription);
     this.subscriptions = merged(this.subscriptions, changed, "id").filter(({ id }) => !gone.has(id));
     this.guids = merged(this.guids, set.changedGuids(), "guid");

@@ -38,7 +38,7 @@ function createSet(more: Partial<StoredRows> = {}): WorkingSet {
 
 /** Everything that is saved of a working set. */
 const save = (set: WorkingSet) => ({
-  merged: set.mergedIds(),
+  merged: set.merged().map(({ id }) => id),
   guids: set.changedGuids(),
   feeds: set.changedFeeds(),
   respelled: set.respelled(),
