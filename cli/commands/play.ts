@@ -6,15 +6,8 @@ import { writeCsv, writeJson } from "../../src/domain/play-files.ts";
 import { clockOf, parseClock } from "../../src/domain/play-time.ts";
 import { DomainError } from "../../src/errors.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
-import {
-  episodeName,
-  findEpisodeId,
-  findPodcastId,
-  type PlayEntry,
-  readEpisode,
-  streamPlays,
-  streamWritten,
-} from "../../src/services/listening.ts";
+import { episodeName, findEpisodeId, findPodcastId, readEpisode } from "../../src/services/listening.ts";
+import { type PlayEntry, streamPlays, streamWritten } from "../../src/services/play-list.ts";
 import { setPosition } from "../../src/services/plays.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { writeCsv } from "../../src/domain/play-files.ts";
-import { episodeName, listBegun, listPlays, streamWritten } from "../../src/services/listening.ts";
+import { episodeName, listBegun } from "../../src/services/listening.ts";
+import { listPlays, streamWritten } from "../../src/services/play-list.ts";
 import type { TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";

@@ -8,7 +8,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readActions, uploadActions } from "../../src/services/episodes.ts";
-import { listPlays, type PlayEntry } from "../../src/services/listening.ts";
+import { listPlays, type PlayEntry } from "../../src/services/play-list.ts";
 import { prunePlays, setPosition } from "../../src/services/plays.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { deleteUser } from "../../src/services/users.ts";

@@ -8,17 +8,15 @@ import { writeCsv, writeJson } from "../../domain/play-files.ts";
 import { clockOf } from "../../domain/play-time.ts";
 import { Calendar } from "../../domain/zoned-days.ts";
 import { DomainError } from "../../errors.ts";
+import { findPodcastName, listBegun, readEpisode } from "../../services/listening.ts";
+import { readYear, sumPlays } from "../../services/listening-hours.ts";
 import {
-  findPodcastName,
-  listBegun,
   listEpisodePlays,
   listPlayers,
   listPlays,
   type PlayPosition,
-  readEpisode,
   streamWritten,
-} from "../../services/listening.ts";
-import { readYear, sumPlays } from "../../services/listening-hours.ts";
+} from "../../services/play-list.ts";
 import { setPosition } from "../../services/plays.ts";
 import type { HttpEnv } from "../env.ts";
 import { streamText } from "../stream.ts";

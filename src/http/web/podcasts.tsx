@@ -10,7 +10,7 @@ import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/
 import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
-import { listPlays } from "../../services/listening.ts";
+import { listPlays } from "../../services/play-list.ts";
 import { listPodcasts, nameOf, type Podcast, readAddition } from "../../services/podcasts.ts";
 import {
   addSubscriptions,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { appNamed } from "../../../src/http/apps.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { readActions, uploadActions } from "../../../src/services/episodes.ts";
-import { listPlays } from "../../../src/services/listening.ts";
+import { listPlays } from "../../../src/services/play-list.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";

@@ -1,7 +1,8 @@
 // One episode: its plays, and setting its position.
 /** @jsxImportSource hono/jsx */
 import { clockOf } from "../../../domain/play-time.ts";
-import { type EpisodePlace, episodeName, isAtEnd, type PlayEntry } from "../../../services/listening.ts";
+import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/listening.ts";
+import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";

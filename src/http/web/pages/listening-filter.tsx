@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { useContext } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
-import type { PlayEntry } from "../../../services/listening.ts";
+import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { FrameContext } from "../frame.ts";
 import { actorName, keyOf } from "../layout.tsx";

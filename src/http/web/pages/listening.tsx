@@ -3,13 +3,8 @@
 import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
-import {
-  type BegunEpisode,
-  type EpisodePlace,
-  episodeName,
-  type NamedEpisode,
-  type PlayEntry,
-} from "../../../services/listening.ts";
+import { type BegunEpisode, type EpisodePlace, episodeName, type NamedEpisode } from "../../../services/listening.ts";
+import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { assets } from "../assets.ts";
 import { ActorName, Layout, Time } from "../layout.tsx";

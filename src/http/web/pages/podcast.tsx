@@ -3,7 +3,7 @@
 import type { ChangedBy } from "../../../domain/history.ts";
 import { hostOf } from "../../../domain/readable-url.ts";
 import type { HistoryEntry } from "../../../services/history.ts";
-import type { PlayEntry } from "../../../services/listening.ts";
+import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf, type Podcast } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Copyable, Layout, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
