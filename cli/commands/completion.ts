@@ -1,5 +1,6 @@
 // `podkeep completion`: shell completion scripts, which ask the program for candidates.
 import { Argument, type Command } from "commander";
+import { write } from "../terminal/output.ts";
 
 /** The hidden command of the scripts; the words typed so far follow, the unfinished one last. */
 export const COMPLETE = "__complete";
@@ -54,6 +55,6 @@ export function addCompletionCommand(program: Command): void {
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(SCRIPTS)))
     .addHelpText("after", '\nExample: eval "$(podkeep completion bash)"')
     .action(async (shell: string) => {
-      await Bun.write(Bun.stdout, SCRIPTS[shell] ?? "");
+      await write(SCRIPTS[shell] ?? "");
     });
 }

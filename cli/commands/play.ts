@@ -11,7 +11,7 @@ import { type PlayEntry, streamPlays, streamWritten } from "../../src/services/p
 import { setPosition } from "../../src/services/plays.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
+import { formatTime, layTable, print, printResult, wantsJson, write } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -67,8 +67,8 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
       since: since?.(app.clock.now()),
     };
     if (csv || wantsJson(command)) {
-      const write = csv ? writeCsv : writeJson;
-      for await (const text of write(streamWritten(app, actor, query))) await Bun.write(Bun.stdout, text);
+      const texts = (csv ? writeCsv : writeJson)(streamWritten(app, actor, query));
+      for await (const text of texts) if (!(await write(text))) return;
       return;
     }
     const plays: PlayEntry[] = [];

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
 import { printable } from "../../src/domain/printable.ts";
+import { codeOf } from "../../src/errors.ts";
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 
@@ -11,12 +12,19 @@ export async function printResult(command: Command, value: unknown, text: () => 
   await print(printed);
 }
 
-/** Prints a line; a closed pipe is not an error. */
+/** Prints a line. */
 export async function print(text: string, to = Bun.stdout): Promise<void> {
+  await write(`${text}\n`, to);
+}
+
+/** Writes text as it is. @returns false if the pipe is closed, which is not an error */
+export async function write(text: string, to = Bun.stdout): Promise<boolean> {
   try {
-    await Bun.write(to, `${text}\n`);
+    await Bun.write(to, text);
+    return true;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EPIPE")) throw error;
+    if (codeOf(error) === "EPIPE") return false;
+    throw error;
   }
 }
 

@@ -162,13 +162,16 @@ test("help and the version are JSON with --json", async () => {
   expect((await program.run(["user", "create", "--help", "--json"])).json.help).toContain("Usage: podkeep user create");
 });
 
-test.each([["user list"], ["--help"]])("closing the pipe of `%s` is not an error", async (args) => {
-  await program.run(["user", "create", "alice"]);
-  const pipe = `${PROGRAM.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
-  const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
-  const shell = Bun.spawn(["bash", "-c", pipe], { env, stdout: "pipe", stderr: "pipe" });
-  expect(await Promise.all([shell.stdout.text(), shell.stderr.text()])).toEqual(["0\n", ""]);
-});
+test.each([["user list"], ["--help"], ["completion bash"], ["play list alice --csv"], ["play list alice --json"]])(
+  "closing the pipe of `%s` is not an error",
+  async (args) => {
+    await program.run(["user", "create", "alice"]);
+    const pipe = `${PROGRAM.map((word) => `'${word}'`).join(" ")} ${args} | true; echo \${PIPESTATUS[0]}`;
+    const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
+    const shell = Bun.spawn(["bash", "-c", pipe], { env, stdout: "pipe", stderr: "pipe" });
+    expect(await Promise.all([shell.stdout.text(), shell.stderr.text()])).toEqual(["0\n", ""]);
+  },
+);
 
 test("commands work on PostgreSQL, and the server's first lines hide its password", async () => {
   const postgres = await sharedPostgres();
