@@ -5,6 +5,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { LONG } from "../test/faults/rounds.ts";
+import { preparePostgres } from "../test/support/database.ts";
 import { PATIENCE } from "../test/support/patience.ts";
 
 const RECORDS = process.argv.includes("--record");
@@ -68,10 +69,13 @@ async function split(engine: Engine): Promise<Part[]> {
 const executable = join(mkdtempSync(join(tmpdir(), "podkeep-tested-")), "podkeep");
 process.on("exit", () => rmSync(dirname(executable), { recursive: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-const building = Bun.spawnSync(["bun", "scripts/build.ts", "--outfile", executable], {
+const building = Bun.spawn(["bun", "scripts/build.ts", "--outfile", executable], {
   stdio: ["ignore", "ignore", "inherit"],
 });
-if (!building.success) process.exit(1);
+/** Prepared once too; without it each server prepares its own. */
+const postgres = await preparePostgres().catch((error) => console.warn(`Each part prepares PostgreSQL: ${error}`));
+if (postgres) process.on("exit", () => rmSync(dirname(postgres), { recursive: true, force: true }));
+if ((await building.exited) !== 0) process.exit(1);
 
 /** A number of the commit's files: the same code meets the same worlds, every change new ones. */
 function seedOfCommit(): number {
@@ -90,7 +94,10 @@ async function run({ name, engine, files }: Part): Promise<void> {
   const child = Bun.spawn([...command, ...files.map((file) => `./${file}`)], {
     stdout: "pipe",
     stderr: "pipe",
-    env: { ...process.env, PODKEEP_EXECUTABLE: executable, PODKEEP_SEED: seed, ...engine.env },
+    env: {
+      ...{ ...process.env, PODKEEP_EXECUTABLE: executable, PODKEEP_SEED: seed, ...engine.env },
+      ...(postgres && { PODKEEP_TEST_POSTGRES: postgres }),
+    },
   });
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   console.log(`\n== ${name}\n${out}${err}`);

@@ -7,7 +7,7 @@ import type { SQL } from "bun";
 import { openApp } from "../../src/app.ts";
 import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
 import { tables } from "../../src/db/tables.ts";
-import { type PostgresServer, startPostgres } from "./postgres.ts";
+import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
 export interface Store {
   settings: Partial<Record<SettingName, string>>;
@@ -73,11 +73,22 @@ const TEMPLATE = "migrated";
 /** The server that all tests of a run share; test/end.ts ends it with the run. */
 export function sharedPostgres(): Promise<PostgresServer> {
   shared ??= startPostgres(false).then(async (server) => {
-    await server.createDatabase(TEMPLATE);
-    await (await openApp(readConfig({ database_url: server.url(TEMPLATE) }, {}).config)).close();
+    if (!PREPARED) await createTemplate(server);
     return server;
   });
   return shared;
+}
+
+async function createTemplate(server: PostgresServer): Promise<void> {
+  await server.createDatabase(TEMPLATE);
+  await (await openApp(readConfig({ database_url: server.url(TEMPLATE) }, {}).config)).close();
+}
+
+/** Prepares a data directory for PODKEEP_TEST_POSTGRES. @returns its path, the only thing in its parent */
+export async function preparePostgres(): Promise<string> {
+  const server = await startPostgres(false);
+  await createTemplate(server);
+  return server.stop();
 }
 
 export async function endSharedPostgres(): Promise<void> {

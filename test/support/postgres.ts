@@ -21,6 +21,8 @@ export interface PostgresServer {
   /** Creates a database: a copy of the template, or an empty one. */
   createDatabase(name: string, template?: string): Promise<void>;
   start(): Promise<void>;
+  /** Stops in order. @returns its data directory, which another server may copy */
+  stop(): Promise<string>;
   /** Stops as `pg_ctl stop -m immediate` does, as in a crash. */
   crash(): Promise<void>;
   /** Starts a second server that has a copy and gets every change before the commit is acknowledged. */
@@ -39,6 +41,9 @@ export interface Standby {
 
 const PASSWORD = "a p@ss/word";
 
+/** A data directory that servers copy, which `npm test` has prepared: preparing one takes longer than most tests. */
+export const PREPARED = process.env["PODKEEP_TEST_POSTGRES"];
+
 /** What saves processor time where nothing needs to survive a crash. */
 const FAST = {
   ...{ fsync: "off", full_page_writes: "off", synchronous_commit: "off" },
@@ -52,10 +57,11 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), "podkeep-postgres-"));
   // The server doesn't run as root: its user needs to reach the directory in it.
   chmodSync(directory, 0o711);
+  const data = join(directory, "data");
   const port = await freePort();
   const log: string[] = [];
   const embedded = new EmbeddedPostgres({
-    databaseDir: join(directory, "data"),
+    databaseDir: data,
     port,
     password: PASSWORD,
     authMethod: "password",
@@ -67,7 +73,7 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
     onLog: (line) => log.push(line),
     onError: (error) => log.push(String(error)),
   });
-  const pid = () => Number(readFileSync(join(directory, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+  const pid = () => Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
   const kill = (signal: NodeJS.Signals) => {
     try {
       process.kill(pid(), signal);
@@ -86,18 +92,24 @@ export async function startPostgres(durable: boolean): Promise<PostgresServer> {
       await admin.close();
     },
     start: () => embedded.start(),
+    async stop() {
+      await embedded.stop();
+      return data;
+    },
     async crash() {
       kill("SIGQUIT");
-      while (await isListening(port)) await Bun.sleep(5);
+      // It removes the file after it has closed its port: a server that starts earlier is refused.
+      await until(() => !existsSync(join(data, "postmaster.pid")));
     },
-    startStandby: () => startStandby(server, join(directory, "data")),
+    startStandby: () => startStandby(server, data),
     async remove() {
       await server.crash();
       rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
   try {
-    await embedded.initialise();
+    if (PREPARED) Bun.spawnSync(["cp", "-a", PREPARED, data]);
+    else await embedded.initialise();
     await embedded.start();
   } catch (error) {
     throw new Error(`PostgreSQL did not start: ${error}\n${log.join("")}`);
