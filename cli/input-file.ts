@@ -1,7 +1,7 @@
 // A file, a pipe or a device that a command reads.
 import { createReadStream } from "node:fs";
 import { readUpTo } from "../src/bounded.ts";
-import { DomainError, reasonOf } from "../src/errors.ts";
+import { codeOf, DomainError, reasonOf } from "../src/errors.ts";
 
 /** The largest file, in bytes. */
 export const MOST_BYTES = 256 * 1024 * 1024;
@@ -13,7 +13,7 @@ export const MOST_BYTES = 256 * 1024 * 1024;
 export async function readInput(file: string): Promise<Uint8Array> {
   const bytes = await readUpTo(file === "-" ? Bun.stdin.stream() : createReadStream(file), MOST_BYTES).catch(
     (error) => {
-      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+      const missing = codeOf(error) === "ENOENT";
       throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
     },
   );

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { latestBackup, verifyBackup } from "../backups/backups.ts";
 import { lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
-import { messageOf, reasonOf } from "../errors.ts";
+import { codeOf, messageOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "backups";
@@ -17,7 +17,7 @@ const DURATION = 60 * 60 * 1000;
 export function checkBackups(config: Config, now: number): Finding {
   const refusal = findRefusal(config.backup_dir);
   if (refusal) {
-    const isFull = isCode(refusal, "ENOSPC");
+    const isFull = codeOf(refusal) === "ENOSPC";
     const rights = "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
     const advice = isFull ? "Free some space: old backups, logs, packages" : rights;
     return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, advice);
@@ -61,9 +61,7 @@ function findRefusal(directory: string): Error | null {
     return null;
   } catch (error) {
     // The first backup creates it.
-    if (isCode(error, "ENOENT")) return findRefusal(dirname(directory));
+    if (codeOf(error) === "ENOENT") return findRefusal(dirname(directory));
     return error instanceof Error ? error : new Error(String(error));
   }
 }
-
-const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;

@@ -2,7 +2,7 @@
 import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
-import { reasonOf } from "../errors.ts";
+import { codeOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "data directory";
@@ -25,8 +25,7 @@ export function findDenial(location: Location): Finding | null {
     return null;
   } catch (error) {
     const detail = `${directory} can't be used by this account: ${reasonOf(error)}. Database and backups were not checked`;
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return problem(ABOUT, detail, ADVICE[code] ?? "Name the right one with --data-dir");
+    return problem(ABOUT, detail, ADVICE[codeOf(error)] ?? "Name the right one with --data-dir");
   }
 }
 

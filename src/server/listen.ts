@@ -1,6 +1,6 @@
 // HTTP listeners.
 import type { Server } from "bun";
-import { DomainError } from "../errors.ts";
+import { codeOf, DomainError } from "../errors.ts";
 
 /** Seconds without a byte after which a connection is closed; also the longest that a handler may run. */
 const IDLE_TIMEOUT = 60;
@@ -56,7 +56,7 @@ const missing = (host: string, cause: unknown) =>
 
 // systemd starts the server again after "unavailable", and not after "config".
 function refusal(error: unknown, { host, port, flag }: Address): DomainError {
-  const code = error instanceof Error && "code" in error ? error.code : "";
+  const code = codeOf(error);
   const refuse = (kind: "config" | "unavailable", reason: string) => new DomainError(kind, reason, { cause: error });
   if (code === "EADDRINUSE") {
     return refuse(

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { colorsOf } from "../colors.ts";
 import type { Config } from "../config/settings.ts";
 import { printable } from "../domain/printable.ts";
+import { codeOf } from "../errors.ts";
 import { createLogger, type Logger, type LogLine } from "../log.ts";
 
 /** Milliseconds to wait for a full pipe or a stopped terminal before dropping lines. */
@@ -76,8 +77,7 @@ function createWriter(): (text: string) => void {
         rest = rest.subarray(writeSync(1, rest));
         stuck = false;
       } catch (error) {
-        const full = error instanceof Error && "code" in error && error.code === "EAGAIN";
-        if (!full || stuck) return;
+        if (codeOf(error) !== "EAGAIN" || stuck) return;
         stuck = performance.now() > end;
         Atomics.wait(pause, 0, 0, 1);
       }
