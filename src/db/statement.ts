@@ -107,8 +107,10 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
     }
     return results;
   };
-  return (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> =>
-    rows.length === 1 ? run(tx, values, rows, 0, one) : runAll(tx, values, rows);
+  return (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {
+    if (rows.length === 0) return Promise.resolve([]);
+    return rows.length === 1 ? run(tx, values, rows, 0, one) : runAll(tx, values, rows);
+  };
 }
 
 /**
