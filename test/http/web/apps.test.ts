@@ -17,8 +17,7 @@ beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
   await setPassword(server.app, actorOf(user.id), PASSWORD);
-  browser = openBrowser(server);
-  await browser.submit("/sign-in", { name: "ann", password: PASSWORD });
+  browser = await signedIn(server, { name: "ann", token: PASSWORD });
 });
 afterEach(() => server.close());
 

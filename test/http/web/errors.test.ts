@@ -8,7 +8,7 @@ import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/
 import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile } from "../../support/database.ts";
 import { actorOf } from "../../support/feeds.ts";
-import { type Browser, openBrowser, signedIn } from "../browser.ts";
+import { type Browser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 const HOUR = 3_600_000;
@@ -34,8 +34,7 @@ beforeEach(async () => {
   const body = JSON.stringify({ add: [], remove: Array.from({ length: 11 }, (_, n) => `https://${n + 1}.example/`) });
   await server.send("POST", "/api/2/devices/ann/phone.json", { headers, body: "{}" });
   await server.send("POST", "/api/2/subscriptions/ann/phone.json", { headers, body });
-  browser = openBrowser(server);
-  await browser.submit("/sign-in", { name: "ann", password: PASSWORD });
+  browser = await signedIn(server, { name: "ann", token: PASSWORD });
 });
 afterEach(() => server.close());
 

@@ -7,7 +7,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { prepareSetup } from "../../../src/services/setup.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
-import { openBrowser } from "../browser.ts";
+import { openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 const DAY = 24 * 60 * 60 * 1000;
@@ -125,8 +125,7 @@ test("of two that open a link at once, one chooses the password", async () => {
 test("a password link works for seven days, ends older ones, and ends all sessions", async () => {
   await server.user("bob");
   await setPassword(server.app, await actAsAdmin(server.app, "bob", "user password"), PASSWORD);
-  const old = openBrowser(server);
-  await old.submit("/sign-in", { name: "bob", password: PASSWORD });
+  const old = await signedIn(server, { name: "bob", token: PASSWORD });
   const [first, second] = [await linkFor("bob"), await linkFor("bob")];
   expect((await openBrowser(server).submit(first, { password: "first horse" })).status).toBe(410);
   server.clock.advance(7 * DAY - 1);
@@ -145,8 +144,7 @@ test("a link ends with any other new password, and with sign-out everywhere", as
   const path = await linkFor("bob");
   await setPassword(server.app, admin, PASSWORD);
   expect((await openBrowser(server).open(path)).status).toBe(410);
-  const browser = openBrowser(server);
-  await browser.submit("/sign-in", { name: "bob", password: PASSWORD });
+  const browser = await signedIn(server, { name: "bob", token: PASSWORD });
   const second = await linkFor("bob");
   await browser.submit("/account/sign-out-everywhere");
   expect((await openBrowser(server).open(second)).status).toBe(410);

@@ -18,7 +18,7 @@ import { basicAuth } from "../../support/basic-auth.ts";
 import { actorOf } from "../../support/feeds.ts";
 import { NASTY, reorders } from "../../support/nasty.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { type Browser, openBrowser } from "../browser.ts";
+import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -33,8 +33,7 @@ beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
   await setPassword(server.app, actorOf(user.id), PASSWORD);
-  browser = openBrowser(server);
-  await browser.submit("/sign-in", { name: "ann", password: PASSWORD });
+  browser = await signedIn(server, { name: "ann", token: PASSWORD });
   await user.add("https://a.example/feed", guidOf(1));
   await syncDevice("phone");
   flow = (await startLoginFlow(server.app, { label: "AntennaPod", address: "192.0.2.1" })).page;
@@ -237,8 +236,7 @@ test("no cache keeps what a user sees", async () => {
 
 test("a session that somebody put into the browser before does not become the user's", async () => {
   const eve = await server.user("eve");
-  const own = openBrowser(server);
-  await own.submit("/sign-in", { name: "eve", password: eve.token });
+  const own = await signedIn(server, { name: "eve", token: eve.token });
   const planted = own.cookies.get("podkeep_page") ?? "";
   server.clock.advance(1000);
   for (const value of [planted, "planted", browser.cookies.get("podkeep_page") ?? ""]) {
