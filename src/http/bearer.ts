@@ -9,7 +9,8 @@ import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
 
 /**
- * Sets the actor of a request by its token, and the user's clock if it is a token of ours; too many refused tokens from one address are 429.
+ * Sets the actor of a request by its token, and the user's clock if it is a token of podkeep's; too many refused tokens
+ * from one address are 429.
  * @param write true to refuse a token that may only read before the body is read; the services refuse it anyway
  * @param find gives the actor of a token
  */
