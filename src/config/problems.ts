@@ -10,7 +10,6 @@ import {
   readConfig,
   type SettingName,
   type SettingsFile,
-  strayVariables,
   variableNames,
 } from "./settings.ts";
 
@@ -46,6 +45,17 @@ function findMistakes({ path, variables, ignored = [] }: SettingsFile): string[]
     return `${path}: ${name}="${value}" is relative to where the service starts; give an absolute path`;
   });
   return [...findStrays(variables).map((stray) => `${path}: ${stray}`), ...exported, ...relative];
+}
+
+/** Variables of install.sh, which may still be set in the shell. */
+const INSTALLER_VARIABLES = ["PODKEEP_BASE_URL", "PODKEEP_BIN"];
+
+/** PODKEEP_ variables that are not settings. */
+function strayVariables(env: Environment): string[] {
+  const known = [...variableNames, ...INSTALLER_VARIABLES];
+  return Object.keys(env)
+    .filter((name) => /^podkeep./i.test(name) && !known.includes(name))
+    .sort();
 }
 
 /** A line for each PODKEEP_ variable that is not a setting, with the name that was probably meant. */

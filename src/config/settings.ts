@@ -241,17 +241,6 @@ const ownVariables = (name: SettingName) =>
 /** The names of all variables that podkeep reads. */
 export const variableNames = settingNames.flatMap(ownVariables);
 
-/** Variables of install.sh, which may still be set in the shell. */
-const INSTALLER_VARIABLES = ["PODKEEP_BASE_URL", "PODKEEP_BIN"];
-
-/** PODKEEP_ variables that are not settings. */
-export function strayVariables(env: Environment): string[] {
-  const known = [...variableNames, ...INSTALLER_VARIABLES];
-  return Object.keys(env)
-    .filter((name) => /^podkeep./i.test(name) && !known.includes(name))
-    .sort();
-}
-
 function defaultDataDir(env: Environment): string {
   if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
   return join(env["XDG_DATA_HOME"] || join(findHome(env["HOME"]), ".local", "share"), "podkeep");
