@@ -99,8 +99,6 @@ export async function openFeeds(log?: Logger): Promise<Feeds> {
     },
     add: (host, guid, user = ann) => user.add(feeds.url(host), guid),
     async after(ms) {
-      // Reads of one event-loop turn share a snapshot, which does not have what `sql` wrote.
-      await new Promise(setImmediate);
       await feeds.worker.drain();
       podkeep.clock.advance(ms);
       await feeds.worker.drain();

@@ -7,6 +7,7 @@ import type { SQL } from "bun";
 import { openApp } from "../../src/app.ts";
 import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
 import { tables } from "../../src/db/tables.ts";
+import { nextTurn } from "../../src/turns.ts";
 import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
 export interface Store {
@@ -49,6 +50,8 @@ async function createSqliteStore(directory: string): Promise<Store> {
       return sqlite.query<Record<string, unknown>, []>(text).all();
     } finally {
       sqlite.close();
+      // The reads of one turn share a snapshot, which does not have what this wrote.
+      await nextTurn();
     }
   };
   return {
