@@ -1,4 +1,4 @@
 // The seed of all random worlds, requests and moments of the tests, which print it.
 
-/** PODKEEP_SEED, or a random one. `npm test` takes the commit's, so that the same code is tested in the same way. */
+/** PODKEEP_SEED, or a random one. `npm test` takes a number of the code: the same code is tested in the same way. */
 export const SEED = Number(process.env["PODKEEP_SEED"] || Date.now() % 2 ** 31);
