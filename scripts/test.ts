@@ -97,8 +97,11 @@ async function run({ name, engine, files }: Part): Promise<void> {
     stdout: "pipe",
     stderr: "pipe",
     env: {
-      ...{ ...process.env, PODKEEP_EXECUTABLE: executable, PODKEEP_SEED: seed, ...engine.env },
+      ...process.env,
+      PODKEEP_EXECUTABLE: executable,
+      PODKEEP_SEED: seed,
       ...(postgres && { PODKEEP_TEST_POSTGRES: postgres }),
+      ...engine.env,
     },
   });
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
