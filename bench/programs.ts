@@ -157,7 +157,7 @@ async function responds(url: string, token: string): Promise<boolean> {
   return false;
 }
 
-function freePort(): number {
+export function freePort(): number {
   const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
   const { port } = probe;
   probe.stop(true);

@@ -1,9 +1,9 @@
 // Response times with much data, compared with little.
 import { join } from "node:path";
-import { readPage } from "../client.ts";
-import { type Data, fill } from "../data.ts";
-import { type Server, start } from "../programs.ts";
-import { type Bench, inTurn } from "../rounds.ts";
+import { ask, readPage, send } from "../client.ts";
+import { type Data, feedUrl, fill } from "../data.ts";
+import { freePort, type Server, start } from "../programs.ts";
+import { type Bench, inTurn, median } from "../rounds.ts";
 import type { Line } from "../table.ts";
 import { runLoad } from "../wrk.ts";
 
@@ -11,7 +11,7 @@ const CONNECTIONS = 32;
 const goal = { most: 1.3 };
 
 export async function measureGrowth(bench: Bench): Promise<Line[]> {
-  return [...(await measureUsers(bench)), await measureDepth(bench)];
+  return [...(await measureUsers(bench)), await measureDepth(bench), await measureMetrics(bench)];
 }
 
 async function typicalTime({ seconds }: Bench, server: Server, { headers }: Data, path: string): Promise<number> {
@@ -53,4 +53,22 @@ async function measureDepth(bench: Bench): Promise<Line> {
   await server.stop();
   const what = "last page of 50,000 items, p50; baseline: first page";
   return { what, podkeep: times.last, baseline: times.first, unit: "ms", goal };
+}
+
+/** With a change before each request, after which the subscriptions of its user are counted again. */
+async function measureMetrics(bench: Bench): Promise<Line> {
+  const data = await fill(join(bench.folder, "counted"), { users: 1250, subscriptions: 200 });
+  const address = `127.0.0.1:${freePort()}`;
+  const server = await start(bench.programs, "podkeep", data, { env: { PODKEEP_METRICS_LISTEN: address } });
+  const times: number[] = [];
+  for (let n = 0; n <= bench.rounds * 10; n++) {
+    await (await send(server, data, "/subscriptions", { subscriptions: [{ feed_url: feedUrl("counted", n) }] })).text();
+    const begin = performance.now();
+    await (await ask(`http://${address}/metrics`)).text();
+    // The first one counts them all.
+    if (n > 0) times.push(performance.now() - begin);
+  }
+  await server.stop();
+  const what = "metrics of 250,000 subscriptions";
+  return { what, podkeep: median(times), baseline: null, unit: "ms", goal: { most: 5 } };
 }

@@ -1,5 +1,6 @@
 // What the requests of one phone cost, one after the other, on podkeep and on the bare server: processor time, and what is
 // written to the disk.
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { ask } from "../client.ts";
 import { feedUrl, fill, insertActions } from "../data.ts";
@@ -12,6 +13,8 @@ const SUBSCRIPTIONS = 200;
 const EPISODES = 20_000;
 /** AntennaPod sends as many at a time. */
 const PLAYS = 30;
+/** The most megabytes for a file with as many. */
+const FILE_MOST = 2.5;
 /** Podcasts of one upload's plays. */
 const PODCASTS = 5;
 const POLLS = 3000;
@@ -42,6 +45,8 @@ interface Phone {
   server: Server;
   headers: Record<string, string>;
   since: { feeds: number; episodes: number };
+  /** Bytes of the database file before its requests. */
+  size: number;
 }
 
 const POLL = { times: POLLS, most: { processor: 75, written: 0 } };
@@ -70,7 +75,7 @@ const REQUESTS: Request[] = [
 
 export async function measurePhone(bench: Bench): Promise<Line[]> {
   const phones = [await startPhone(bench, "podkeep"), await startPhone(bench, "bare")] as const;
-  const lines: Line[] = [];
+  const lines = [sizeLine(phones[0])];
   let number = 0;
   for (const request of REQUESTS) {
     const costs: Record<Side, Cost[]> = { podkeep: [], bare: [] };
@@ -97,11 +102,17 @@ async function startPhone(bench: Bench, side: Side): Promise<Phone> {
   const cookies = await signIn(maker, data);
   const [name = "", value = ""] = (await Bun.file(side === "bare" ? data.headers : cookies).text()).trim().split(": ");
   const headers = { [name]: value, "User-Agent": "bench/1.0" };
-  if (side === "bare") await maker.stop();
-  const server = side === "bare" ? await start(bench.programs, side, data) : maker;
-  const phone = { side, server, headers, since: { feeds: 0, episodes: 0 } };
+  await maker.stop();
+  const { size } = statSync(data.file);
+  const server = await start(bench.programs, side, data);
+  const phone = { side, server, headers, since: { feeds: 0, episodes: 0 }, size };
   const sinceOf = async (path: string) => Number(JSON.parse(await send(phone, `${path}?since=0`)).timestamp);
   return { ...phone, since: { feeds: await sinceOf(CHANGES), episodes: await sinceOf(ACTION_PATH) } };
+}
+
+function sizeLine({ size }: Phone): Line {
+  const what = `file of ${SUBSCRIPTIONS} podcasts and ${EPISODES.toLocaleString("en")} episodes`;
+  return { what, podkeep: size / 1e6, baseline: null, unit: "MB", goal: { most: FILE_MOST } };
 }
 
 function linesOf({ what, most, isKnown = false }: Request, costs: Record<Side, Cost[]>): Line[] {
@@ -111,7 +122,7 @@ function linesOf({ what, most, isKnown = false }: Request, costs: Record<Side, C
     podkeep: medianOf("podkeep", kind),
     baseline: isKnown ? null : medianOf("bare", kind),
     unit,
-    goal: { most: most[kind], inUnit: true },
+    goal: { most: most[kind], of: "podkeep" },
   });
   return [line("processor", "µs"), line("written", "KB")];
 }

@@ -38,7 +38,7 @@ async function measureAdds(bench: Bench): Promise<Line> {
     bare: await start(bench.programs, "bare", data.bare),
   };
   const load = (side: Side) => adds(data[side]);
-  const line = await compareRates(bench, { what: "adds, one item a POST", least: 0.5, servers, load });
+  const line = await compareRates(bench, { what: "adds, one item a POST", goal: { least: 0.7 }, servers, load });
   await servers.podkeep.stop();
   await servers.bare.stop();
   return line;
