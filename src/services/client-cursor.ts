@@ -95,11 +95,16 @@ export class ClientCursor {
     return { ...window, own: window.own || uploaded };
   }
 
+  /** Whether the client's last noted sync is that close to now. It may be later, if the wall clock was set back. */
+  private seenWithin(interval: Millis, now: Millis): boolean {
+    return this.row !== undefined && Math.abs(now - this.row.seen_at) < interval;
+  }
+
   /** Whether a window leaves the client elsewhere. An idle client that counts its `since` on does not move. */
   moves({ since, start, given }: SyncWindow, found: boolean, now: Millis): boolean {
     if (!this.client) return false;
-    const { row, last } = this;
-    if (!row || !last || Math.abs(now - row.seen_at) >= SEEN_INTERVAL) return true;
+    const { last } = this;
+    if (!last || !this.seenWithin(SEEN_INTERVAL, now)) return true;
     return last.start !== start || last.given !== given || last.uploaded_at !== null || (found && last.since !== since);
   }
 
@@ -108,12 +113,11 @@ export class ClientCursor {
    * @param writes whether something must be written even if the client stays where it is
    */
   async save(user: UserTx, now: Millis, position: SyncPosition, writes: boolean): Promise<void> {
-    const { client, row, last, stream } = this;
+    const { client, last, stream } = this;
     if (!client) return;
     const key = { user_id: user.user_id, client: client.id, stream };
     await saveCursor(user.tx, { ...key, ...position, own: Number(position.own) });
-    const wasNoted = row && last && Math.abs(now - row.seen_at) < NOTE_INTERVAL;
-    if (writes || !wasNoted) await noteSeen(user, client, now);
+    if (writes || !last || !this.seenWithin(NOTE_INTERVAL, now)) await noteSeen(user, client, now);
   }
 
   /**
@@ -123,7 +127,7 @@ export class ClientCursor {
   async noteUpload(user: UserTx, now: Millis, wrote: boolean): Promise<void> {
     const { client, row, stream, last } = this;
     if (!client || !row) return;
-    if (Math.abs(now - row.seen_at) >= (wrote ? NOTE_INTERVAL : SEEN_INTERVAL)) await noteSeen(user, client, now);
+    if (!this.seenWithin(wrote ? NOTE_INTERVAL : SEEN_INTERVAL, now)) await noteSeen(user, client, now);
     if (!last || !keepsUpload(last, client.habits, now)) return;
     await noteUpload(user.tx, { user_id: user.user_id, client: client.id, stream, uploaded_at: now });
   }
