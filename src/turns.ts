@@ -23,8 +23,7 @@ export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R):
   const giveTurn = takeTurns();
   for (const item of items) {
     mapped.push(map(item));
-    const turn = giveTurn();
-    if (turn) await turn;
+    await giveTurn();
   }
   return mapped;
 }

@@ -137,8 +137,7 @@ export async function receiveActions(
     // One that can't be read must not keep the others back: apps send them together, again and again.
     const action = readAction(one, now);
     if (action) actions.push(action);
-    const turn = giveTurn();
-    if (turn) await turn;
+    await giveTurn();
   }
   // Kasts names its device in actions only, or has the cookie of another.
   const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));
