@@ -21,7 +21,6 @@ beforeAll(async () => {
 afterAll(() => processes.close());
 
 async function playWorlds(): Promise<void> {
-  console.log(`PODKEEP_SEED=${SEED} PODKEEP_MODEL_RUNS=${RUNS}`);
   const property = fc.asyncProperty(wholeWorld, async (world) => {
     processes.restart();
     const user = await processes.test.user();

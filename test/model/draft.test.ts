@@ -238,7 +238,6 @@ class DraftWorld {
 }
 
 async function playWorlds(): Promise<void> {
-  console.log(`PODKEEP_SEED=${SEED} PODKEEP_MODEL_RUNS=${RUNS} PODKEEP_MODEL_STEPS=${STEPS}`);
   const steps = fc.array(step, { minLength: STEPS, maxLength: STEPS });
   const property = fc.asyncProperty(steps, async (all) => {
     processes.restart();

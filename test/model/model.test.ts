@@ -20,7 +20,6 @@ async function openModelApp(): Promise<App> {
 }
 
 async function playHistories(): Promise<void> {
-  console.log(`PODKEEP_SEED=${SEED} PODKEEP_MODEL_RUNS=${numRuns}`);
   const property = fc.asyncProperty(history, (steps) => play(openModelApp, steps));
   await fc.assert(property, { numRuns, seed: SEED, examples, timeout: WAIT });
 }
