@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { signedIn } from "../http/browser.ts";
 import type { Answer } from "../support/app.ts";
-import { addElsewhere, basic, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 import { APPS, type AppRequests } from "./requests.ts";
 
 const OWN = "https://feeds.example/own";
@@ -46,12 +47,12 @@ async function allow(send: Send, form: AppRequests["poll"] = "form"): Promise<He
   const browser = await signedIn(server, { name: "ann", token: PASSWORD });
   await browser.submit(new URL(body.login).pathname);
   const given = await poll();
-  return basic(given.body.loginName, given.body.appPassword);
+  return basicAuth(given.body.loginName, given.body.appPassword);
 }
 
 /** @returns what the app sends with every request from then on */
 async function signIn(send: Send, { signIn: how, poll, cookie, device }: AppRequests): Promise<Headers> {
-  const credentials = basic("ann", server.token);
+  const credentials = basicAuth("ann", server.token);
   if (how === "basic") return credentials;
   if (how === "bearer") return { Authorization: `Bearer ${server.token}` };
   if (how === "flow") return allow(send, poll);
@@ -66,14 +67,14 @@ async function signIn(send: Send, { signIn: how, poll, cookie, device }: AppRequ
     expect([status, headers.get("www-authenticate")]).toEqual([401, expect.stringContaining("Basic realm=")]);
     return { Cookie: cookieIn(await ask(send, "GET", "/api/2/devices/ann.json", credentials)) };
   }
-  const { body } = await ask(send, "GET", "/ocs/v2.php/core/getapppassword", basic("ann", PASSWORD));
-  return basic("ann", /<apppassword>([^<]+)</.exec(body)?.[1] ?? "");
+  const { body } = await ask(send, "GET", "/ocs/v2.php/core/getapppassword", basicAuth("ann", PASSWORD));
+  return basicAuth("ann", /<apppassword>([^<]+)</.exec(body)?.[1] ?? "");
 }
 
 for (const app of APPS) {
   test(`${app.name} signs in, syncs a change and a place both ways, and signs out`, async () => {
     await addElsewhere(server);
-    const elsewhere = openAs(server, { ...basic("ann", server.token), "User-Agent": "Elsewhere/1" });
+    const elsewhere = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" });
     const download = { ...played(0), action: "download", guid: "two", episode: "https://feeds.example/2.mp3" };
     await ask(elsewhere, "POST", "/api/2/episodes/ann.json", {}, [download]);
 

@@ -1,6 +1,7 @@
 // Cardo 1.12 on Tauri 2, whose HTTP plugin adds an Origin to every request.
 import { afterEach, expect, test } from "bun:test";
-import { addElsewhere, basic, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
@@ -13,7 +14,7 @@ for (const Origin of ORIGINS) {
     server = await openFor();
     await addElsewhere(server);
     const send = openAs(server, { Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
-    const login = await send("POST", "/api/2/auth/ann/login.json", basic("ann", PASSWORD));
+    const login = await send("POST", "/api/2/auth/ann/login.json", basicAuth("ann", PASSWORD));
     expect(login.status).toBe(200);
     const Cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
     const list = await send("GET", "/api/2/subscriptions/ann/cardo.json?since=0", { Cookie });
@@ -32,7 +33,7 @@ for (const Origin of ORIGINS) {
     server = await openFor();
     const send = openAs(server, { Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
     expect((await send("POST", "/index.php/login/v2")).status).toBe(200);
-    const headers = basic("ann", PASSWORD, "latin1");
+    const headers = basicAuth("ann", PASSWORD, "latin1");
     expect((await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", headers)).status).toBe(200);
   });
 }

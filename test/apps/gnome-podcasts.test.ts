@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { listDevices } from "../../src/services/devices.ts";
 import { listTokens } from "../../src/services/tokens.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
-import { addElsewhere, basic, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 let send: ReturnType<typeof openAs>;
@@ -19,10 +20,10 @@ const END_TOKEN = "/ocs/v2.php/core/apppassword";
 
 test("the password gets a token, which syncs both ways until signing out revokes it", async () => {
   await addElsewhere(server);
-  const given = await send("GET", GET_TOKEN, { ...OCS, ...basic("ann", PASSWORD) });
+  const given = await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) });
   expect([given.status, given.headers.get("content-type")]).toEqual([200, "application/xml; charset=utf-8"]);
   const token = /<apppassword>([^<]+)<\/apppassword>/.exec(given.body)?.[1] ?? "";
-  const app = basic("ann", token);
+  const app = basicAuth("ann", token);
   const list = await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", app);
   expect([list.status, list.body.add]).toEqual([200, [FEED]]);
   const actions = await send("GET", "/index.php/apps/gpoddersync/episode_action?since=0", app);
@@ -41,12 +42,12 @@ test("the password gets a token, which syncs both ways until signing out revokes
 });
 
 test("a token that is typed as the password is kept: the server says that it is one", async () => {
-  expect((await send("GET", GET_TOKEN, { ...OCS, ...basic("ann", server.token) })).status).toBe(403);
+  expect((await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", server.token) })).status).toBe(403);
   expect((await listTokens(server.app, "ann")).length).toBe(1);
 });
 
 test("the token is JSON for apps that want that", async () => {
-  const headers = { ...OCS, ...basic("ann", PASSWORD) };
+  const headers = { ...OCS, ...basicAuth("ann", PASSWORD) };
   for (const [path, more] of [
     [`${GET_TOKEN}?format=json`, {}],
     [GET_TOKEN, { Accept: "application/json" }],
@@ -57,8 +58,8 @@ test("the token is JSON for apps that want that", async () => {
 });
 
 test("a wrong password gets none, signing out with the password revokes nothing, and a link can't do either", async () => {
-  expect((await send("GET", GET_TOKEN, { ...OCS, ...basic("ann", "wrong") })).status).toBe(401);
-  expect((await send("DELETE", END_TOKEN, { ...OCS, ...basic("ann", PASSWORD) })).status).toBe(403);
-  expect((await send("GET", GET_TOKEN, basic("ann", PASSWORD))).status).toBe(403);
+  expect((await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", "wrong") })).status).toBe(401);
+  expect((await send("DELETE", END_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) })).status).toBe(403);
+  expect((await send("GET", GET_TOKEN, basicAuth("ann", PASSWORD))).status).toBe(403);
   expect((await listTokens(server.app, "ann")).length).toBe(1);
 });

@@ -3,8 +3,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { setPassword } from "../../src/services/passwords.ts";
 import { ORIGIN } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
-import { basic, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 beforeEach(async () => {
@@ -17,7 +18,10 @@ const PLAYS = "/api/2/episodes/ann.json";
 type Action = ReturnType<typeof played>;
 
 /** An app with a token, or with other credentials. */
-function app(agent: string | null = "AntennaPod/3.11.4", headers: Record<string, string> = basic("ann", server.token)) {
+function app(
+  agent: string | null = "AntennaPod/3.11.4",
+  headers: Record<string, string> = basicAuth("ann", server.token),
+) {
   const send = openAs(server, { ...headers, ...(agent !== null && { "User-Agent": agent }) });
   const json = async (method: string, path: string, body?: unknown) => {
     const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
@@ -148,7 +152,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     "opodsync#90",
     "the plain password does on the routes of Nextcloud (YourPods)",
     async () => {
-      await app("YourPods/1", basic("ann", PASSWORD)).get(`${NEXTCLOUD}/subscriptions?since=0`);
+      await app("YourPods/1", basicAuth("ann", PASSWORD)).get(`${NEXTCLOUD}/subscriptions?since=0`);
     },
   ],
   [
@@ -242,7 +246,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     async () => {
       await app().change("phone", { add: ["https://patreon.example/rss?auth=secret"], remove: [] });
       const bob = await server.user("bob");
-      expect(await statusWith("/subscriptions/ann.opml", basic("bob", bob.token))).toBe(400);
+      expect(await statusWith("/subscriptions/ann.opml", basicAuth("bob", bob.token))).toBe(400);
       expect(await statusWith("/subscriptions/ann.opml", {})).toBe(401);
     },
   ],
@@ -259,7 +263,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     "a user name may be an e-mail address",
     async () => {
       const { token } = await server.user("ann+pods@example.org");
-      const send = openAs(server, { ...basic("ann+pods@example.org", token), "User-Agent": "gPodder/3.11" });
+      const send = openAs(server, { ...basicAuth("ann+pods@example.org", token), "User-Agent": "gPodder/3.11" });
       for (const name of ["ann+pods@example.org", "ann%2Bpods%40example.org"]) {
         expect((await send("GET", `/api/2/subscriptions/${name}/desk.json?since=0`)).status).toBe(200);
       }
@@ -327,8 +331,8 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     "the Origin of Tauri is let in, and a browser with it is not",
     async () => {
       const Origin = "tauri://localhost";
-      await app("tauri-plugin-http/2.5.7", { ...basic("ann", server.token), Origin }).feeds();
-      const browser = { ...basic("ann", server.token), Origin, "User-Agent": "Mozilla/5.0" };
+      await app("tauri-plugin-http/2.5.7", { ...basicAuth("ann", server.token), Origin }).feeds();
+      const browser = { ...basicAuth("ann", server.token), Origin, "User-Agent": "Mozilla/5.0" };
       expect(await statusWith("/subscriptions/ann.opml", browser)).toBe(403);
     },
   ],

@@ -1,6 +1,7 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
 import { setPassword } from "../../src/services/passwords.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 
 export const PASSWORD = "correct horse";
@@ -12,10 +13,6 @@ export async function openFor(name = "ann"): Promise<TestApp & { token: string }
   await setPassword(server.app, actorOf(user.id), PASSWORD);
   return Object.assign(server, { token: user.token });
 }
-
-export const basic = (name: string, password: string, encoding: BufferEncoding = "utf8") => ({
-  Authorization: `Basic ${Buffer.from(`${name}:${password}`, encoding).toString("base64")}`,
-});
 
 /** Sends requests with the headers that an app sends with each. */
 export const openAs =
@@ -40,7 +37,7 @@ export const played = (position: number) => ({
 
 /** Adds the feed and a play as another app of the user does. */
 export async function addElsewhere(server: TestApp & { token: string }, name = "ann"): Promise<void> {
-  const send = openAs(server, { ...basic(name, server.token), "User-Agent": "Elsewhere/1" });
+  const send = openAs(server, { ...basicAuth(name, server.token), "User-Agent": "Elsewhere/1" });
   const device = encodeURIComponent(name);
   await send("POST", `/api/2/subscriptions/${device}/other.json`, {}, JSON.stringify({ add: [FEED], remove: [] }));
   await send("POST", `/api/2/episodes/${device}.json`, {}, JSON.stringify([played(42)]));

@@ -1,7 +1,8 @@
 // Podium, which polls the login flow with the token in the query.
 import { afterEach, expect, test } from "bun:test";
 import { signedIn } from "../http/browser.ts";
-import { addElsewhere, basic, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
@@ -17,7 +18,7 @@ test("its login flow ends with a token, which syncs both ways", async () => {
   await browser.submit(new URL(body.login).pathname);
   const given = await poll();
   expect([given.status, given.body.loginName]).toEqual([200, "ann"]);
-  const app = basic(given.body.loginName, given.body.appPassword);
+  const app = basicAuth(given.body.loginName, given.body.appPassword);
   const place = "/index.php/apps/gpoddersync";
   const list = await send("GET", `${place}/subscriptions?since=0`, app);
   expect([list.status, list.body.add]).toEqual([200, [FEED]]);

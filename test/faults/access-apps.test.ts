@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, START } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { routesOf } from "./routes.ts";
 import {
-  basic,
   EXAMPLES,
   type Example,
   encodeBody,
@@ -65,20 +65,20 @@ async function refusedByApps({ server, ann, bob }: World, sessions: boolean): Pr
     "no credentials": {},
     "an empty header": auth(""),
     "no colon": auth(`Basic ${btoa("ann")}`),
-    "an empty password": auth(basic("ann", "")),
-    "an empty name": auth(basic("", ann.token)),
-    "a wrong password": auth(basic("ann", "wrong")),
-    "an unknown user": auth(basic("carol", "wrong")),
-    "a password of 1 MB": auth(basic("ann", "a".repeat(2 ** 20))),
-    "a name of 1 MB": auth(basic("a".repeat(2 ** 20), ann.token)),
+    "an empty password": basicAuth("ann", ""),
+    "an empty name": basicAuth("", ann.token),
+    "a wrong password": basicAuth("ann", "wrong"),
+    "an unknown user": basicAuth("carol", "wrong"),
+    "a password of 1 MB": basicAuth("ann", "a".repeat(2 ** 20)),
+    "a name of 1 MB": basicAuth("a".repeat(2 ** 20), ann.token),
     "a name that is not UTF-8": auth(bytes(0xff, 0xfe, 0x3a, 0x61)),
     "a password that is not UTF-8": auth(bytes(0x61, 0x6e, 0x6e, 0x3a, 0xc3, 0x28)),
-    "a name with NUL": auth(basic("ann\0", ann.token)),
+    "a name with NUL": basicAuth("ann\0", ann.token),
     "another scheme": auth("Digest username=ann"),
     "two Authorization headers": auth(`Bearer ${ann.token}, Bearer ${ann.token}`),
     "a mistyped token": auth(`Bearer ${mistyped}`),
-    "a mistyped token as password": auth(basic("ann", mistyped)),
-    "another user's token": auth(basic("ann", bob.token)),
+    "a mistyped token as password": basicAuth("ann", mistyped),
+    "another user's token": basicAuth("ann", bob.token),
     "a revoked token's session": cookie("sessionid", good.replace(/\.[^.]*\./, ".e30.")),
     "a forged session": cookie("sessionid", `${good.slice(0, -4)}aaaa`),
     "a cut session": cookie("sessionid", good.slice(0, -1)),
@@ -97,7 +97,7 @@ async function refusedByPage({ server, ann }: World): Promise<Record<string, Hea
   const foreign = await sessionOf(elsewhere.server.app, elsewhere.ann, "page", "password");
   return {
     "no credentials": {},
-    Basic: auth(basic("ann", ann.token)),
+    Basic: basicAuth("ann", ann.token),
     Bearer: auth(`Bearer ${ann.token}`),
     "an app's session": cookie("podkeep_page", await sessionOf(app, ann, "app", "password")),
     "an app's cookie": cookie("sessionid", await sessionOf(app, ann, "app", "password")),
@@ -157,11 +157,11 @@ describe.each(APPS)("%s", (name, example, sessions) => {
 
   test("takes the user's password, token and session, and no writes from a token that may only read", async () => {
     const { ann, server } = world;
-    const readers: Headers[] = [auth(basic("ANN", ann.reader)), auth(`Bearer ${ann.reader}`)];
+    const readers: Headers[] = [basicAuth("ANN", ann.reader), auth(`Bearer ${ann.reader}`)];
     const good: Headers[] = [
-      auth(basic("ann", ann.token)),
+      basicAuth("ann", ann.token),
       auth(`Bearer ${ann.token}`),
-      auth(basic("Ann", world.ann.password)),
+      basicAuth("Ann", world.ann.password),
     ];
     if (sessions) {
       readers.push(cookie("sessionid", await sessionOf(server.app, ann, "app", "reader")));
@@ -176,7 +176,7 @@ describe.each(APPS)("%s", (name, example, sessions) => {
   });
 
   test("gives and changes nothing of another user", async () => {
-    await askAsBob(name, example, auth(basic("bob", world.bob.token)));
+    await askAsBob(name, example, basicAuth("bob", world.bob.token));
     await askAsBob(name, example, auth(`Bearer ${world.bob.token}`));
   });
 });
@@ -191,7 +191,7 @@ describe.each(Object.entries(EXAMPLES.app_passwords))("%s", (name, example) => {
 
   test("changes nothing of another user", async () => {
     const before = rowsOf(world, world.ann);
-    for (const headers of [auth(basic("bob", world.bob.password)), auth(basic("bob", world.bob.token))]) {
+    for (const headers of [basicAuth("bob", world.bob.password), basicAuth("bob", world.bob.token)]) {
       await ask(name, example, headers);
     }
     expect(rowsOf(world, world.ann)).toEqual(before);
@@ -203,7 +203,7 @@ describe.each(Object.entries(EXAMPLES.draft))("%s", (name, example) => {
     const { ann } = world;
     const kinds = await refusedByApps(world, false);
     const before = rowsOf(world);
-    for (const [kind, headers] of Object.entries({ ...kinds, Basic: auth(basic("ann", ann.token)) })) {
+    for (const [kind, headers] of Object.entries({ ...kinds, Basic: basicAuth("ann", ann.token) })) {
       const answer = await ask(name, example, headers);
       expect({ kind, status: answer.status }).toEqual({ kind, status: 401 });
       expect(answer.headers.get("www-authenticate")).toStartWith('Bearer realm="podkeep"');
@@ -285,7 +285,7 @@ describe.each(Object.entries(EXAMPLES.open))("%s", (name, example) => {
     const { ann, server } = world;
     for (const headers of [
       {},
-      auth(basic("ann", "wrong")),
+      basicAuth("ann", "wrong"),
       auth(`Bearer ${ann.token}`),
       cookie("podkeep_page", await sessionOf(server.app, ann, "page", "password")),
     ]) {

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { createLogger } from "../../src/log.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
 import { report, rounds } from "./rounds.ts";
 import {
-  basic,
   EXAMPLES,
   type Example,
   encodeBody,
@@ -216,10 +216,10 @@ async function credentials(
     return { Cookie: `podkeep_page=${sessions.get(page)}; sessionid=${sessions.get(own)}` };
   };
   if (way === "none") return {};
-  if (way === "wrong") return { Authorization: basic(who.name, `hunter6 ${crypto.randomUUID()}`) };
+  if (way === "wrong") return basicAuth(who.name, `hunter6 ${crypto.randomUUID()}`);
   if (way === "junk") return { Authorization: "Basic hunter7", Cookie: "podkeep_page=hunter8; sessionid=a.b.hunter9" };
-  if (way === "all") return { Authorization: basic(who.name, who.token), ...(await session("password")) };
-  if (way === "password") return { Authorization: basic(who.name, who.password), ...(await session("password")) };
+  if (way === "all") return { ...basicAuth(who.name, who.token), ...(await session("password")) };
+  if (way === "password") return { ...basicAuth(who.name, who.password), ...(await session("password")) };
   const [token, by] = way === "reader" ? ([who.reader, "reader"] as const) : ([who.token, "token"] as const);
   return { Authorization: `Bearer ${token}`, ...(await session(by)) };
 }

@@ -1,7 +1,8 @@
 // Bodies: on every route, credentials and limits come before a body is read (P8).
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { basicAuth } from "../support/basic-auth.ts";
 import { type Route, routesOf } from "./routes.ts";
-import { basic, EXAMPLES, fill, openWorld, sessionOf, type World } from "./two-users.ts";
+import { EXAMPLES, fill, openWorld, sessionOf, type World } from "./two-users.ts";
 
 /** Routes that take a body from those who have no credentials yet: a name and a password, or a secret. */
 const OPEN = [
@@ -68,7 +69,7 @@ async function credentialsFor({ protocol }: Route, kind: "reader" | "writer"): P
   const { ann, server } = world;
   const token = kind === "reader" ? ann.reader : ann.token;
   if (protocol === "openpodcast" || protocol === "draft") return { Authorization: `Bearer ${token}` };
-  if (protocol !== "web") return { Authorization: basic("ann", token) };
+  if (protocol !== "web") return basicAuth("ann", token);
   return {
     Cookie: `podkeep_page=${await sessionOf(server.app, ann, "page", kind === "reader" ? "reader" : "password")}`,
   };

@@ -1,6 +1,7 @@
 // Requests that a browser sends for another site, with all credentials of its user, on every route of apps and of the page.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { basic, EXAMPLES, encodeBody, fill, openWorld, rowsOf, sessionOf, type World } from "./two-users.ts";
+import { basicAuth } from "../support/basic-auth.ts";
+import { EXAMPLES, encodeBody, fill, openWorld, rowsOf, sessionOf, type World } from "./two-users.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -36,7 +37,7 @@ describe.each(ORIGINS)("a page with Origin %s", (Origin) => {
           headers: {
             ...encoded.headers,
             ...site,
-            ...{ Origin, Cookie, "User-Agent": FIREFOX, Authorization: basic("ann", ann.token) },
+            ...{ Origin, Cookie, "User-Agent": FIREFOX, ...basicAuth("ann", ann.token) },
           },
           ...(encoded.body !== undefined && { body: encoded.body }),
         });

@@ -1,5 +1,6 @@
 // Devices in the load: apps of the gPodder API and of Nextcloud, which know what was acknowledged.
 import { expect } from "bun:test";
+import { basicAuth } from "../support/basic-auth.ts";
 import type { Answer, Target } from "../support/start-server.ts";
 import { type Client, isGone, type Seen, sendUntilTaken } from "./load.ts";
 import type { Chance } from "./rounds.ts";
@@ -62,8 +63,7 @@ export function createDevice(user: string, token: string, name: string, kind: Ki
   let count = 0;
 
   const request = (method: string, path: string, body?: unknown, agent = `${kind}/3.1`): Promise<Answer> => {
-    const basic = Buffer.from(`${user}:${token}`).toString("base64");
-    return current.send(method, path, body, { Authorization: `Basic ${basic}`, "User-Agent": agent });
+    return current.send(method, path, body, { ...basicAuth(user, token), "User-Agent": agent });
   };
 
   async function send(method: string, path: string, body?: unknown): Promise<Answer["body"]> {

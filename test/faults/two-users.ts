@@ -142,9 +142,6 @@ export async function sessionOf(
   return (await createSession({ ...app, clock: { ...app.clock, now: () => now } }, actors[by], audience)).text;
 }
 
-export const basic = (name: string, password: string) =>
-  `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
-
 /** All rows, or those of one user, without the times at which tokens and sessions were used. */
 export function rowsOf({ server }: World, of?: Person): Record<string, string[]> {
   const rows: Record<string, string[]> = {};

@@ -22,9 +22,8 @@ const me = () => actorOf(ann.id);
 /** A gPodder client with its own token and device. `sync` returns what it receives, and keeps the timestamp. */
 async function gpodder(device: string) {
   const { token } = await issueToken(server.app, me(), { label: device, scope: "write", expires_at: null });
-  const authorization = `Basic ${Buffer.from(`ann:${token}`).toString("base64")}`;
   const path = `/api/2/subscriptions/ann/${device}.json`;
-  const headers = { Authorization: authorization, "User-Agent": "AntennaPod/3.5.0" };
+  const headers = { ...basicAuth("ann", token), "User-Agent": "AntennaPod/3.5.0" };
   let since = 0;
   return {
     async sync(): Promise<{ add: string[]; remove: string[] }> {

@@ -15,7 +15,7 @@ import { signOutEverywhere } from "../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { basicAuth as basic } from "../support/basic-auth.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 
 const PASSWORD = "correct: horse ü";
 const ADDRESS = "192.0.2.1";
@@ -71,7 +71,7 @@ async function openServer(...given: Parameters<typeof openTestApp>): Promise<voi
 const get = async (path: string, headers: Record<string, string> = {}, address = ADDRESS) =>
   http.fetch(new Request(`http://podkeep.test${path}`, { headers }), { address });
 
-const login = (name = "ann", password = PASSWORD, address = ADDRESS) => get("/me", basic(name, password), address);
+const login = (name = "ann", password = PASSWORD, address = ADDRESS) => get("/me", basicAuth(name, password), address);
 
 /** The cookies that a response sets, as a request sends them. */
 const cookieOf = (response: Response) => ({
@@ -97,7 +97,7 @@ async function verifications(work: () => Promise<unknown>): Promise<number> {
 describe("with a password", () => {
   test("a user may write the name in any case", async () => {
     for (const name of ["ann", "ANN", "Ann"]) {
-      const response = await get("/me", { ...basic(name, PASSWORD), "User-Agent": "gPodder/3.11 (Linux)" });
+      const response = await get("/me", { ...basicAuth(name, PASSWORD), "User-Agent": "gPodder/3.11 (Linux)" });
       expect(response.status).toBe(200);
       expect(await response.json()).toEqual({
         user: "ann",
@@ -115,17 +115,17 @@ describe("with a password", () => {
   const megabyte = "a".repeat(1024 * 1024);
   const refused: [string, Record<string, string>][] = [
     ["no credentials", {}],
-    ["a wrong password", basic("ann", "wrong")],
-    ["a password in other case", basic("ann", PASSWORD.toUpperCase())],
-    ["half of a password with a colon", basic("ann", "correct")],
-    ["an empty password", basic("ann", "")],
-    ["an empty name", basic("", PASSWORD)],
-    ["neither name nor password", basic("", "")],
-    ["an unknown user", basic("bob", PASSWORD)],
-    ["a name with NUL", basic("ann\0", PASSWORD)],
-    ["a password with NUL", basic("ann", `${PASSWORD}\0`)],
-    ["a password of 1 MB", basic("ann", megabyte)],
-    ["a name of 1 MB", basic(megabyte, PASSWORD)],
+    ["a wrong password", basicAuth("ann", "wrong")],
+    ["a password in other case", basicAuth("ann", PASSWORD.toUpperCase())],
+    ["half of a password with a colon", basicAuth("ann", "correct")],
+    ["an empty password", basicAuth("ann", "")],
+    ["an empty name", basicAuth("", PASSWORD)],
+    ["neither name nor password", basicAuth("", "")],
+    ["an unknown user", basicAuth("bob", PASSWORD)],
+    ["a name with NUL", basicAuth("ann\0", PASSWORD)],
+    ["a password with NUL", basicAuth("ann", `${PASSWORD}\0`)],
+    ["a password of 1 MB", basicAuth("ann", megabyte)],
+    ["a name of 1 MB", basicAuth(megabyte, PASSWORD)],
     ["a name that is not UTF-8", header(new Uint8Array([0xff, 0xfe, 0x3a, 0x61]))],
     ["a password that is not UTF-8", header(new Uint8Array([0x61, 0x6e, 0x6e, 0x3a, 0xc3, 0x28]))],
     ["no colon", header("ann")],
@@ -135,7 +135,7 @@ describe("with a password", () => {
     ["another scheme", { Authorization: "Digest username=ann" }],
     [
       "two Authorization headers",
-      { Authorization: `${basic("ann", PASSWORD).Authorization}, ${basic("ann", PASSWORD).Authorization}` },
+      { Authorization: `${basicAuth("ann", PASSWORD).Authorization}, ${basicAuth("ann", PASSWORD).Authorization}` },
     ],
   ];
   for (const [name, headers] of refused) {
@@ -156,7 +156,7 @@ describe("with a password", () => {
       }
     }
     for (const wrong of ["grun a~~~?>>x", "gr?n a~~~?>>x", "grÃ¼n a~~~?>>x"]) {
-      expect((await get("/me", basic("ann", wrong))).status).toBe(401);
+      expect((await get("/me", basicAuth("ann", wrong))).status).toBe(401);
     }
   });
 
@@ -294,7 +294,7 @@ describe("with a token as the password", () => {
 
 describe("with a session", () => {
   test("credentials begin one, which signs in without them", async () => {
-    const first = await get("/me", { ...basic("ann", PASSWORD), "User-Agent": "AntennaPod/3.5.0" });
+    const first = await get("/me", { ...basicAuth("ann", PASSWORD), "User-Agent": "AntennaPod/3.5.0" });
     const [cookie] = first.headers.getSetCookie();
     expect(cookie).toMatch(/^sessionid=[\w.-]+; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax$/);
     const second = await get("/me", cookieOf(first));
@@ -304,17 +304,17 @@ describe("with a session", () => {
 
   test("it is not given again with the same credentials, but with others", async () => {
     const cookie = cookieOf(await login());
-    expect((await get("/me", { ...cookie, ...basic("ann", PASSWORD) })).headers.getSetCookie()).toEqual([]);
-    expect((await get("/me", { ...cookie, ...basic("ann", ann.token) })).headers.getSetCookie()).toHaveLength(1);
+    expect((await get("/me", { ...cookie, ...basicAuth("ann", PASSWORD) })).headers.getSetCookie()).toEqual([]);
+    expect((await get("/me", { ...cookie, ...basicAuth("ann", ann.token) })).headers.getSetCookie()).toHaveLength(1);
   });
 
   test("an Authorization header counts before it", async () => {
     const cookie = cookieOf(await login());
     await server.user("bob");
     const { token } = await tokenOf("bob", "write");
-    expect(await (await get("/me", { ...cookie, ...basic("bob", token) })).json()).toMatchObject({ user: "bob" });
-    expect((await get("/me", { ...cookie, ...basic("ann", "wrong") })).status).toBe(401);
-    expect(await (await get("/me", { Cookie: "sessionid=old", ...basic("ann", PASSWORD) })).json()).toMatchObject({
+    expect(await (await get("/me", { ...cookie, ...basicAuth("bob", token) })).json()).toMatchObject({ user: "bob" });
+    expect((await get("/me", { ...cookie, ...basicAuth("ann", "wrong") })).status).toBe(401);
+    expect(await (await get("/me", { Cookie: "sessionid=old", ...basicAuth("ann", PASSWORD) })).json()).toMatchObject({
       user: "ann",
     });
   });
@@ -325,7 +325,9 @@ describe("with a session", () => {
     expect(await named.json()).toMatchObject({ device: "phone" });
     const kept = cookieOf(named);
     expect(await (await get("/me", kept)).json()).toMatchObject({ device: "phone" });
-    expect(await (await get("/me", { ...kept, ...basic("ann", PASSWORD) })).json()).toMatchObject({ device: "phone" });
+    expect(await (await get("/me", { ...kept, ...basicAuth("ann", PASSWORD) })).json()).toMatchObject({
+      device: "phone",
+    });
     const other = await get("/devices/tablet", kept);
     expect([await other.json(), other.headers.getSetCookie()]).toMatchObject([{ device: "tablet" }, []]);
   });
@@ -343,7 +345,7 @@ describe("with a session", () => {
     const [ended, other] = [cookieOf(await login()), cookieOf(await login("ann", ann.token))];
     expect((await get("/logout", ended)).status).toBe(204);
     expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
-    expect((await get("/me", { ...ended, ...basic("ann", PASSWORD) })).status).toBe(200);
+    expect((await get("/me", { ...ended, ...basicAuth("ann", PASSWORD) })).status).toBe(200);
     await server.reopen();
     http = createProtocol(server);
     expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
@@ -540,7 +542,7 @@ describe("failed logins", () => {
 });
 
 describe("requests from other sites", () => {
-  const from = (headers: Record<string, string>) => get("/me", { ...basic("ann", PASSWORD), ...headers });
+  const from = (headers: Record<string, string>) => get("/me", { ...basicAuth("ann", PASSWORD), ...headers });
 
   test("are refused, with good credentials too", async () => {
     for (const headers of [

@@ -9,6 +9,7 @@ import { createRemovalWatch } from "../../src/services/removal-watch.ts";
 import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -353,8 +354,7 @@ describe("an app that removes most of a list", () => {
   });
 
   test("is one app if it uses one token under several protocols, and one put back brings all of it", async () => {
-    const token = `Basic ${Buffer.from(`ann:${phone.token}`).toString("base64")}`;
-    const headers = { Authorization: token, "User-Agent": "AntennaPod/3.5.0" };
+    const headers = { ...basicAuth("ann", phone.token), "User-Agent": "AntennaPod/3.5.0" };
     const feeds = Array.from({ length: 12 }, (_, index) => `https://${index}.example/`);
     const send = async (method: string, path: string, body?: unknown) => {
       const { status } = await server.send(method, path, { headers, ...(body ? { body: JSON.stringify(body) } : {}) });

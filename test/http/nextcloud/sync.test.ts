@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 
 const PASSWORD = "correct horse";
 const PLACE = "/index.php/apps/gpoddersync";
@@ -20,9 +21,8 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 function appOf(password: string) {
-  const Authorization = `Basic ${Buffer.from(`ann:${password}`).toString("base64")}`;
   return async (method: string, path: string, body?: unknown) => {
-    const headers = { Authorization, "User-Agent": "AntennaPod/3.5.0" };
+    const headers = { ...basicAuth("ann", password), "User-Agent": "AntennaPod/3.5.0" };
     const answer = await server.send(method, path, {
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -40,11 +40,9 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const basic = (password: string) => `Basic ${Buffer.from(`ann:${password}`).toString("base64")}`;
-
 /** A device that syncs by gPodder's API. @returns its session's cookie */
 async function syncDevice(device: string, agent = "AntennaPod/3.5.0", body: object = {}): Promise<string> {
-  const headers = { Authorization: basic(user.token), "User-Agent": agent };
+  const headers = { ...basicAuth("ann", user.token), "User-Agent": agent };
   const path = `/api/2/devices/ann/${device}.json`;
   const answer = await server.send("POST", path, { headers, body: JSON.stringify(body) });
   expect(answer.status).toBe(200);
@@ -145,7 +143,7 @@ describe("another site", () => {
     const before = await dump();
     for (const { method, path } of forms) {
       for (const headers of OTHER_SITES) {
-        const credentials = { Cookie: cookie, Authorization: basic(PASSWORD) };
+        const credentials = { Cookie: cookie, ...basicAuth("ann", PASSWORD) };
         const sent = { ...headers, ...BROWSER, ...credentials, "Content-Type": "text/plain" };
         const body = JSON.stringify({ add: ["https://evil.example/"], remove: [] });
         const { status } = await server.send(method, path, { headers: sent, body });
@@ -339,7 +337,7 @@ test("texts of apps, files and feeds are only text, on every page", async () => 
     await syncDevice(`device-${n}`, agent, { caption: text, type: "mobile" });
     const started = await server.send("POST", "/index.php/login/v2", { headers: { "User-Agent": agent } });
     flow = new URL(started.body.login).pathname.split("/").at(-1) ?? "";
-    const byPassword = { Authorization: basic(PASSWORD), "User-Agent": agent };
+    const byPassword = { ...basicAuth("ann", PASSWORD), "User-Agent": agent };
     const body = JSON.stringify({ add: [`https://by-password.example/${n}`], remove: [] });
     await server.send("POST", `/api/2/subscriptions/ann/pw-${n}.json`, { headers: byPassword, body });
     for (const path of viewable()) expect([path, findDanger(await browser.open(path))]).toEqual([path, []]);
