@@ -1,9 +1,9 @@
 // GNOME Podcasts, which signs in to Nextcloud with the password, and signs out.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { listDevices } from "../../src/services/devices.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { addElsewhere, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
@@ -34,7 +34,7 @@ test("the password gets a token, which syncs both ways until signing out revokes
   expect((await send("POST", `${create}/episode_action/create`, app, JSON.stringify([played(300)]))).status).toBe(200);
   const [known] = (await listTokens(server.app, "ann")).filter(({ label }) => label === "GNOME Podcasts");
   const [user] = await server.sql("select id from users");
-  const devices = await listDevices(server.app, actorOf(Number(user?.["id"])));
+  const devices = await listDevices(server.app, actAsUser(Number(user?.["id"])));
   expect(devices.find(({ token_id }) => token_id === known?.id)).toMatchObject({ caption: "GNOME Podcasts" });
   const ended = await send("DELETE", END_TOKEN, { ...OCS, ...app });
   expect([ended.status, ended.body]).toEqual([200, expect.stringContaining("<statuscode>200</statuscode>")]);

@@ -1,10 +1,10 @@
 // Bugs that were reported against other servers of these protocols: podkeep has none of them. More of them are checks
 // (src/conformance/apps).
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { ORIGIN } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
@@ -179,7 +179,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     async () => {
       const [user] = await server.sql("select id from users");
       for (const password of ["pa$$:wörd?~x", "a~~~?>>x~ÿÿÿ", "corréct horsé"]) {
-        await setPassword(server.app, actorOf(Number(user?.["id"])), password);
+        await setPassword(server.app, actAsUser(Number(user?.["id"])), password);
         for (const encoding of ["utf8", "latin1"] as const) {
           const bytes = Buffer.from(`ann:${password}`, encoding);
           for (const alphabet of ["base64", "base64url"] as const) {

@@ -1,8 +1,8 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
+import { actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 
 export const PASSWORD = "correct horse";
 
@@ -10,7 +10,7 @@ export const PASSWORD = "correct horse";
 export async function openFor(name = "ann"): Promise<TestApp & { token: string }> {
   const server = await openTestApp();
   const user = await server.user(name);
-  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
   return Object.assign(server, { token: user.token });
 }
 

@@ -18,7 +18,7 @@ import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup 
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
@@ -30,7 +30,6 @@ import { deleteUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
-import { actorOf } from "../support/feeds.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -335,7 +334,7 @@ describe("restoring a backup", () => {
     await ann.request("PATCH", `/subscriptions/${b}`, { new_feed_url: "https://b2.test/rss" });
     await mark();
     await restore(file);
-    const entries = () => listHistory(podkeep.app, actorOf(ann.id), { limit: 20 });
+    const entries = () => listHistory(podkeep.app, actAsUser(ann.id), { limit: 20 });
     const token = { kind: "token" };
     const by = { kind: "admin", label: "backup restore" };
     const { at } = (await entries())[0] ?? {};
@@ -354,10 +353,15 @@ describe("restoring a backup", () => {
     const [d = ""] = await add("d");
     await mark();
     for (const [index, as_of] of times.entries()) {
-      const then = await listSubscribedAt(podkeep.app, actorOf(ann.id), { as_of });
+      const then = await listSubscribedAt(podkeep.app, actAsUser(ann.id), { as_of });
       expect(then.map(({ feed_url }) => feed_url).sort()).toEqual(lists[index] ?? []);
     }
-    await restoreSubscriptions(podkeep.app, actorOf(ann.id), { as_of: times[2] ?? 0 }, { exact: true, dry_run: false });
+    await restoreSubscriptions(
+      podkeep.app,
+      actAsUser(ann.id),
+      { as_of: times[2] ?? 0 },
+      { exact: true, dry_run: false },
+    );
     expect(await subscribed()).toEqual(["https://b2.test/rss", "https://c.test/rss"]);
     // The history takes the new podcast for none that was lost.
     expect((await list()).filter(({ guid }) => guid === c || guid === d)).toMatchObject([
@@ -381,8 +385,8 @@ describe("restoring a backup", () => {
       await podkeep.sql(`update users set history_since = ${data_since}`);
       podkeep.clock.advance(60_000);
       await restore(file);
-      expect(await readHistorySince(podkeep.app, actorOf(ann.id))).toBe(begins);
-      const then = await listSubscribedAt(podkeep.app, actorOf(ann.id), { as_of: START + 150_000 });
+      expect(await readHistorySince(podkeep.app, actAsUser(ann.id))).toBe(begins);
+      const then = await listSubscribedAt(podkeep.app, actAsUser(ann.id), { as_of: START + 150_000 });
       expect(then.map(({ feed_url }) => feed_url)).toEqual(["https://a.test/rss", "https://b.test/rss"]);
     });
   }
@@ -395,7 +399,7 @@ describe("restoring a backup", () => {
     copyFileSync(early, inDirectory("podkeep.db"));
     await podkeep.open();
     await restore(later);
-    const entries = await listHistory(podkeep.app, actorOf(ann.id), { limit: 20 });
+    const entries = await listHistory(podkeep.app, actAsUser(ann.id), { limit: 20 });
     expect(entries.map(({ what }) => what)).toEqual(["restored", "added", "added"]);
   });
 

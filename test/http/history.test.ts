@@ -1,9 +1,9 @@
 // Whichever way a change comes in, it is in the history, with who made it.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { type Browser, signedIn } from "./browser.ts";
 
 const [A, B] = ["https://a.example/feed", "https://b.example/feed"];
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const changes = () => listHistory(server.app, actorOf(ann.id), { limit: 100 });
+const changes = () => listHistory(server.app, actAsUser(ann.id), { limit: 100 });
 
 async function sendAsApp(method: string, path: string, body?: unknown): Promise<void> {
   const headers = {

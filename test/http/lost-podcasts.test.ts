@@ -1,13 +1,13 @@
 // An app empties a list or merges podcasts; what apps of each protocol get when that is undone.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { decodeOpml, readOpml } from "../../src/domain/opml.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { importFeeds } from "../../src/services/imports.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 
 let server: TestApp;
 let ann: TestUser;
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const me = () => actorOf(ann.id);
+const me = () => actAsUser(ann.id);
 
 /** A gPodder client with its own token and device. `sync` returns what it receives, and keeps the timestamp. */
 async function gpodder(device: string) {

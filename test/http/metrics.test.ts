@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 
 let metrics: MetricsEndpoint;
 let server: TestApp;
@@ -77,7 +77,7 @@ test("errors of the server are a counter that is 0 before the first, so that an 
 });
 
 test("refused credentials are counted by reason", async () => {
-  const other = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
+  const other = await issueToken(server.app, actAsUser(user.id), { label: "", scope: "read", expires_at: null });
   await server.as(user, other.token).request("POST", "/subscriptions", { subscriptions: [] });
   await revokeToken(server.app, other.id);
   await server.as(user, other.token).request("GET", "/subscriptions");

@@ -1,10 +1,10 @@
 // What `podkeep device list` says of apps whose requests were refused.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { until } from "../support/patience.ts";
 
 let server: TestApp;
@@ -24,7 +24,7 @@ const request = (method: string, path: string, password: string, body?: string, 
 /** The refusals that are stored since a time, once there are as many; they are not waited for by requests. */
 async function stored(count: number, since = 0) {
   const read = async () => {
-    const all = await listRefusals(server.app, actorOf(ann.id));
+    const all = await listRefusals(server.app, actAsUser(ann.id));
     return all.filter(({ refused_at }) => refused_at >= since);
   };
   await until(async () => (await read()).length >= count);

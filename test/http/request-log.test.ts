@@ -1,11 +1,11 @@
 // The request log: what it has, what it leaves out, and that it never has tokens, query strings or feed URLs.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createLogger, type Logger } from "../../src/log.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { openBrowser } from "./browser.ts";
 
 const SECRET = "s3cr3t";
@@ -122,8 +122,12 @@ test("requests of today's apps have the pattern of their route, the token's publ
 });
 
 test("a refused password has the user if there is one, and a token that ended its public id", async () => {
-  await setPassword(server.app, actorOf(user.id), "correct horse");
-  const { id, token } = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
+  await setPassword(server.app, actAsUser(user.id), "correct horse");
+  const { id, token } = await issueToken(server.app, actAsUser(user.id), {
+    label: "",
+    scope: "read",
+    expires_at: null,
+  });
   const sendAs = (name: string, password: string, path = "/api/2/devices/user1.json") =>
     server.send("GET", path, { headers: basicAuth(name, password) });
   const known = await sendAs(user.name, "wrong horse");

@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { writeCsv } from "../../src/domain/play-files.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { episodeName, listBegun } from "../../src/services/listening.ts";
 import { listPlays, streamWritten } from "../../src/services/play-list.ts";
 import type { TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { DAY, type Feeds, openFeeds } from "./feeds.ts";
 
 const MINUTE = 60_000;
@@ -35,7 +35,7 @@ async function listen(host: string, names: string[], user: TestUser = feeds.ann)
 }
 
 const namesOf = async ({ id }: TestUser = feeds.ann) => {
-  const { plays } = await listPlays(feeds.podkeep.app, actorOf(id), { limit: 100 });
+  const { plays } = await listPlays(feeds.podkeep.app, actAsUser(id), { limit: 100 });
   return plays.map(episodeName).sort();
 };
 
@@ -46,7 +46,7 @@ test("what somebody listened to gets the feed's title and length, on the page, i
   expect(await namesOf()).toEqual(["2"]);
   await feeds.after(MINUTE);
   expect(await namesOf()).toEqual(["Episode 2"]);
-  const actor = actorOf(feeds.ann.id);
+  const actor = actAsUser(feeds.ann.id);
   expect(await listBegun(feeds.podkeep.app, actor, 5)).toMatchObject([{ episode_title: "Episode 2", duration: 3600 }]);
   const { plays } = await listPlays(feeds.podkeep.app, actor, { search: "episode", limit: 5 });
   expect(plays).toHaveLength(1);

@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import type { PublishedAction } from "../../src/domain/episodes.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { forgetDevice } from "../../src/services/devices.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { readClock } from "../../src/store/users.ts";
@@ -10,7 +11,6 @@ import type { Others } from "../domain/device-world.ts";
 import { type ActionServer, Player, skewOf } from "../domain/episode-sync.ts";
 import type { TestUser } from "../support/app.ts";
 import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
-import { actorOf } from "../support/feeds.ts";
 import { DeviceApp } from "./device-apps.ts";
 import { computedGuid, feedKey } from "./feeds.ts";
 import type { Statement } from "./oracle.ts";
@@ -154,7 +154,7 @@ export class DeviceServer implements SyncServer, Others {
   }
 
   async forget(name: string): Promise<void> {
-    await forgetDevice(this.processes.app, actorOf(this.user.id), name).catch(ignoreMissing);
+    await forgetDevice(this.processes.app, actAsUser(this.user.id), name).catch(ignoreMissing);
   }
 
   async renewToken(name: string, revoked: boolean): Promise<boolean> {

@@ -1,13 +1,13 @@
 // What the server knows of a user's earlier lists.
+import { actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
 import { listSubscribedAt, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory } from "../../src/services/history.ts";
-import { actorOf } from "../support/feeds.ts";
 import type { History } from "./world.ts";
 
 /** @param server whose app may be opened again */
 export function historyOf(server: { readonly app: Context }, user: { id: number }): History {
-  const actor = actorOf(user.id);
+  const actor = actAsUser(user.id);
   return {
     feedsAt: async (before) =>
       (await listSubscribedAt(server.app, actor, { before })).map(({ feed_url }) => feed_url).sort(),

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openApp } from "../../src/app.ts";
 import { createLogger, silentLogger } from "../../src/log.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { actorOf } from "../support/feeds.ts";
 
 const A = guidOf(1);
 const MINUTE = 60_000;
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const record = (id = 1) => showDeletion(server.app, actorOf(user.id), id);
+const record = (id = 1) => showDeletion(server.app, actAsUser(user.id), id);
 const statusOf = async (id = 1) => (await user.request("GET", `/deletions/${id}`)).body.status;
 
 test("the log names the user, as commands do", async () => {

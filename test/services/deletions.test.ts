@@ -1,8 +1,8 @@
 // Deletions as users meet them: pending, cancelled, done, and what remains.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { listDeletions, retryDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { actorOf } from "../support/feeds.ts";
 
 const [A, B] = [guidOf(1), guidOf(2)];
 const [FEED_A, FEED_B] = ["https://a.example/", "https://b.example/"];
@@ -137,7 +137,7 @@ describe("after a deletion", () => {
 });
 
 describe("an admin's retry", () => {
-  const retry = (id: number) => retryDeletion(server.app, actorOf(user.id), id);
+  const retry = (id: number) => retryDeletion(server.app, actAsUser(user.id), id);
   async function failForGood() {
     const id = await user.remove(A);
     await server.failDeletions("no");
@@ -179,7 +179,7 @@ describe("an admin's retry", () => {
     await expect(retry(another)).rejects.toMatchObject({ message: "Deletion 3 is SUCCESS, not FAILURE" });
     await expect(retry(failed)).rejects.toMatchObject({ message: "The subscription is deleted already" });
     await expect(retry(99)).rejects.toMatchObject({ code: "not_found" });
-    await expect(retryDeletion(server.app, actorOf(99), 1)).rejects.toMatchObject({ code: "not_found" });
+    await expect(retryDeletion(server.app, actAsUser(99), 1)).rejects.toMatchObject({ code: "not_found" });
     expect(await listDeletions(server.app, { user: "ann", status: "PENDING" })).toEqual([]);
   });
 });

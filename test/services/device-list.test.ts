@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
-import type { Actor } from "../../src/services/actor.ts";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { listDeviceFeeds, readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-uploads.ts";
@@ -17,7 +17,7 @@ import { play, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
 import { validFeed } from "../support/feed-url.ts";
-import { actorOf, addFeeds } from "../support/feeds.ts";
+import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -46,7 +46,7 @@ class Services implements SyncServer {
   private readonly aliases = new Map<string, string>();
 
   constructor(private readonly user: TestUser) {
-    this.actor = actorOf(user.id);
+    this.actor = actAsUser(user.id);
   }
 
   get wall(): number {
@@ -198,24 +198,24 @@ test.each([0, 40])(
   async (count) => {
     const user = await podkeep.user();
     const [phone, tablet] = ["phone", "tablet"].map((device) =>
-      identifyClient({ ...actorOf(user.id), device }, antennapod),
+      identifyClient(actAsUser(user.id, null, device), antennapod),
     );
     const others = Array.from({ length: count }, (_, n) => `https://other.example/${n}`);
     for (const feed_url of others) await user.add(feed_url);
     const { guid } = await user.add("https://a.example/rss");
-    await uploadFeedChanges(podkeep.app, actorOf(user.id), phone ?? null, {
+    await uploadFeedChanges(podkeep.app, actAsUser(user.id), phone ?? null, {
       add: ["http://a.example/rss/"],
       remove: [],
     });
     const list = async (client: Client | null | undefined) =>
-      (await listDeviceFeeds(podkeep.app, actorOf(user.id), client ?? null)).map(({ feed_url }) => feed_url);
+      (await listDeviceFeeds(podkeep.app, actAsUser(user.id), client ?? null)).map(({ feed_url }) => feed_url);
     expect(await list(phone)).toEqual([...others, "http://a.example/rss/"]);
     expect(await list(tablet)).toEqual([...others, "https://a.example/rss"]);
     expect(await list(null)).toEqual([...others, "https://a.example/rss"]);
 
-    await readFeedChanges(podkeep.app, { ...actorOf(user.id), device: "tablet" }, tablet ?? null, { since: 0 });
+    await readFeedChanges(podkeep.app, actAsUser(user.id, null, "tablet"), tablet ?? null, { since: 0 });
     const feed = validFeed("https://a.example/rss//");
-    await patchSubscription(podkeep.app, actorOf(user.id), guid, { feed });
+    await patchSubscription(podkeep.app, actAsUser(user.id), guid, { feed });
     expect(await list(phone)).toEqual([...others, "http://a.example/rss/"]);
     expect(await list(tablet)).toEqual([...others, "https://a.example/rss"]);
     expect(await list(null)).toEqual([...others, "https://a.example/rss//"]);
@@ -223,7 +223,7 @@ test.each([0, 40])(
 );
 
 test("a URL that is added and removed is refused, and one that is not a feed URL is left out", async () => {
-  const actor = actorOf((await podkeep.user()).id);
+  const actor = actAsUser((await podkeep.user()).id);
   const url = "https://a.example/rss";
   await expect(uploadFeedChanges(podkeep.app, actor, null, { add: [url], remove: [url] })).rejects.toMatchObject({
     code: "invalid",
@@ -234,7 +234,7 @@ test("a URL that is added and removed is refused, and one that is not a feed URL
 
 test("a client that may only read is told everything, and moves on", async () => {
   const user = await podkeep.user();
-  const reader: Actor = { ...actorOf(user.id), scope: "read", device: "phone" };
+  const reader: Actor = { ...actAsUser(user.id), scope: "read", device: "phone" };
   const client = identifyClient(reader, antennapod);
   await user.add("https://a.example/rss");
   const { timestamp, add } = await readFeedChanges(podkeep.app, reader, client, { since: 0 });
@@ -248,7 +248,7 @@ test("a user has at most 100 clients: the one that was not seen for longest star
   const user = await podkeep.user();
   await user.add("https://a.example/rss");
   const read = (device: string, since: number) => {
-    const actor = { ...actorOf(user.id), device };
+    const actor = actAsUser(user.id, null, device);
     return readFeedChanges(podkeep.app, actor, identifyClient(actor, antennapod), { since });
   };
   const { timestamp } = await read("first", 0);

@@ -1,7 +1,7 @@
 // Devices of apps, by the ids that the apps choose.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { appNamed } from "../../src/http/apps.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { revokeApp } from "../../src/services/apps.ts";
 import { identifyClient, pruneClients } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
@@ -20,7 +20,6 @@ import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -31,9 +30,9 @@ beforeEach(async () => {
 });
 afterEach(() => podkeep.close());
 
-const list = (user = ann) => listDevices(podkeep.app, actorOf(user.id));
+const list = (user = ann) => listDevices(podkeep.app, actAsUser(user.id));
 const save = (id: string, caption?: string, type?: DeviceType) =>
-  saveDevice(podkeep.app, actorOf(ann.id), { id, caption, type });
+  saveDevice(podkeep.app, actAsUser(ann.id), { id, caption, type });
 
 test("a device keeps what an app does not say again", async () => {
   await save("phone", "My phone", "mobile");
@@ -65,7 +64,7 @@ test("a device keeps what an app does not say again", async () => {
 
 test("a sync creates an unknown device; each has the token that it synced with last", async () => {
   await save("phone", "My phone", "mobile");
-  const token = { ...actorOf(ann.id), kind: "token" as const, id: "abc" };
+  const token = { ...actAsUser(ann.id), kind: "token" as const, id: "abc" };
   for (const id of ["phone", "tablet"]) await podkeep.app.database.write((tx) => noteSync(tx, token, id, START + 5));
   await save("phone", undefined, "laptop");
   expect(await list()).toMatchObject([
@@ -75,7 +74,7 @@ test("a sync creates an unknown device; each has the token that it synced with l
 });
 
 test("uploads count as syncs, and a clock that was ahead is corrected by the next one", async () => {
-  const actor = { ...actorOf(ann.id), device: "phone" };
+  const actor = actAsUser(ann.id, null, "phone");
   const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   const lastSync = async () => (await list())[0]?.last_sync_at;
   const upload = (urls: string[]) => uploadFeedChanges(podkeep.app, actor, client, { add: urls, remove: [] });
@@ -109,24 +108,24 @@ test("uploads count as syncs, and a clock that was ahead is corrected by the nex
 test("each user has devices of any id, which end with the user", async () => {
   const bob = await podkeep.user("bob");
   await save("phone", "Ann's");
-  await saveDevice(podkeep.app, actorOf(bob.id), { id: "phone", caption: "Bob's" });
-  await renameDevice(podkeep.app, actorOf(bob.id), "phone", "Renamed");
-  await forgetDevice(podkeep.app, actorOf(bob.id), "phone");
+  await saveDevice(podkeep.app, actAsUser(bob.id), { id: "phone", caption: "Bob's" });
+  await renameDevice(podkeep.app, actAsUser(bob.id), "phone", "Renamed");
+  await forgetDevice(podkeep.app, actAsUser(bob.id), "phone");
   expect([await list(), await list(bob)]).toMatchObject([[{ caption: "Ann's" }], []]);
-  await expect(forgetDevice(podkeep.app, actorOf(bob.id), "phone")).rejects.toMatchObject({ code: "not_found" });
+  await expect(forgetDevice(podkeep.app, actAsUser(bob.id), "phone")).rejects.toMatchObject({ code: "not_found" });
   await deleteUser(podkeep.app, "ann");
   expect(await podkeep.sql("select id from devices")).toEqual([]);
 });
 
 test("a forgotten device starts from the beginning", async () => {
   const { app } = podkeep;
-  const actor = { ...actorOf(ann.id), kind: "session" as const, device: "phone" };
+  const actor = actAsUser(ann.id, null, "phone");
   await ann.add("https://a.example/");
   const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
   const since = async () => (await readFeedChanges(app, actor, client, { since: timestamp })).add;
   expect([await since(), (await list()).map(({ id }) => id)]).toEqual([[], ["phone"]]);
-  await forgetDevice(app, actorOf(ann.id), "phone");
+  await forgetDevice(app, actAsUser(ann.id), "phone");
   expect(await since()).toEqual(["https://a.example/"]);
 });
 
@@ -145,7 +144,7 @@ test("what is kept of an app's syncs ends three months after its token; the devi
     await issue(day),
   ];
   for (const id of [kept, revoked, revokedOnPage, expired]) {
-    const actor = { ...actorOf(ann.id), kind: "token" as const, id, device: "phone" };
+    const actor = { ...actAsUser(ann.id), kind: "token" as const, id, device: "phone" };
     const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
     await uploadFeedChanges(app, actor, client, { add: ["https://a.example/"], remove: [] });
     await readFeedChanges(app, actor, client, { since: 0 });
@@ -154,7 +153,7 @@ test("what is kept of an app's syncs ends three months after its token; the devi
     (await podkeep.sql("select token_id from clients")).map(({ token_id }) => token_id).sort();
   expect(await clients()).toHaveLength(4);
   await revokeToken(app, revoked);
-  await revokeApp(app, { ...actorOf(ann.id), kind: "session" }, revokedOnPage);
+  await revokeApp(app, actAsUser(ann.id), revokedOnPage);
   podkeep.clock.set(START + 90 * 86_400_000);
   expect(await pruneClients(app)).toBe(0);
   podkeep.clock.advance(1);
@@ -165,7 +164,7 @@ test("what is kept of an app's syncs ends three months after its token; the devi
 });
 
 test("a token that may only read changes none", async () => {
-  const reader = { ...actorOf(ann.id), kind: "token" as const, scope: "read" as const };
+  const reader = { ...actAsUser(ann.id), kind: "token" as const, scope: "read" as const };
   await save("phone");
   for (const work of [
     () => saveDevice(podkeep.app, reader, { id: "phone" }),
@@ -184,11 +183,11 @@ test("ids are those of the gPodder API", () => {
 test("a token that may only read creates no device, and displaces no other client", async () => {
   await uploadFeedChanges(
     podkeep.app,
-    { ...actorOf(ann.id), device: "phone" },
-    identifyClient({ ...actorOf(ann.id), device: "phone" }, appNamed("AntennaPod", "gpodder")),
+    actAsUser(ann.id, null, "phone"),
+    identifyClient(actAsUser(ann.id, null, "phone"), appNamed("AntennaPod", "gpodder")),
     { add: ["https://a.example/"], remove: [] },
   );
-  const { token } = await issueToken(podkeep.app, actorOf(ann.id), { label: "r", scope: "read", expires_at: null });
+  const { token } = await issueToken(podkeep.app, actAsUser(ann.id), { label: "r", scope: "read", expires_at: null });
   const before = await list();
   for (let n = 0; n < 120; n++) {
     const { status } = await podkeep.send("GET", `/api/2/subscriptions/ann/reader${n}.json?since=0`, {
@@ -203,7 +202,7 @@ test("a token that may only read creates no device, and displaces no other clien
 });
 
 test("a token that may only read misses no change, though its client has no device", async () => {
-  const { token } = await issueToken(podkeep.app, actorOf(ann.id), { label: "r", scope: "read", expires_at: null });
+  const { token } = await issueToken(podkeep.app, actAsUser(ann.id), { label: "r", scope: "read", expires_at: null });
   const read = async (since: number) => {
     const headers = { ...basicAuth("ann", token), "User-Agent": "Reader/1" };
     return (await podkeep.send("GET", `/api/2/subscriptions/ann/reader.json?since=${since}`, { headers })).body;
@@ -218,7 +217,7 @@ test("a user has 200 devices; another one ends the one that was not seen for lon
     podkeep.clock.advance(1000);
     await save(`d${n}`);
   }
-  await podkeep.app.database.write((tx) => noteSync(tx, actorOf(ann.id), "d0", podkeep.clock.now() + 500));
+  await podkeep.app.database.write((tx) => noteSync(tx, actAsUser(ann.id), "d0", podkeep.clock.now() + 500));
   podkeep.clock.advance(1000);
   await save("d200");
   const ids = (await list()).map(({ id }) => id);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import fc from "fast-check";
 import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episodes.ts";
 import { appNamed } from "../../src/http/apps.ts";
-import type { Actor } from "../../src/services/actor.ts";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
@@ -13,7 +13,6 @@ import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domai
 import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { validFeed } from "../support/feed-url.ts";
-import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -24,7 +23,7 @@ beforeAll(async () => {
   podkeep = await openTestApp();
 });
 beforeEach(async () => {
-  ann = actorOf((await podkeep.user()).id);
+  ann = actAsUser((await podkeep.user()).id);
 });
 afterAll(() => podkeep.close());
 
@@ -77,7 +76,7 @@ const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
 
 test("every app ends with the server's play positions, and the latest play counts", async () => {
   const { failed, errorInstance, counterexample } = await fc.check(
-    fc.asyncProperty(world, async (one) => simulate(one, new Services(actorOf((await podkeep.user()).id)))),
+    fc.asyncProperty(world, async (one) => simulate(one, new Services(actAsUser((await podkeep.user()).id)))),
     { numRuns: RUNS },
   );
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
@@ -328,7 +327,7 @@ test("another user's change waits for no more than a part of an upload of thousa
     // All have one URL: the hardest to tell apart.
     play(5, { guid: `guid${n}`, sent_at: 1000, feed_url: `https://feed${n % 50}.example/rss` }),
   );
-  const bob = actorOf((await podkeep.user()).id);
+  const bob = actAsUser((await podkeep.user()).id);
   const ended: string[] = [];
   const uploaded = upload(clientOf("phone"), ...actions).then(() => ended.push("upload"));
   await Bun.sleep(0);

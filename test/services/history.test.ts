@@ -1,5 +1,6 @@
 // What users find in their history, and what they get back by it.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { pruneClients } from "../../src/services/clients.ts";
 import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory, pruneHistory } from "../../src/services/history.ts";
@@ -10,7 +11,6 @@ import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -46,7 +46,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const me = () => actorOf(user.id);
+const me = (): Actor => ({ ...actAsUser(user.id), kind: "admin", label: "test" });
 const entries = (options: { by?: string; since?: number } = {}) =>
   listHistory(server.app, me(), { limit: 1000, ...options });
 const changes = async () => (await entries()).map(({ what, feed_url, before }) => ({ what, feed_url, before }));
@@ -157,7 +157,7 @@ describe("the history", () => {
   test("is each user's own", async () => {
     await user.add(A);
     const bob = await server.user("bob");
-    expect(await listHistory(server.app, actorOf(bob.id), { limit: 10 })).toEqual([]);
+    expect(await listHistory(server.app, actAsUser(bob.id), { limit: 10 })).toEqual([]);
   });
 });
 
@@ -385,7 +385,7 @@ describe("an app that removes most of a list", () => {
   test("is noticed once if its requests go to several servers, and for as long as it goes on", async () => {
     const { app } = server;
     const servers = [1, 2].map(() => ({ ...app, removals: createRemovalWatch(app, app.log, app.metrics) }));
-    const actor = { ...actorOf(user.id), kind: "token", id: phone.token_id } as const;
+    const actor = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
     for (const [n, guid] of guids.slice(0, 10).entries()) {
       await patchSubscription(servers[n % 2]!, actor, guid, { is_subscribed: false });
       later(n < 7 ? MINUTE : 50 * MINUTE);
@@ -404,7 +404,7 @@ describe("an app that removes most of a list", () => {
       return app.database.read(...work);
     };
     const watch = createRemovalWatch({ clock: app.clock, database: { read } }, app.log, app.metrics);
-    const by = { ...actorOf(user.id), kind: "token", id: phone.token_id } as const;
+    const by = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
     const quiet = { ...app, removals: { note: () => {} } };
     for (const guid of guids.slice(0, 6)) await patchSubscription(quiet, by, guid, { is_subscribed: false });
     const { changed_at } = (await entries())[0]!;
@@ -435,7 +435,7 @@ describe("an app that removes most of a list", () => {
   test("is not what the user removes on the page, by password or token, before, after or between", async () => {
     const { app } = server;
     const [byPassword, byToken] = [null, phone.token_id].map(
-      (id) => ({ ...actorOf(user.id), kind: "page", id }) as const,
+      (id) => ({ ...actAsUser(user.id), kind: "page", id }) as const,
     );
     await unsubscribe(0, 2);
     for (const guid of guids.slice(2, 6)) await patchSubscription(app, byPassword!, guid, { is_subscribed: false });

@@ -1,9 +1,9 @@
 // What users get back from an export after an import: feeds and titles.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { actorOf } from "../support/feeds.ts";
 
 const A = "https://a.example/feed";
 const B = "https://b.example/feed";
@@ -19,13 +19,13 @@ afterEach(() => server.close());
 const importAll = (...feeds: [feed_url: string, title: string | null][]) =>
   importFeeds(
     server.app,
-    actorOf(user.id),
+    actAsUser(user.id),
     feeds.map(([feed_url, title]) => ({ feed_url, title })),
     { dry_run: false, progress: () => {} },
   );
-const exportAll = () => exportFeeds(server.app, actorOf(user.id));
+const exportAll = () => exportFeeds(server.app, actAsUser(user.id));
 const clock = async () =>
-  (await listChanges(server.app, actorOf(user.id), { since: null, page: 1, per_page: 1, after: null })).clock;
+  (await listChanges(server.app, actAsUser(user.id), { since: null, page: 1, per_page: 1, after: null })).clock;
 
 test("titles of an import are in the export", async () => {
   await importAll([A, "  First\u202e & best "], [B, null]);

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
 import { Calendar } from "../../src/domain/zoned-days.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { readYear, sumPlays } from "../../src/services/listening-hours.ts";
 import { listEpisodePlays, listPlayers, listPlays } from "../../src/services/play-list.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
-import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -64,7 +64,7 @@ async function count(work: (context: Context) => Promise<unknown>) {
   return read;
 }
 
-const actor = () => actorOf(user_id);
+const actor = () => actAsUser(user_id);
 
 // Pieces of a bulk statement differ between the engines.
 test.each<[string, number, number, (context: Context) => Promise<unknown>]>([
@@ -118,7 +118,7 @@ test("what was listened to last is first, even if many positions without a time 
     select '${other}', n, -1, 'https://a.example/', 'https://a.example/' || n || '.mp3' from n`);
   await insert(1, 10, "n");
   await insert(11, 4490, "0");
-  const begun = await listBegun(podkeep.app, actorOf(other), 12);
+  const begun = await listBegun(podkeep.app, actAsUser(other), 12);
   expect(begun.map(({ episode }) => episode)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 4500, 4499]);
 });
 
@@ -132,7 +132,7 @@ test("plays that all began in one moment come once each, with a filter too", asy
   const ids: number[] = [];
   let after: Awaited<ReturnType<typeof listPlays>>["next"] | undefined;
   do {
-    const page = await listPlays(podkeep.app, actorOf(other), { limit: 1000, by: "app", ...(after && { after }) });
+    const page = await listPlays(podkeep.app, actAsUser(other), { limit: 1000, by: "app", ...(after && { after }) });
     ids.push(...page.plays.map(({ id }) => id));
     after = page.next;
   } while (after);

@@ -1,7 +1,7 @@
 // Large requests that change a list: others don't wait for the whole, and what is cut off is completed by a repetition.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { appNamed } from "../../src/http/apps.ts";
-import type { Actor } from "../../src/services/actor.ts";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import type { Context } from "../../src/services/context.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
@@ -12,7 +12,7 @@ import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { actorOf, addFeeds } from "../support/feeds.ts";
+import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -34,14 +34,14 @@ interface Device {
 }
 
 function deviceOf(user: TestUser, device: string, product = "gPodder"): Device {
-  const actor = { ...actorOf(user.id), device };
+  const actor = actAsUser(user.id, null, device);
   return { actor, client: identifyClient(actor, appNamed(product, "gpodder")) };
 }
 
 const get = ({ actor, client }: Device, since: number) => readFeedChanges(podkeep.app, actor, client, { since });
 
 async function listOf(user: TestUser): Promise<string[]> {
-  return (await exportFeeds(podkeep.app, actorOf(user.id))).map(({ feed_url }) => feed_url).sort();
+  return (await exportFeeds(podkeep.app, actAsUser(user.id))).map(({ feed_url }) => feed_url).sort();
 }
 
 const countHistory = async (user: TestUser) =>
@@ -67,7 +67,7 @@ const REQUESTS: Record<string, (context: Context, user: TestUser) => Promise<unk
   "an import": (context, user) =>
     importFeeds(
       context,
-      actorOf(user.id),
+      actAsUser(user.id),
       urls("new").map((feed_url) => ({ feed_url, title: null })),
       { dry_run: false, progress: () => {} },
     ),
@@ -76,7 +76,7 @@ const REQUESTS: Record<string, (context: Context, user: TestUser) => Promise<unk
     return uploadFeedChanges(context, actor, client, { add: urls("new"), remove: [] });
   },
   "additions of an app that nothing identifies": (context, user) =>
-    uploadFeedChanges(context, actorOf(user.id), null, { add: urls("new"), remove: [] }),
+    uploadFeedChanges(context, actAsUser(user.id), null, { add: urls("new"), remove: [] }),
   "an app's list": (context, user) => {
     const { actor, client } = deviceOf(user, "phone");
     return uploadFeedList(context, actor, client, urls("new"));
@@ -113,11 +113,11 @@ test.each(Object.entries(REQUESTS))("%s that is cut off is completed by its repe
 /** Ways back to a list of which an app removed everything. */
 const WAYS_BACK: Record<string, (context: Context, user: TestUser) => Promise<unknown>> = {
   "Put back": async (context, user) => {
-    const [removal] = await listMassRemovals(podkeep.app, actorOf(user.id), 0);
-    return removal && putBack(context, actorOf(user.id), removal);
+    const [removal] = await listMassRemovals(podkeep.app, actAsUser(user.id), 0);
+    return removal && putBack(context, actAsUser(user.id), removal);
   },
   "an earlier list": (context, user) =>
-    restoreSubscriptions(context, actorOf(user.id), { before: removedAt }, { exact: true, dry_run: false }),
+    restoreSubscriptions(context, actAsUser(user.id), { before: removedAt }, { exact: true, dry_run: false }),
 };
 /** A timestamp after all additions. */
 let removedAt = 0;

@@ -5,7 +5,7 @@ import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import type { EpisodeAction } from "../../src/domain/episodes.ts";
 import { appNamed } from "../../src/http/apps.ts";
-import type { Actor } from "../../src/services/actor.ts";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readActions, uploadActions } from "../../src/services/episodes.ts";
 import { listPlays, type PlayEntry } from "../../src/services/play-list.ts";
@@ -15,7 +15,6 @@ import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { validFeed } from "../support/feed-url.ts";
-import { actorOf } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -31,7 +30,7 @@ beforeAll(async () => {
   podkeep = await openTestApp({ plays_keep: "400d" });
 });
 beforeEach(async () => {
-  ann = actorOf((await podkeep.user()).id);
+  ann = actAsUser((await podkeep.user()).id);
 });
 afterAll(() => podkeep.close());
 
@@ -110,7 +109,7 @@ const session = fc.record({
 test("in any order, together or again, uploads leave the plays that were listened to", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(session, { maxLength: 15 }), fc.array(fc.boolean()), async (sessions, cuts) => {
-      const actor = actorOf((await podkeep.user()).id);
+      const actor = actAsUser((await podkeep.user()).id);
       const ends = new Map<string, number>();
       let at = now();
       const reports = sessions.map(({ device, episode, pause, goesOn, from, length }) => {
@@ -165,7 +164,7 @@ test("plays go with a merge and a move, stay when a podcast is unsubscribed, and
 
 test("plays go with their user", async () => {
   const { id, name } = await podkeep.user();
-  await upload("phone", [play(60, { sent_at: now() })], actorOf(id));
+  await upload("phone", [play(60, { sent_at: now() })], actAsUser(id));
   const count = () => podkeep.sql(`select count(*) as count from plays where user_id = '${id}'`);
   expect(Number((await count())[0]?.["count"])).toBe(1);
   await deleteUser(podkeep.app, name);

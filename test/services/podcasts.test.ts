@@ -1,9 +1,10 @@
 // The list of podcasts for people, beside the requests of others.
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { actAsUser } from "../../src/services/actor.ts";
 import { listPodcasts } from "../../src/services/podcasts.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { openTestApp } from "../support/app.ts";
-import { actorOf, addFeeds } from "../support/feeds.ts";
+import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -16,7 +17,7 @@ test("requests come in between while a page of many podcasts is sorted", async (
   const query = { is_subscribed: true, search: "", page: 2, per_page: 75 };
   let turns = 0;
   let ended = false;
-  const listed = listPodcasts(podkeep.app, actorOf(id), query).finally(() => {
+  const listed = listPodcasts(podkeep.app, actAsUser(id), query).finally(() => {
     ended = true;
   });
   for (; !ended; turns++) await nextTurn();

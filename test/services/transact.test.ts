@@ -1,9 +1,9 @@
 // Write transactions that the database runs more than once.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Database } from "../../src/db/database.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { transact } from "../../src/services/transact.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
-import { actorOf } from "../support/feeds.ts";
 
 let podkeep: TestApp;
 beforeEach(async () => {
@@ -23,7 +23,7 @@ test("what follows a commit happens once, also if the transaction is repeated af
       return app.database.write((tx) => work(tx), key);
     },
   };
-  await transact({ ...app, database: { ...app.database, ...database } }, actorOf(id), async (user) => {
+  await transact({ ...app, database: { ...app.database, ...database } }, actAsUser(id), async (user) => {
     const run = ++runs;
     user.afterCommit(() => acts.push(run));
   });

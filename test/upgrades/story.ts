@@ -1,6 +1,6 @@
 // The data of the recorded databases, and the requests whose responses are recorded.
-
 import { appNamed } from "../../src/http/apps.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
@@ -9,7 +9,6 @@ import { setPassword } from "../../src/services/passwords.ts";
 import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { actorOf } from "../support/feeds.ts";
 
 const url = (name: string) => `https://${name}.example/rss?key=s3cret`;
 const GUIDS = {
@@ -23,7 +22,7 @@ const PASSWORD = "correct horse battery staple";
 export async function tell(podkeep: TestApp): Promise<TestUser> {
   const ann = await podkeep.user("ann");
   const bob = await podkeep.user("bob");
-  await setPassword(podkeep.app, actorOf(ann.id), PASSWORD);
+  await setPassword(podkeep.app, actAsUser(ann.id), PASSWORD);
   const add = async (...names: string[]): Promise<string[]> => {
     const body = { subscriptions: names.map((name) => ({ feed_url: url(name) })) };
     return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
@@ -57,7 +56,7 @@ export async function tell(podkeep: TestApp): Promise<TestUser> {
 
 /** What an app that keeps whole seconds leaves behind. */
 async function sync({ app, clock }: TestApp, ann: TestUser): Promise<void> {
-  const actor = { ...actorOf(ann.id), device: "phone" };
+  const actor = actAsUser(ann.id, null, "phone");
   const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   const add = [url("kept"), url("own").replace("https", "http")];
   await uploadFeedChanges(app, actor, client, { add, remove: [] });

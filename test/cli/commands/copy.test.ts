@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
 import { appNamed } from "../../../src/http/apps.ts";
 import { createLookupWorker } from "../../../src/lookup/worker.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { connectApp } from "../../../src/services/connect-links.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
@@ -21,7 +22,6 @@ import { listDue } from "../../../src/store/feed-lookups.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -76,21 +76,21 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
   await ann.add("https://a.example/8");
   await ann.remove(guidOf(9));
   await bob.add("https://a.example/1");
-  const { id, token } = await issueToken(app.app, actorOf(bob.id), {
+  const { id, token } = await issueToken(app.app, actAsUser(bob.id), {
     label: "old phone",
     scope: "read",
     expires_at: null,
   });
   await revokeToken(app.app, id);
-  await setPassword(app.app, actorOf(ann.id), "ann's password");
-  await createSession(app.app, actorOf(ann.id), "page");
+  await setPassword(app.app, actAsUser(ann.id), "ann's password");
+  await createSession(app.app, actAsUser(ann.id), "page");
   const phone = { label: "phone", kind: "kasts", server: "https://podcasts.example", user: "ann" };
-  await connectApp(app.app, { ...actorOf(ann.id), kind: "session" }, "nonce", phone);
-  await saveDevice(app.app, actorOf(ann.id), { id: "phone", caption: "Ann's ☎", type: "mobile" });
-  const client = identifyClient({ ...actorOf(ann.id), device: "phone" }, appNamed("Kasts", "gpodder"));
-  await uploadActions(app.app, actorOf(ann.id), client, [play(60, { sent_at: app.clock.now() })]);
+  await connectApp(app.app, actAsUser(ann.id), "nonce", phone);
+  await saveDevice(app.app, actAsUser(ann.id), { id: "phone", caption: "Ann's ☎", type: "mobile" });
+  const client = identifyClient(actAsUser(ann.id, null, "phone"), appNamed("Kasts", "gpodder"));
+  await uploadActions(app.app, actAsUser(ann.id), client, [play(60, { sent_at: app.clock.now() })]);
   const flow = await startLoginFlow(app.app, { label: "app", address: "192.0.2.1" });
-  await approveLoginFlow(app.app, actorOf(ann.id), flow.page);
+  await approveLoginFlow(app.app, actAsUser(ann.id), flow.page);
   await startLoginFlow(app.app, { label: "another app", address: "192.0.2.1" });
   return { users: [ann, bob], revoked: token };
 }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { listHistory } from "../../../src/services/history.ts";
@@ -12,7 +13,7 @@ import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
-import { actorOf, addFeeds } from "../../support/feeds.ts";
+import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
@@ -241,7 +242,7 @@ async function whileDeleted(user: TestUser, act: () => Promise<unknown>): Promis
 test("a token that is issued while another server deletes its user is refused: there is no such user", async () => {
   await open();
   const ann = await app.user("ann");
-  const issue = () => issueToken(app.app, actorOf(ann.id), { label: "phone", scope: "write", expires_at: null });
+  const issue = () => issueToken(app.app, actAsUser(ann.id), { label: "phone", scope: "write", expires_at: null });
   expect(await whileDeleted(ann, issue)).toMatchObject({ code: "not_found" });
 });
 
@@ -264,7 +265,7 @@ describe("an app of the draft is refused with 401 if another server deletes its 
     test(does, async () => {
       await open({ open_podcast_draft: "on" });
       const ann = await app.user("ann");
-      await setPassword(app.app, actorOf(ann.id), password);
+      await setPassword(app.app, actAsUser(ann.id), password);
       expect(await whileDeleted(ann, await act(ann.token))).toMatchObject({ status: 401 });
       expect(await beside((sql) => sql("select * from login_tokens"))).toHaveLength(0);
     });
@@ -309,7 +310,7 @@ describe("an upload that runs on one server", () => {
   const tokenOf = ({ token }: TestUser) => token.split("_")[1] ?? "";
 
   test("succeeds if its device is forgotten on another, and the device can come back", async () => {
-    const statuses = await uploadWhile((ann) => onOther((other) => forgetDevice(other, actorOf(ann.id), "phone")));
+    const statuses = await uploadWhile((ann) => onOther((other) => forgetDevice(other, actAsUser(ann.id), "phone")));
     expect(statuses).toEqual([200, 200]);
   });
 
@@ -338,7 +339,7 @@ describe("an upload that runs on one server", () => {
 test("text that PostgreSQL can't store is a mistake of the request, not of the server", async () => {
   await open();
   const ann = await app.user();
-  await expect(listHistory(app.app, actorOf(ann.id), { by: "a\0b", limit: 1 })).rejects.toMatchObject({
+  await expect(listHistory(app.app, actAsUser(ann.id), { by: "a\0b", limit: 1 })).rejects.toMatchObject({
     code: "invalid",
     message: "A text has a character that can't be stored",
   });

@@ -5,11 +5,11 @@ import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "../../../src/db/database.ts";
 import { appNamed } from "../../../src/http/apps.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { readFeedChanges } from "../../../src/services/device-list.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
-import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 let ann: TestUser;
@@ -92,7 +92,7 @@ test("writes are accepted again when the same file is back", async () => {
 
 test("a device whose GET was refused although it was committed receives the same when it asks again", async () => {
   const { app } = server;
-  const actor = { ...actorOf(ann.id), device: "desk" };
+  const actor = actAsUser(ann.id, null, "desk");
   const client = identifyClient(actor, appNamed("gPodder", "gpodder"));
   const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
   const losing: Database["write"] = async (work, queue) => {

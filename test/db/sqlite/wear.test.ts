@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { appNamed } from "../../../src/http/apps.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { readFeedChanges } from "../../../src/services/device-list.ts";
 import { readActions, uploadActions } from "../../../src/services/episodes.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
-import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 beforeEach(async () => {
@@ -51,7 +51,7 @@ test("uploads that change nothing write nothing", async () => {
 test("of the reads of one sync, only the first notes when the device synced", async () => {
   const ann = await server.user("ann");
   const deviceOf = (device: string) => {
-    const actor = { ...actorOf(ann.id), device };
+    const actor = actAsUser(ann.id, null, device);
     return { actor, client: identifyClient(actor, appNamed("AntennaPod", "gpodder")) };
   };
   const [phone, tablet] = [deviceOf("phone"), deviceOf("tablet")];

@@ -1,10 +1,10 @@
 // Logging in to the draft: access tokens, refresh tokens that rotate, and their end.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { listApps, revokeApp } from "../../../src/services/apps.ts";
 import { pruneLoginTokens } from "../../../src/services/login-tokens.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { DRAFT } from "./client.ts";
 
 const PASSWORD = "correct horse battery staple";
@@ -17,7 +17,7 @@ let user: TestUser;
 beforeEach(async () => {
   server = await openTestApp({ ...DRAFT, failed_logins: "5" });
   user = await server.user("ann");
-  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
 });
 afterEach(() => server.close());
 
@@ -31,7 +31,7 @@ const logIn = async (password = PASSWORD) => (await post("/auth/login", { userna
 const refresh = (refresh_token: string) => post("/auth/refresh", { refresh_token });
 const read = async (token: string) =>
   (await server.send("GET", "/api/v1/sync", { headers: { Authorization: `Bearer ${token}` } })).status;
-const apps = async () => (await listApps(server.app, actorOf(user.id))).apps.map(({ label, id }) => ({ label, id }));
+const apps = async () => (await listApps(server.app, actAsUser(user.id))).apps.map(({ label, id }) => ({ label, id }));
 const appId = async () => (await apps()).find(({ label }) => label === "Pods")?.id ?? "";
 
 test("name and password give an access token for an hour, and a refresh token for 90 days", async () => {
@@ -92,7 +92,7 @@ describe("a token of the user", () => {
     const { access_token, refresh_token } = await logIn(user.token);
     expect(await read(access_token)).toBe(200);
     expect(await appId()).toBe("");
-    await revokeApp(server.app, actorOf(user.id), (await apps())[0]?.id ?? "");
+    await revokeApp(server.app, actAsUser(user.id), (await apps())[0]?.id ?? "");
     expect(await read(access_token)).toBe(401);
     expect((await refresh(refresh_token)).status).toBe(401);
   });
@@ -159,7 +159,7 @@ describe("a refresh", () => {
 test("an app that logged in is listed by its name, and ends when it is revoked", async () => {
   const { access_token, refresh_token } = await logIn();
   const another = await logIn();
-  await revokeApp(server.app, actorOf(user.id), await appId());
+  await revokeApp(server.app, actAsUser(user.id), await appId());
   const statuses = [await read(access_token), await read(another.access_token)];
   expect(statuses.toSorted()).toEqual([200, 401]);
   const left = statuses[0] === 200 ? another.refresh_token : refresh_token;

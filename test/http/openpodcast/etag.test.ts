@@ -1,8 +1,8 @@
 // Conditional requests: a poll without changes is 304, and a change never is.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { retryDeletion } from "../../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -72,7 +72,7 @@ describe("changes after", () => {
     await server.drain();
     expect((await ask("/deletions/1", pending)).body.status).toBe("FAILURE");
     const failed = await etagOf("/deletions/1");
-    await retryDeletion(server.app, actorOf(user.id), 1);
+    await retryDeletion(server.app, actAsUser(user.id), 1);
     expect((await ask("/deletions/1", failed)).body.status).toBe("PENDING");
   });
 });

@@ -1,10 +1,10 @@
 // Walks by page number while other apps write: none misses a change.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHttp, type Http } from "../../../src/http/server.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { findPageEnd, savePageEnd } from "../../../src/services/page-ends.ts";
 import { deleteUser } from "../../../src/services/users.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -165,8 +165,8 @@ describe("page ends", () => {
   const pageOf = (page: number) => ({ since: null, per_page: 1, page });
   const endAt = (changed_at: number) => ({ changed_at, guid: guidOf(1) });
   const save = (page: number, changed_at: number, isLast = false) =>
-    savePageEnd(server.app, actorOf(user.id), pageOf(page), endAt(changed_at), isLast);
-  const before = (page: number) => findPageEnd(server.app, actorOf(user.id), pageOf(page));
+    savePageEnd(server.app, actAsUser(user.id), pageOf(page), endAt(changed_at), isLast);
+  const before = (page: number) => findPageEnd(server.app, actAsUser(user.id), pageOf(page));
   const minutes = (count: number) => server.clock.advance(count * 60_000);
 
   test("are each remembered for ten minutes or a little more, the first of them counts", async () => {

@@ -1,11 +1,11 @@
 // Apps on the page: list, revoke, connect by typing or by a code.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -16,7 +16,7 @@ let browser: Browser;
 beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
-  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
   browser = await signedIn(server, { name: "ann", token: PASSWORD });
 });
 afterEach(() => server.close());
@@ -156,7 +156,7 @@ test("a session by token sees the apps, and can't connect or revoke one", async 
 
 test("labels of apps can't bring markup into the page", async () => {
   const label = "<img src=x onerror=alert(1)>";
-  await issueToken(server.app, actorOf(user.id), { label, scope: "read", expires_at: null });
+  await issueToken(server.app, actAsUser(user.id), { label, scope: "read", expires_at: null });
   expect((await browser.open("/apps")).body).not.toContain("<img");
 });
 
@@ -180,9 +180,9 @@ test("the code's link ends after ten minutes, and others show nothing", async ()
 });
 
 test("devices are listed with their app, and can be renamed and forgotten", async () => {
-  const actor = { ...actorOf(user.id), kind: "token", id: user.token.split("_")[1] ?? "" } as const;
+  const actor = { ...actAsUser(user.id), kind: "token", id: user.token.split("_")[1] ?? "" } as const;
   await saveDevice(server.app, actor, { id: "phone1", caption: "Pixel", type: "mobile" });
-  await saveDevice(server.app, actorOf(user.id), { id: "desk", caption: "Desk" });
+  await saveDevice(server.app, actAsUser(user.id), { id: "desk", caption: "Desk" });
   const page = await browser.open("/apps");
   expect(page.body.indexOf("Pixel")).toBeLessThan(page.body.indexOf("Desk"));
   expect((await browser.submit("/apps/devices/phone1/rename", { caption: "Old <b>phone" })).body).toContain(
@@ -207,7 +207,7 @@ test("an app can be renamed, with markup as text, and not to nothing", async () 
 test("an app's row says what it is, when it synced, when it was connected and when it expires", async () => {
   const expires_at = server.clock.now() + 86_400_000;
   const options = { label: "Kitchen radio", scope: "read", expires_at } as const;
-  const { token } = await issueToken(server.app, actorOf(user.id), options);
+  const { token } = await issueToken(server.app, actAsUser(user.id), options);
   await server.send("GET", "/index.php/apps/gpoddersync/subscriptions", {
     headers: { Authorization: `Bearer ${token}`, "User-Agent": "Kasts/25.04" },
   });
@@ -294,7 +294,7 @@ test("going back and choosing another app gives another token", async () => {
 });
 
 test("a user has up to 100 sessions of the page: one more ends the one that was not seen for longest", async () => {
-  const actor = { ...actorOf(user.id), kind: "session" } as const;
+  const actor = actAsUser(user.id);
   for (let n = 1; n < 100; n++) await createSession(server.app, actor, "page");
   server.clock.advance(2 * 3_600_000);
   await browser.open("/podcasts");

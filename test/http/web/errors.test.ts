@@ -2,12 +2,12 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile } from "../../support/database.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -21,10 +21,10 @@ let token_id: string;
 beforeEach(async () => {
   server = await openTestApp({ busy_timeout: "20ms" });
   user = await server.user("ann");
-  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
   for (let n = 1; n <= 12; n++) await user.add(`https://${n}.example/`, guidOf(n));
   server.clock.advance(HOUR);
-  const { id, token } = await issueToken(server.app, actorOf(user.id), {
+  const { id, token } = await issueToken(server.app, actAsUser(user.id), {
     label: "phone",
     scope: "write",
     expires_at: null,

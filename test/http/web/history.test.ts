@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
 import { appNamed } from "../../../src/http/apps.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { uploadFeedChanges } from "../../../src/services/device-uploads.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
@@ -10,7 +11,6 @@ import { importFeeds } from "../../../src/services/imports.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const HOUR = 3_600_000;
@@ -23,7 +23,7 @@ beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
   const options = { label: "AntennaPod, phone", scope: "write", expires_at: null } as const;
-  phone = server.as(user, (await issueToken(server.app, actorOf(user.id), options)).token);
+  phone = server.as(user, (await issueToken(server.app, actAsUser(user.id), options)).token);
   browser = await signedIn(server, user);
   for (let n = 1; n <= 12; n++) await user.add(`https://${n}.example/`, guidOf(n));
   server.clock.advance(HOUR);
@@ -71,7 +71,7 @@ test("a list that an app emptied is said above every page, and one click brings 
 test("a sync of more changes than a page is one entry with all of them, and can be put back whole", async () => {
   server.clock.advance(HOUR);
   const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://feed${n}.example/`, title: null }));
-  await importFeeds(server.app, actorOf(user.id), feeds, { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false, progress: () => {} });
   server.clock.advance(HOUR);
   const headers = basicAuth("ann", phone.token);
   const body = JSON.stringify({ add: [], remove: feeds.map(({ feed_url }) => feed_url) });
@@ -203,7 +203,7 @@ test("another user's history is not there", async () => {
 test("a session that can only read sees the history and can't put back", async () => {
   await wipe();
   const options = { label: "", scope: "read", expires_at: null } as const;
-  const { token } = await issueToken(server.app, actorOf(user.id), options);
+  const { token } = await issueToken(server.app, actAsUser(user.id), options);
   const reader = await signedIn(server, { name: "ann", token });
   const { body } = await reader.open("/history");
   expect(body).toContain("removed 12");
@@ -214,7 +214,7 @@ test("a session that can only read sees the history and can't put back", async (
 
 test("names of apps and podcasts can't bring markup into the history", async () => {
   const options = { label: "<script>x</script>", scope: "write", expires_at: null } as const;
-  const evil = server.as(user, (await issueToken(server.app, actorOf(user.id), options)).token);
+  const evil = server.as(user, (await issueToken(server.app, actAsUser(user.id), options)).token);
   await evil.add("https://a.example/<img>", guidOf(50));
   const { body } = await browser.open("/history");
   expect(body).not.toContain("<script>x");
@@ -257,7 +257,7 @@ test("the history of a podcast follows it to another guid and into a merged one"
 });
 
 test("devices are called by their names", async () => {
-  const actor = { ...actorOf(user.id), kind: "token", id: phone.token.split("_")[1] ?? "", device: "id1" } as const;
+  const actor = { ...actAsUser(user.id), kind: "token", id: phone.token.split("_")[1] ?? "", device: "id1" } as const;
   await saveDevice(server.app, actor, { id: "id1", caption: "Pixel" });
   const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
   await uploadFeedChanges(server.app, { ...actor, label: "AntennaPod" }, client, {
@@ -310,7 +310,7 @@ test("a restore offers the moments before podcasts were removed, with a preview 
 });
 
 test("an import from the command line is called by what it was", async () => {
-  const actor = { ...actorOf(user.id), label: "opml import" };
+  const actor = { ...actAsUser(user.id), label: "opml import" };
   await importFeeds(server.app, actor, [{ feed_url: "https://file.example/", title: null }], {
     dry_run: false,
     progress: () => {},

@@ -1,6 +1,7 @@
 // Listening on the page: continue, history, one episode, hours of a year, files.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { appNamed } from "../../../src/http/apps.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { readActions, uploadActions } from "../../../src/services/episodes.ts";
 import { listPlays } from "../../../src/services/play-list.ts";
@@ -8,7 +9,6 @@ import { issueToken } from "../../../src/services/tokens.ts";
 import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-const actor = (device: string) => ({ ...actorOf(user.id), kind: "session" as const, label: "AntennaPod", device });
+const actor = (device: string) => actAsUser(user.id, "AntennaPod", device);
 const clientOf = (device: string) => identifyClient(actor(device), appNamed("AntennaPod", "gpodder"));
 const upload = (device: string, ...actions: Parameters<typeof play>[]) =>
   uploadActions(
@@ -176,13 +176,13 @@ test("a session that can only read shows listening, and sets nothing", async () 
   await upload("phone", [60, { episode_url: url("one"), sent_at: server.clock.now() }]);
   await upload("phone", [50, { episode_url: url("one"), sent_at: server.clock.now() + 1000 }]);
   const options = { label: "reader", scope: "read", expires_at: null } as const;
-  const { token } = await issueToken(server.app, actorOf(user.id), options);
+  const { token } = await issueToken(server.app, actAsUser(user.id), options);
   const reader = await signedIn(server, { name: user.name, token });
   const id = episodeIn((await reader.open("/listening")).body);
   expect((await reader.open(`/listening/episodes/${id}`)).body).not.toContain("Continue from here");
   expect((await reader.submit(`/listening/episodes/${id}/position`, { position: "60" })).status).toBe(403);
   expect((await reader.submit(`/listening/episodes/${id}/finished`)).status).toBe(403);
-  const { plays } = await listPlays(server.app, actorOf(user.id), { limit: 10 });
+  const { plays } = await listPlays(server.app, actAsUser(user.id), { limit: 10 });
   expect(plays.map(({ by }) => by.label)).not.toContain("reader");
 });
 

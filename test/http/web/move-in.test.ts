@@ -4,11 +4,11 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { listBegun } from "../../../src/services/listening.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
@@ -60,7 +60,7 @@ test("the account leads to a form, a file to what it has, and a second step adds
   const done = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
   expect(textOf(done.body)).toContain("1 podcast was added, and 1 position or mark of episodes.");
   expect(await listOf()).toEqual([FEED]);
-  expect(await listBegun(server.app, actorOf(user.id), 5)).toMatchObject([{ position: 600 }]);
+  expect(await listBegun(server.app, actAsUser(user.id), 5)).toMatchObject([{ position: 600 }]);
   expect(textOf((await browser.open("/history")).body)).toContain("moved from AntennaPod");
   expect(textOf((await browser.open("/listening/history")).body)).toContain("moved from AntennaPod");
 
@@ -104,7 +104,7 @@ test("what was changed between the two steps is refused, and adds nothing", asyn
 });
 
 test("a token that may only read sees no form, and can't add", async () => {
-  const { token } = await issueToken(server.app, actorOf(user.id), { label: "r", scope: "read", expires_at: null });
+  const { token } = await issueToken(server.app, actAsUser(user.id), { label: "r", scope: "read", expires_at: null });
   browser = await signedIn(server, { name: user.name, token });
   expect((await browser.open("/account/move-in")).body).not.toContain('type="file"');
   for (const path of ["/account/move-in", "/account/move-in/confirm"]) {

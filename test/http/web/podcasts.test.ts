@@ -3,13 +3,13 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
 import { assets } from "../../../src/http/web/assets.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { noteSync } from "../../../src/services/devices.ts";
 import { pruneHistory } from "../../../src/services/history.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 let server: TestApp;
@@ -103,7 +103,7 @@ test("a podcast that is in the list already is said to be, and the list opens at
 
 test("an empty list offers to connect an app only if the session may do that", async () => {
   expect((await browser.open("/podcasts")).body).not.toContain('href="/connect"');
-  await setPassword(server.app, actorOf(user.id), "correct horse");
+  await setPassword(server.app, actAsUser(user.id), "correct horse");
   const byPassword = await signedIn(server, { name: "ann", token: "correct horse" });
   expect((await byPassword.open("/podcasts")).body).toContain('href="/connect"');
 });
@@ -175,7 +175,7 @@ const textOf = async (guid: string) => (await browser.open(`/podcasts/${guid}`))
 
 test("a podcast's page says when it was added, by which app, and what happened to it since", async () => {
   const options = { label: "Kasts, laptop", scope: "write", expires_at: null } as const;
-  const laptop = server.as(user, (await issueToken(server.app, actorOf(user.id), options)).token);
+  const laptop = server.as(user, (await issueToken(server.app, actAsUser(user.id), options)).token);
   await user.add("https://a.example/", guidOf(1));
   server.clock.advance(86_400_000);
   await laptop.add("https://b.example/", guidOf(2));
@@ -303,7 +303,7 @@ test("titles and feed URLs can't bring markup, scripts or links into the page", 
 
 test("a session by a token that can only read shows the list and changes nothing", async () => {
   await user.add("https://a.example/", guidOf(1));
-  const { token } = await issueToken(server.app, actorOf(user.id), { label: "", scope: "read", expires_at: null });
+  const { token } = await issueToken(server.app, actAsUser(user.id), { label: "", scope: "read", expires_at: null });
   const reader = await signedIn(server, { name: "ann", token });
   const { body } = await reader.open("/podcasts");
   expect(body).toContain("a.example");
@@ -339,7 +339,7 @@ test("the list says which devices are in sync, and names one that is silent for 
     return { all, silent, body };
   };
   const sync = (device: string) =>
-    server.app.database.write((tx) => noteSync(tx, actorOf(user.id), device, server.clock.now()));
+    server.app.database.write((tx) => noteSync(tx, actAsUser(user.id), device, server.clock.now()));
   expect((await browser.open("/podcasts")).body).not.toContain("In sync:");
   // The phone syncs each hour, the laptop every ten days.
   await sync("laptop");

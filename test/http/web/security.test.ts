@@ -9,13 +9,13 @@ import { serveGpodder } from "../../../src/http/gpodder/protocol.ts";
 import { serveNextcloud } from "../../../src/http/nextcloud/protocol.ts";
 import { createThrottle } from "../../../src/http/throttle.ts";
 import { serveWeb } from "../../../src/http/web/protocol.tsx";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { startLoginFlow } from "../../../src/services/login-flow.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { createUser } from "../../../src/services/users.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { NASTY, reorders } from "../../support/nasty.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
@@ -32,7 +32,7 @@ let flow: string;
 beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
-  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
   browser = await signedIn(server, { name: "ann", token: PASSWORD });
   await user.add("https://a.example/feed", guidOf(1));
   await syncDevice("phone");
@@ -329,7 +329,7 @@ test("texts of apps, files and feeds are only text, on every page", async () => 
   for (const [n, text] of NASTY.entries()) {
     await user.add(`https://feed.example/${text}`, guidOf(100 + n));
     const label = text.slice(0, 100);
-    const { token } = await issueToken(server.app, actorOf(user.id), { label, scope: "write", expires_at: null });
+    const { token } = await issueToken(server.app, actAsUser(user.id), { label, scope: "write", expires_at: null });
     const app = server.as(user, token);
     await app.add(`https://own.example/${n}`, guidOf(200 + n));
     await app.request("PATCH", `/subscriptions/${guidOf(200 + n)}`, { is_subscribed: false });

@@ -1,10 +1,10 @@
 // Signing in to the page, and what protects its forms.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsUser } from "../../../src/services/actor.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { actorOf } from "../../support/feeds.ts";
 import { openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -14,7 +14,7 @@ let user: TestUser;
 beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
-  await setPassword(server.app, actorOf(user.id), PASSWORD);
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
 });
 afterEach(() => server.close());
 
@@ -164,7 +164,7 @@ test("the data of a user is one file without secrets", async () => {
 test("the data of a long list comes in parts, with turns for other requests in between", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://${n}.example/`, title: null }));
-  await importFeeds(server.app, actorOf(user.id), feeds, { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false, progress: () => {} });
   const Cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const response = await server.http.fetch(new Request(`${ORIGIN}/account/podkeep.json`, { headers: { Cookie } }), {});
   let turn = 0;
