@@ -88,6 +88,6 @@ export function keepPlay(before: Play | undefined, report: PlayReport, nextId: (
 /** Seconds at the end of an episode that count as finished, at most a twentieth of it: apps stop before the credits end. */
 const CREDITS = 30;
 
-/** Whether a position is at the end of its episode. store/episodes.ts has the same for queries. */
+/** Whether a position is at the end of its episode. store/episode-actions.ts has the same for queries. */
 export const isFinished = ({ position, total }: { position: number; total: number | null }): boolean =>
   total !== null && (total - position <= CREDITS || (total - position) * 20 <= total);

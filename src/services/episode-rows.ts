@@ -6,17 +6,13 @@ import { withoutScheme } from "../domain/spellings.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
 import type { StoredRows, SubscriptionChange } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
+import { deleteActions, deleteActionsOf, lastArrived, renewActions, saveActions } from "../store/episode-actions.ts";
 import {
-  deleteActions,
-  deleteActionsOf,
   deleteEpisodes,
   deleteEpisodesOf,
   findByGuid,
   findByUrl,
-  lastArrived,
   listOfPodcasts,
-  renewActions,
-  saveActions,
   saveEpisodes,
 } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";

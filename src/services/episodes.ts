@@ -4,7 +4,8 @@ import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../do
 import type { Arrival, EpisodeAction, ToldAction } from "../domain/episodes.ts";
 import { readFeedHash } from "../domain/feed-url.ts";
 import { endOf, givenToUnknown, type SyncWindow } from "../domain/sync-window.ts";
-import { anyArrived, findSubscriptionsOf, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episodes.ts";
+import { anyArrived, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episode-actions.ts";
+import { findSubscriptionsOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";

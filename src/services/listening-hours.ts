@@ -1,6 +1,6 @@
 // How long a user listened, by day, month and podcast.
 import type { Span } from "../domain/zoned-days.ts";
-import { findFirstPlay, sumByPodcast, sumSpans } from "../store/plays.ts";
+import { findFirstPlay, sumByPodcast, sumSpans } from "../store/listening-hours.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";

@@ -11,7 +11,7 @@ import {
   listPlaysOfEpisode,
   listPlays as listRows,
   listTexts,
-} from "../store/plays.ts";
+} from "../store/play-list.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";

@@ -1,6 +1,6 @@
-// Statements on episodes and the actions on them.
-import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner, Schema } from "../db/schema.ts";
+// Statements on episodes.
+import { type RawBuilder, sql } from "kysely";
+import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 
 /** An episode with one action on it; with none if `kind` is null. */
@@ -73,86 +73,6 @@ export const findSubscriptionsOf = bulkStatement((db, p: Owner, rows: { url_key:
     ),
 );
 
-/** `client`: whose own actions are left out; -1 for none. */
-type Span = Owner & { start: number; end: number; client: number };
-
-const ARRIVED = sql<number>`action.arrived_at`;
-
-/** @param arrived the column that SQLite may search by */
-const inSpan = (db: Kysely<Schema>, p: Span, arrived = ARRIVED) =>
-  db
-    .selectFrom("episode_actions as action")
-    .where("action.user_id", "in", [p.user_id])
-    .where(arrived, ">", p.start)
-    .where(arrived, "<=", p.end)
-    .where((row) => row.or([row("action.client", "is", null), row("action.client", "!=", p.client)]));
-
-/** Whether anything arrived. */
-export const anyArrived = statement((db, p: Span) => inSpan(db, p).select("action.arrived_at").limit(sql.lit(1)));
-
-/** What apps are told of an action; the feed URL is the one that the subscription has now. */
-const told = (db: Kysely<Schema>, p: Span & { limit: number }, arrived = ARRIVED) =>
-  inSpan(db, p, arrived)
-    .innerJoin("episodes", (join) =>
-      join.onRef("episodes.user_id", "=", "action.user_id").onRef("episodes.id", "=", "action.episode"),
-    )
-    .leftJoin("subscriptions", (join) =>
-      join.onRef("subscriptions.user_id", "=", "episodes.user_id").onRef("subscriptions.id", "=", "episodes.podcast"),
-    )
-    .select([
-      "episodes.podcast",
-      "episodes.guid",
-      "episodes.url as episode_url",
-      "action.kind",
-      "action.sent_at",
-      "action.acted_at",
-      "action.arrived_at",
-      "action.started",
-      "action.position",
-      "action.total",
-      "action.device",
-      "action.client",
-    ])
-    .select((row) => row.fn.coalesce("subscriptions.feed_url", "episodes.feed_url").$notNull().as("feed_url"))
-    .orderBy("action.arrived_at")
-    .limit(limitTo(p.limit));
-
-/** What arrived after `start` up to `end`, in that order. */
-export const listArrived = statement((db, p: Span & { limit: number }) => told(db, p));
-
-/** The same of one podcast. */
-export const listArrivedOf = statement((db, p: Span & { limit: number; podcast: number }) =>
-  // With a sign, it is no column that SQLite could search by: it would walk all that arrived.
-  told(db, p, sql<number>`+action.arrived_at`).where("episodes.podcast", "=", p.podcast),
-);
-
-/** The same with one action for each episode: its play, or else its latest. */
-export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =>
-  told(db, p).where((row) =>
-    row.not(
-      row.exists(
-        row
-          .selectFrom("episode_actions as other")
-          .select("other.kind")
-          .where("other.user_id", "in", [p.user_id])
-          .whereRef("other.episode", "=", "action.episode")
-          .whereRef("other.kind", "!=", "action.kind")
-          .where("action.kind", "!=", sql.lit("play" as const))
-          .where((of) =>
-            of.or([
-              of("other.kind", "=", sql.lit("play" as const)),
-              of("other.acted_at", ">", of.ref("action.acted_at")),
-              of.and([
-                of("other.acted_at", "=", of.ref("action.acted_at")),
-                of("other.arrived_at", ">", of.ref("action.arrived_at")),
-              ]),
-            ]),
-          ),
-      ),
-    ),
-  ),
-);
-
 /** Inserts episodes, or replaces what is known of them. */
 export const saveEpisodes = bulkStatement((db, p: Owner, rows: Omit<EpisodeTable, "user_id" | FeedColumns>[]) =>
   db
@@ -181,51 +101,6 @@ export const saveEpisodes = bulkStatement((db, p: Owner, rows: Omit<EpisodeTable
     ),
 );
 
-/** Inserts actions, or replaces those of the same kind on the same episode. */
-export const saveActions = bulkStatement((db, p: Owner, rows: Omit<EpisodeActionTable, "user_id">[]) =>
-  db
-    .insertInto("episode_actions")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        episode: row.episode,
-        kind: row.kind,
-        sent_at: row.sent_at,
-        acted_at: row.acted_at,
-        arrived_at: row.arrived_at,
-        started: row.started,
-        position: row.position,
-        total: row.total,
-        device: row.device,
-        client: row.client,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "episode", "kind"]).doUpdateSet((row) => ({
-        sent_at: row.ref("excluded.sent_at"),
-        acted_at: row.ref("excluded.acted_at"),
-        arrived_at: row.ref("excluded.arrived_at"),
-        started: row.ref("excluded.started"),
-        position: row.ref("excluded.position"),
-        total: row.ref("excluded.total"),
-        device: row.ref("excluded.device"),
-        client: row.ref("excluded.client"),
-      })),
-    ),
-);
-
-/** Deletes all actions on these episodes. */
-export const deleteActions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .deleteFrom("episode_actions")
-    .where("user_id", "=", p.user_id)
-    .where(
-      "episode",
-      "in",
-      rows.map((row) => row.id),
-    ),
-);
-
 export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
     .deleteFrom("episodes")
@@ -237,99 +112,8 @@ export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[
     ),
 );
 
-const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
-  db
-    .selectFrom("episodes")
-    .select("episodes.id")
-    .where("episodes.user_id", "=", p.user_id)
-    .where("episodes.podcast", "=", p.podcast);
-
-export const deleteActionsOf = statement((db, p: Owner & { podcast: number }) =>
-  db
-    .deleteFrom("episode_actions")
-    .where("user_id", "=", p.user_id)
-    .where("episode", "in", () => episodesOf(db, p)),
-);
-
 export const deleteEpisodesOf = statement((db, p: Owner & { podcast: number }) =>
   db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("podcast", "=", p.podcast),
-);
-
-/**
- * Gives the actions on all episodes of these podcasts timestamps after `after`, in their order. They are no device's own
- * any more: an app that replaces a feed drops its places, those that it sent too.
- */
-export const renewActions = bulkStatement(
-  (_, p: Owner & { after: number }, rows: { podcast: number }[]) =>
-    sql<never>`update episode_actions set arrived_at = renewed.arrived_at, client = null
-      from (
-        select action.episode, action.kind,
-          ${number(p.after)} + row_number() over (order by action.arrived_at) as arrived_at
-        from episodes
-        join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
-        where episodes.user_id in (${p.user_id}) and episodes.podcast in (${sql.join(rows.map((row) => row.podcast))})
-      ) as renewed
-      where episode_actions.user_id = ${p.user_id}
-        and episode_actions.episode = renewed.episode and episode_actions.kind = renewed.kind`,
-);
-
-/** The latest timestamp among the actions. */
-export const lastArrived = statement((db, p: Owner) =>
-  db
-    .selectFrom("episode_actions")
-    .select("arrived_at")
-    .where("user_id", "in", [p.user_id])
-    .orderBy("arrived_at", "desc")
-    .limit(sql.lit(1)),
-);
-
-/** When the action arrived that comes `skip` actions before the last one. */
-export const findArrival = statement((db, p: Owner & { skip: number }) =>
-  db
-    .selectFrom("episode_actions")
-    .select("arrived_at")
-    .where("user_id", "in", [p.user_id])
-    .orderBy("arrived_at", "desc")
-    .limit(sql.lit(1))
-    .offset(limitTo(p.skip)),
-);
-
-/**
- * Episodes that were begun and not finished, the latest first, among the actions that arrived from `from` on. Finished is
- * as in src/domain/plays.ts, isFinished().
- */
-export const listBegun = statement(
-  (_, p: Owner & { from: number; limit: number }) =>
-    sql<{
-      episode: number;
-      podcast: number;
-      acted_at: number;
-      position: number;
-      total: number | null;
-      device: string | null;
-      guid: string | null;
-      episode_url: string;
-      feed_url: string;
-      title: string | null;
-      episode_title: string | null;
-      duration: number | null;
-      published_at: number | null;
-    }>`select begun.episode, episodes.podcast, begun.acted_at, begun.position, begun.total, begun.device,
-        episodes.guid, episodes.url as episode_url, coalesce(subscriptions.feed_url, episodes.feed_url) as feed_url,
-        subscriptions.title, episodes.title as episode_title, episodes.duration, episodes.published_at
-      from (
-        select user_id, episode, acted_at, arrived_at, position, total, device from episode_actions as action
-        where user_id in (${p.user_id}) and arrived_at >= ${p.from} and kind = 'play' and position > 0
-          and (total is null or (total - position > 30 and (total - position) * 20 > total))
-          and not exists (
-            select 1 from episode_actions as other
-            where other.user_id = action.user_id and other.episode = action.episode
-              and other.kind in ('played', 'new') and other.acted_at >= action.acted_at)
-        order by acted_at desc, arrived_at desc limit ${limitTo(p.limit)}
-      ) as begun
-      join episodes on episodes.user_id = begun.user_id and episodes.id = begun.episode
-      left join subscriptions on subscriptions.user_id = episodes.user_id and subscriptions.id = episodes.podcast
-      order by begun.acted_at desc, begun.arrived_at desc`,
 );
 
 /** The episodes that have this URL or guid. Reads all that the user has. */

@@ -6,32 +6,26 @@ import { noteClientSeen } from "../../src/store/clients.ts";
 import {
   anyArrived,
   deleteActionsOf,
-  deleteEpisodesOf,
-  findByGuid,
-  findByUrl,
-  findSubscriptionsOf,
   listArrived,
   listArrivedEpisodes,
   listArrivedOf,
   listBegun,
-  listOfPodcasts,
   renewActions,
+} from "../../src/store/episode-actions.ts";
+import {
+  deleteEpisodesOf,
+  findByGuid,
+  findByUrl,
+  findSubscriptionsOf,
+  listOfPodcasts,
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
 import { findHoldings, listToResend } from "../../src/store/holdings.ts";
+import { sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
-import {
-  extendPlays,
-  findEntries,
-  findLatestPlays,
-  findPlace,
-  findPlays,
-  listPlays,
-  listPlaysOfEpisode,
-  sumByPodcast,
-  sumSpans,
-} from "../../src/store/plays.ts";
+import { findEntries, findLatestPlays, findPlace, listPlays, listPlaysOfEpisode } from "../../src/store/play-list.ts";
+import { extendPlays, findPlays } from "../../src/store/plays.ts";
 import { findActions } from "../../src/store/sync-actions.ts";
 import {
   findEntities,

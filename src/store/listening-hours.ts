@@ -1,0 +1,46 @@
+// Statements on how long a user listened.
+import { sql } from "kysely";
+import type { Owner } from "../db/schema.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
+
+const number = (value: number) => sql`cast(${value} as bigint)`;
+
+/** The length of a play, in seconds; a mark has none. */
+const LENGTH = sql<number>`coalesce(plays.position - plays.started, 0)`;
+
+type Span = { from: number; to: number };
+
+const spans = (rows: Span[]) => sql.join(rows.map((row) => sql`(${number(row.from)}, ${number(row.to)})`));
+
+/** Seconds listened in each span. */
+export const sumSpans = bulkStatement(
+  (_, p: Owner, rows: Span[]) =>
+    // A subquery for each span: PostgreSQL would answer a join by reading all plays.
+    sql<{ from: number; seconds: number | null }>`
+      select wanted.column1 as "from", (
+        select cast(sum(${LENGTH}) as bigint) from plays
+        where plays.user_id in (${p.user_id}) and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
+      ) as seconds
+      from (values ${spans(rows)}) as wanted`,
+);
+
+/** Seconds listened from `from` on until `to`, by podcast. `feed_url` is of a feed that is in no list. */
+export const sumByPodcast = statement((db, p: Owner & Span) =>
+  db
+    .selectFrom("plays")
+    .innerJoin("episodes", (join) =>
+      join.onRef("episodes.user_id", "=", "plays.user_id").onRef("episodes.id", "=", "plays.episode"),
+    )
+    .select("episodes.podcast")
+    .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
+    .select((row) => row.fn.min("episodes.feed_url").as("feed_url"))
+    .where("plays.user_id", "in", [p.user_id])
+    .where("plays.begun_at", ">=", p.from)
+    .where("plays.begun_at", "<", p.to)
+    .groupBy("episodes.podcast"),
+);
+
+/** When the first play began. */
+export const findFirstPlay = statement((db, p: Owner) =>
+  db.selectFrom("plays").select("begun_at").where("user_id", "in", [p.user_id]).orderBy("begun_at").limit(sql.lit(1)),
+);

@@ -1,0 +1,115 @@
+// Statements that list plays.
+import { type Kysely, sql } from "kysely";
+import type { Owner, PlayTable, Schema } from "../db/schema.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+
+const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
+const number = (value: number) => sql`cast(${value} as bigint)`;
+
+/** A place in the list of plays: only earlier ones are read. */
+type Place = Owner & { begun_at: number; id: number };
+type Page = Place & { limit: number };
+
+const ofUser = (db: Kysely<Schema>, p: Owner) => db.selectFrom("plays").where("plays.user_id", "in", [p.user_id]);
+
+const before = (db: Kysely<Schema>, p: Place) =>
+  ofUser(db, p)
+    .where("plays.begun_at", "<=", p.begun_at)
+    .where((row) => row.or([row("plays.begun_at", "<", p.begun_at), row("plays.id", "<", p.id)]))
+    .orderBy("plays.begun_at", "desc")
+    .orderBy("plays.id", "desc");
+
+const withEpisodes = (plays: ReturnType<typeof ofUser>) =>
+  plays
+    .innerJoin("episodes", (join) =>
+      join.onRef("episodes.user_id", "=", "plays.user_id").onRef("episodes.id", "=", "plays.episode"),
+    )
+    .leftJoin("subscriptions", (join) =>
+      join.onRef("subscriptions.user_id", "=", "episodes.user_id").onRef("subscriptions.id", "=", "episodes.podcast"),
+    );
+
+const TEXTS = ["episodes.url as episode_url", "episodes.title as episode_title", "subscriptions.title"] as const;
+const FEED_URL = sql<string>`coalesce(subscriptions.feed_url, episodes.feed_url)`.as("feed_url");
+
+const ENTRY = [
+  ...(["plays.id", "plays.episode", "plays.begun_at", "plays.ended_at"] as const),
+  ...(["plays.started", "plays.position", "plays.total"] as const),
+  ...ACTOR,
+  ...(["episodes.guid", "episodes.podcast", "episodes.duration", "episodes.published_at"] as const),
+  ...TEXTS,
+  FEED_URL,
+] as const;
+
+/** The begin of the play that comes `skip` plays after a place. */
+export const findPlace = statement((db, p: Place & { skip: number }) =>
+  before(db, p).select(["plays.begun_at", "plays.id"]).limit(sql.lit(1)).offset(limitTo(p.skip)),
+);
+
+type Filtered = Page & { from: number; podcast: number; by: string };
+
+const filtered = (db: Kysely<Schema>, p: Filtered) =>
+  withEpisodes(before(db, p))
+    .where("plays.begun_at", ">=", p.from)
+    .where(
+      sql<boolean>`(${number(p.podcast)} = 0 or plays.episode in (
+        select id from episodes where user_id in (${p.user_id}) and podcast = ${number(p.podcast)}))`,
+    )
+    .where(
+      sql<boolean>`(cast(${p.by} as text) = '' or coalesce(actor_id, actor_label, actor_device) = cast(${p.by} as text))`,
+    )
+    .limit(limitTo(p.limit));
+
+/** Plays from `from` up to a place in the list, the latest first. `podcast` 0 is all, `by` is an app's key or empty. */
+export const listPlays = statement((db, p: Filtered) => filtered(db, p).select(ENTRY));
+
+/** What a search of the same plays looks at. */
+export const listTexts = statement((db, p: Filtered) =>
+  filtered(db, p).select(["plays.begun_at", "plays.id", ...TEXTS, FEED_URL]),
+);
+
+/** The plays at these places. */
+export const findEntries = bulkStatement((db, p: Owner, rows: Omit<Place, "user_id">[]) =>
+  withEpisodes(ofUser(db, p))
+    .select(ENTRY)
+    .where(
+      sql<boolean>`(plays.begun_at, plays.id) in (values ${sql.join(
+        rows.map((row) => sql`(${number(row.begun_at)}, ${number(row.id)})`),
+      )})`,
+    ),
+);
+
+/** The plays of one episode before a place, the latest first. */
+export const listPlaysOfEpisode = statement((db, p: Page & { episode: number }) =>
+  withEpisodes(before(db, p)).select(ENTRY).where("plays.episode", "=", p.episode).limit(limitTo(p.limit)),
+);
+
+/** The latest play of each episode. With a sign, `begun_at` is no column to search by: an import can give many one time. */
+export const findLatestPlays = bulkStatement(
+  (_, p: Owner, rows: { episode: number }[]) =>
+    sql<Pick<PlayTable, "episode" | "ended_at" | (typeof ACTOR)[number]>>`
+      select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
+      from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)})`))}) as wanted
+      cross join plays
+      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and +plays.begun_at = (
+        select max(last.begun_at) from plays as last
+        where last.user_id in (${p.user_id}) and last.episode = wanted.column1)`,
+);
+
+/** Which apps reported the latest `limit` plays. */
+export const listPlayers = statement((db, p: Owner & { limit: number }) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom("plays")
+        .select(ACTOR)
+        .where("user_id", "in", [p.user_id])
+        .orderBy("begun_at", "desc")
+        .limit(limitTo(p.limit))
+        .as("latest"),
+    )
+    .select(ACTOR)
+    .distinct()
+    .orderBy("actor_label")
+    .orderBy("actor_device"),
+);
