@@ -1,9 +1,8 @@
 // Statements on the actions on episodes.
 import { type Kysely, sql } from "kysely";
-import type { EpisodeActionTable, Owner, Schema } from "../db/schema.ts";
+import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-
-const number = (value: number) => sql`cast(${value} as bigint)`;
+import { bigint, columnOf, saveRows } from "./rows.ts";
 
 /** `client`: whose own actions are left out; -1 for none. */
 type Span = Owner & { start: number; end: number; client: number };
@@ -86,48 +85,11 @@ export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =
 );
 
 /** Inserts actions, or replaces those of the same kind on the same episode. */
-export const saveActions = bulkStatement((db, p: Owner, rows: Omit<EpisodeActionTable, "user_id">[]) =>
-  db
-    .insertInto("episode_actions")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        episode: row.episode,
-        kind: row.kind,
-        sent_at: row.sent_at,
-        acted_at: row.acted_at,
-        arrived_at: row.arrived_at,
-        started: row.started,
-        position: row.position,
-        total: row.total,
-        device: row.device,
-        client: row.client,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "episode", "kind"]).doUpdateSet((row) => ({
-        sent_at: row.ref("excluded.sent_at"),
-        acted_at: row.ref("excluded.acted_at"),
-        arrived_at: row.ref("excluded.arrived_at"),
-        started: row.ref("excluded.started"),
-        position: row.ref("excluded.position"),
-        total: row.ref("excluded.total"),
-        device: row.ref("excluded.device"),
-        client: row.ref("excluded.client"),
-      })),
-    ),
-);
+export const saveActions = saveRows("episode_actions", ["user_id"]);
 
 /** Deletes all actions on these episodes. */
 export const deleteActions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .deleteFrom("episode_actions")
-    .where("user_id", "=", p.user_id)
-    .where(
-      "episode",
-      "in",
-      rows.map((row) => row.id),
-    ),
+  db.deleteFrom("episode_actions").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
 );
 
 const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
@@ -153,7 +115,7 @@ export const renewActions = bulkStatement(
     sql<never>`update episode_actions set arrived_at = renewed.arrived_at, client = null
       from (
         select action.episode, action.kind,
-          ${number(p.after)} + row_number() over (order by action.arrived_at) as arrived_at
+          ${bigint(p.after)} + row_number() over (order by action.arrived_at) as arrived_at
         from episodes
         join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
         where episodes.user_id in (${p.user_id}) and episodes.podcast in (${sql.join(rows.map((row) => row.podcast))})

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { bigint, columnOf, numbersOf, saveRows } from "./rows.ts";
 
 /** An episode with one action on it; with none if `kind` is null. */
 type EpisodeRow = Omit<EpisodeTable, "user_id" | "guid_key" | FeedColumns> &
@@ -15,8 +16,8 @@ const WITH_ACTIONS = sql`episodes.id, episodes.podcast, episodes.feed_url, episo
   action.device, action.client`;
 
 /** The episodes of these podcasts whose `column` has these numbers, each in the row of `wanted`. */
-function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilder<unknown>[]) {
-  return sql<EpisodeRow>`select ${WITH_ACTIONS} from (values ${sql.join(wanted)}) as wanted
+function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilder<unknown>) {
+  return sql<EpisodeRow>`select ${WITH_ACTIONS} from (values ${wanted}) as wanted
     cross join episodes
     left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
     where episodes.user_id in (${p.user_id}) and ${condition}`;
@@ -24,13 +25,11 @@ function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilde
 
 const OF_FEED = sql`episodes.title, episodes.duration, episodes.published_at, episodes.sought_at`;
 
-const number = (value: number) => sql`cast(${value} as bigint)`;
-
 export const findByGuid = bulkStatement((_, p: Owner, rows: { podcast: number; guid_key: number }[]) =>
   withActions(
     p,
     sql`episodes.podcast = wanted.column1 and episodes.guid_key = wanted.column2`,
-    rows.map((row) => sql`(${number(row.podcast)}, ${number(row.guid_key)})`),
+    numbersOf(rows, ["podcast", "guid_key"]),
   ),
 );
 
@@ -38,7 +37,7 @@ export const findByUrl = bulkStatement((_, p: Owner, rows: { podcast: number; ur
   withActions(
     p,
     sql`episodes.podcast = wanted.column1 and episodes.url_key = wanted.column2`,
-    rows.map((row) => sql`(${number(row.podcast)}, ${number(row.url_key)})`),
+    numbersOf(rows, ["podcast", "url_key"]),
   ),
 );
 
@@ -52,11 +51,7 @@ export const findEpisode = statement(
 
 /** All episodes of these podcasts. */
 export const listOfPodcasts = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>
-  withActions(
-    p,
-    sql`episodes.podcast = wanted.column1`,
-    rows.map((row) => sql`(${number(row.podcast)})`),
-  ),
+  withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"])),
 );
 
 /** In which subscriptions the user has episodes with these URLs. Reads an index of all that the user has. */
@@ -66,50 +61,14 @@ export const findSubscriptionsOf = bulkStatement((db, p: Owner, rows: { url_key:
     .select(["podcast", "url"])
     .where("user_id", "=", p.user_id)
     .where("podcast", ">", sql.lit(0))
-    .where(
-      "url_key",
-      "in",
-      rows.map((row) => row.url_key),
-    ),
+    .where("url_key", "in", columnOf(rows, "url_key")),
 );
 
 /** Inserts episodes, or replaces what is known of them. */
-export const saveEpisodes = bulkStatement((db, p: Owner, rows: Omit<EpisodeTable, "user_id" | FeedColumns>[]) =>
-  db
-    .insertInto("episodes")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        id: row.id,
-        podcast: row.podcast,
-        feed_url: row.feed_url,
-        guid: row.guid,
-        url: row.url,
-        guid_key: row.guid_key,
-        url_key: row.url_key,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
-        podcast: row.ref("excluded.podcast"),
-        feed_url: row.ref("excluded.feed_url"),
-        guid: row.ref("excluded.guid"),
-        url: row.ref("excluded.url"),
-        guid_key: row.ref("excluded.guid_key"),
-        url_key: row.ref("excluded.url_key"),
-      })),
-    ),
-);
+export const saveEpisodes = saveRows("episodes", ["user_id"], ["title", "duration", "published_at", "sought_at"]);
 
 export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .deleteFrom("episodes")
-    .where("user_id", "=", p.user_id)
-    .where(
-      "id",
-      "in",
-      rows.map((row) => row.id),
-    ),
+  db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")),
 );
 
 export const deleteEpisodesOf = statement((db, p: Owner & { podcast: number }) =>
@@ -152,11 +111,11 @@ type Found = Pick<EpisodeTable, "id" | "title" | "duration" | "published_at">;
 export const saveFound = bulkStatement(
   (_, p: Owner & { sought_at: number }, rows: Found[]) =>
     sql<never>`update episodes set title = found.column2, duration = found.column3, published_at = found.column4,
-        sought_at = ${number(p.sought_at)}
+        sought_at = ${bigint(p.sought_at)}
       from (values ${sql.join(
         rows.map(
           ({ id, title, duration, published_at }) =>
-            sql`(${number(id)}, cast(${title} as text), cast(${duration} as bigint), cast(${published_at} as bigint))`,
+            sql`(${bigint(id)}, cast(${title} as text), ${bigint(duration)}, ${bigint(published_at)})`,
         ),
       )}) as found
       where episodes.user_id = ${p.user_id} and episodes.id = found.column1`,

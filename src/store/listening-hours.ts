@@ -2,15 +2,12 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-
-const number = (value: number) => sql`cast(${value} as bigint)`;
+import { numbersOf } from "./rows.ts";
 
 /** The length of a play, in seconds; a mark has none. */
 const LENGTH = sql<number>`coalesce(plays.position - plays.started, 0)`;
 
 type Span = { from: number; to: number };
-
-const spans = (rows: Span[]) => sql.join(rows.map((row) => sql`(${number(row.from)}, ${number(row.to)})`));
 
 /** Seconds listened in each span. */
 export const sumSpans = bulkStatement(
@@ -21,7 +18,7 @@ export const sumSpans = bulkStatement(
         select cast(sum(${LENGTH}) as bigint) from plays
         where plays.user_id in (${p.user_id}) and plays.begun_at >= wanted.column1 and plays.begun_at < wanted.column2
       ) as seconds
-      from (values ${spans(rows)}) as wanted`,
+      from (values ${numbersOf(rows, ["from", "to"])}) as wanted`,
 );
 
 /** Seconds listened from `from` on until `to`, by podcast. `feed_url` is of a feed that is in no list. */

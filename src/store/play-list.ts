@@ -2,10 +2,9 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { bigint, numbersOf } from "./rows.ts";
 
 const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
-
-const number = (value: number) => sql`cast(${value} as bigint)`;
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };
@@ -52,8 +51,8 @@ const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))
     .where("plays.begun_at", ">=", p.from)
     .where(
-      sql<boolean>`(${number(p.podcast)} = 0 or plays.episode in (
-        select id from episodes where user_id in (${p.user_id}) and podcast = ${number(p.podcast)}))`,
+      sql<boolean>`(${bigint(p.podcast)} = 0 or plays.episode in (
+        select id from episodes where user_id in (${p.user_id}) and podcast = ${bigint(p.podcast)}))`,
     )
     .where(
       sql<boolean>`(cast(${p.by} as text) = '' or coalesce(actor_id, actor_label, actor_device) = cast(${p.by} as text))`,
@@ -72,11 +71,7 @@ export const listTexts = statement((db, p: Filtered) =>
 export const findEntries = bulkStatement((db, p: Owner, rows: Omit<Place, "user_id">[]) =>
   withEpisodes(ofUser(db, p))
     .select(ENTRY)
-    .where(
-      sql<boolean>`(plays.begun_at, plays.id) in (values ${sql.join(
-        rows.map((row) => sql`(${number(row.begun_at)}, ${number(row.id)})`),
-      )})`,
-    ),
+    .where(sql<boolean>`(plays.begun_at, plays.id) in (values ${numbersOf(rows, ["begun_at", "id"])})`),
 );
 
 /** The plays of one episode before a place, the latest first. */
@@ -89,7 +84,7 @@ export const findLatestPlays = bulkStatement(
   (_, p: Owner, rows: { episode: number }[]) =>
     sql<Pick<PlayTable, "episode" | "ended_at" | (typeof ACTOR)[number]>>`
       select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
-      from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)})`))}) as wanted
+      from (values ${numbersOf(rows, ["episode"])}) as wanted
       cross join plays
       where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and +plays.begun_at = (
         select max(last.begun_at) from plays as last

@@ -2,8 +2,7 @@
 import { sql } from "kysely";
 import type { Owner, PlayTable } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-
-const number = (value: number) => sql`cast(${value} as bigint)`;
+import { numbersOf } from "./rows.ts";
 
 /** Of each client and episode, the latest play that began no later than `at`. */
 export const findPlays = bulkStatement(
@@ -11,8 +10,7 @@ export const findPlays = bulkStatement(
     sql<Omit<PlayTable, "user_id">>`select plays.id, plays.episode, plays.client, plays.begun_at, plays.ended_at,
         plays.started, plays.position, plays.total, plays.arrived_at,
         plays.actor_kind, plays.actor_id, plays.actor_label, plays.actor_device
-      from (values ${sql.join(rows.map((row) => sql`(${number(row.episode)}, ${number(row.client)}, ${number(row.at)})`))})
-        as wanted
+      from (values ${numbersOf(rows, ["episode", "client", "at"])}) as wanted
       cross join plays
       where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.client = wanted.column2
         and plays.begun_at = (
@@ -37,13 +35,9 @@ export const extendPlays = bulkStatement(
   (_, p: Owner, rows: Extension[]) =>
     sql<{ episode: number }>`update plays set ended_at = wanted.column5, position = wanted.column6,
         total = coalesce(wanted.column7, plays.total)
-      from (values ${sql.join(
-        rows.map(
-          (row) => sql`(${number(row.episode)}, ${number(row.client)}, ${number(row.from)},
-            cast(${row.from_position} as bigint), ${number(row.ended_at)}, cast(${row.position} as bigint),
-            cast(${row.total} as bigint))`,
-        ),
-      )}) as wanted
+      from (
+        values ${numbersOf(rows, ["episode", "client", "from", "from_position", "ended_at", "position", "total"])}
+      ) as wanted
       where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.client = wanted.column2
         and plays.ended_at = wanted.column3 and plays.position = wanted.column4
         and not exists (select 1 from plays as later where later.user_id in (${p.user_id})

@@ -10,6 +10,13 @@ type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & s
 
 export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
+/** A number in VALUES, whose type PostgreSQL can't know otherwise. */
+export const bigint = (value: number | null) => sql<number>`cast(${value} as bigint)`;
+
+/** Rows of VALUES: the numbers in these columns. */
+export const numbersOf = <Column extends string>(rows: readonly Record<Column, number | null>[], columns: Column[]) =>
+  sql.join(rows.map((row) => sql`(${sql.join(columns.map((column) => bigint(row[column])))})`));
+
 /** A column's value in each row, for an IN list. */
 export const columnOf = <Row, Column extends keyof Row>(rows: readonly Row[], column: Column): Row[Column][] =>
   rows.map((row) => row[column]);
@@ -19,9 +26,9 @@ export function insertInto(name: string, columns: readonly string[], rows: reado
   return sql`insert into ${sql.table(name)} (${refs(columns)}) values ${sql.join(values)}`;
 }
 
-function saveInto(name: Name, rows: readonly Values[]): RawBuilder<never> {
+function saveInto(name: Name, rows: readonly Values[], kept: readonly string[] = []): RawBuilder<never> {
   const { key }: Table<Values> = tables[name];
-  const columns: string[] = columnsOf(name);
+  const columns = columnsOf(name).filter((column: string) => !kept.includes(column));
   const replaced = columns.filter((column) => !key.includes(column));
   const settings = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
   return sql`${insertInto(name, columns, rows)} on conflict (${refs(key)}) do update set ${sql.join(settings)}`;
@@ -49,8 +56,16 @@ export const insertRows = <Of extends Name, Shared extends keyof Schema[Of] & st
     insertInto(name, columnsOf(name), withShared(name, shared, p, rows)),
   );
 
-/** Makes a function that inserts rows. Those that exist get all new fields. */
-export const saveRows = <Of extends Name, Shared extends keyof Schema[Of] & string>(name: Of, shared: Shared[]) =>
-  bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared>>[]) =>
-    saveInto(name, withShared(name, shared, p, rows)),
+/** Makes a function that inserts rows. Those that exist get all new fields. @param kept columns that it does not write */
+export const saveRows = <
+  Of extends Name,
+  Shared extends keyof Schema[Of] & string,
+  Kept extends keyof Schema[Of] & string = never,
+>(
+  name: Of,
+  shared: Shared[],
+  kept: Kept[] = [],
+) =>
+  bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared | Kept>>[]) =>
+    saveInto(name, withShared(name, shared, p, rows), kept),
   );
