@@ -136,9 +136,9 @@ function isNothing(
   // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it without a report.
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (holding?.other_url === feed_url && !same) return true;
-  // The device may lack what somebody else has added since the client's last GET.
-  const knows = isOwn(listing, holding) || (last !== null && listing.changed <= endOf(last.given));
-  return implied === true && !knows;
+  // The device may lack what somebody else has added since the client's last GET, or since it reported it.
+  const known = Math.max(last === null ? 0 : endOf(last.given), holding?.reported ? (holding.reported_at ?? 0) : 0);
+  return implied === true && !isOwn(listing, holding) && listing.changed > known;
 }
 
 /** Whether an app that asks its user adds a spelling that its last GET told it to remove: it was queued before. */

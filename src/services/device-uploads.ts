@@ -1,6 +1,6 @@
 // Uploads of devices: what they report, and what that changes.
 import { KeyedQueue } from "../db/keyed-queue.ts";
-import type { Holding, Holdings, Listing } from "../domain/device-list.ts";
+import { type Holding, type Holdings, isOwn, type Listing } from "../domain/device-list.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import { addedIn, hear, isReversed, type Known, newlyHeld, type Report, reportsOf, settle } from "../domain/reports.ts";
@@ -172,7 +172,10 @@ async function saveHeld(
   listings: ReadonlyMap<string, Listing>,
   { holdings: before, spellings, knew }: Known,
 ): Promise<void> {
-  const kept = await mapInTurns(holdings.values(), (holding) => isKept(holding, before.get(holding.feed), knew));
+  const kept = await mapInTurns(holdings.values(), (holding) => {
+    const { feed } = holding;
+    return isKept(holding, before.get(feed), listings.get(feed), knew);
+  });
   const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
   const respelled = changed.flatMap(({ feed, feed_url }) => {
@@ -191,8 +194,12 @@ function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl
   if (subscription) changeSubscribed(set, subscription, false);
 }
 
-/** Whether a stored holding says the same. One that was reported before the last GET is renewed. */
-const isKept = (holding: Holding, stored: Holding | undefined, knew: Millis) =>
-  stored !== undefined &&
-  Bun.deepEquals({ ...holding, reported_at: 0 }, { ...stored, reported_at: 0 }) &&
-  (stored.reported_at ?? 0) > knew;
+/**
+ * Whether a stored holding says the same. One that was reported before the last GET is renewed, or before somebody else
+ * changed the feed.
+ */
+function isKept(holding: Holding, stored: Holding | undefined, listing: Listing | undefined, knew: Millis): boolean {
+  if (!stored || !Bun.deepEquals({ ...holding, reported_at: 0 }, { ...stored, reported_at: 0 })) return false;
+  const changed = isOwn(listing, stored) ? 0 : (listing?.changed ?? 0);
+  return (stored.reported_at ?? 0) > Math.max(knew, changed - 1);
+}

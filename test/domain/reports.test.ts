@@ -126,6 +126,12 @@ describe("a removal is no change", () => {
       hear({ feed: "x", feed_url: X, subscribed: false, implied: true }, knownOf(listed(changed), held()));
     expect(hearMissing(2500)).toMatchObject(nothing);
     expect(hearMissing(900).change).toBe(true);
+    const reported = (reported_at: number) =>
+      hear(
+        { feed: "x", feed_url: X, subscribed: false, implied: true },
+        { ...knownOf(listed(2500), held({ reported_at })), last: null },
+      );
+    expect([reported(2499).change, reported(2500).change]).toEqual([false, true]);
   });
 
   test("of what is removed already", () => {

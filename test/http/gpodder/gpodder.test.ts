@@ -289,6 +289,27 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
+  test("removes with a whole list what it had in an earlier one, whoever added that", async () => {
+    await ann.add(A);
+    const { guid } = await ann.add(B);
+    const app = appOf("mygpoclient/1.9");
+    const path = "/subscriptions/ann/desktop.json";
+    await app("PUT", path, (await app("GET", path)).body);
+    await app("PUT", path, [A]);
+    expect((await app("GET", path)).body).toEqual([A]);
+    // Somebody else has added it again since: the next list only lacks it.
+    await ann.add(B);
+    await app("PUT", path, [A]);
+    expect((await app("GET", path)).body).toEqual([A, B]);
+    // It had it after that.
+    await app("PUT", path, [A, B]);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    await ann.add(B);
+    await app("PUT", path, [A, B]);
+    await app("PUT", path, [A]);
+    expect((await app("GET", path)).body).toEqual([A]);
+  });
+
   test("uploads the user's list without a device, which empties no list either", async () => {
     await ann.add(A);
     const app = appOf("mygpoclient/1.9");
