@@ -60,10 +60,11 @@ export function listPlays(
   return database.read(async (tx) => {
     const place = { user_id, ...placeOf(after) };
     const [end] = isFiltered ? await findPlace(tx, { ...place, skip: examined - 1 }) : [];
-    const page = { ...place, from: end?.begun_at ?? BEGIN, podcast, by, limit };
+    const page = { ...place, from: end?.begun_at ?? BEGIN, podcast, by, limit: limit + 1 };
     const rows = words.length > 0 ? await searchPlays(tx, page, words) : await listRows(tx, page);
-    const plays = rows.filter((row) => !end || !isAfter(row, end)).map(entryOf);
-    return { plays, next: plays[limit - 1] ?? end ?? null };
+    const found = rows.filter((row) => !end || !isAfter(row, end)).map(entryOf);
+    const plays = found.slice(0, limit);
+    return { plays, next: (found.length > limit ? plays.at(-1) : end) ?? null };
   });
 }
 

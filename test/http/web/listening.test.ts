@@ -100,6 +100,22 @@ test("a history without plays has nothing to search or to download, one with pla
   expect([body.includes('type="search"'), body.includes("plays.csv")]).toEqual([true, true]);
 });
 
+test("a page that all plays fit on leads to no older ones", async () => {
+  const now = server.clock.now();
+  await upload(
+    "phone",
+    ...Array.from({ length: 100 }, (_, n): [number, object] => [
+      60,
+      { episode_url: url(`episode-${n}`), sent_at: now - n * HOUR },
+    ]),
+  );
+  for (const query of ["", "?search=episode", "?by=AntennaPod"]) {
+    const { body } = await browser.open(`/listening/history${query}`);
+    expect([query, body.split("/listening/episodes/").length]).toEqual([query, 101]);
+    expect([query, body.includes("after=")]).toEqual([query, false]);
+  }
+});
+
 test("the history is searched and filtered by podcast and app, and comes in pages", async () => {
   await user.add(FEED);
   const now = server.clock.now();
