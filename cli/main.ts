@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 // The program: runs one command, with an exit code.
 import { CommanderError } from "commander";
-import { DomainError, type ErrorCode, messageOf, reasonOf } from "../src/errors.ts";
+import { DomainError, type ErrorCode, reasonOf } from "../src/errors.ts";
 import { READ_FILE } from "../src/moving/word.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
@@ -75,7 +75,7 @@ async function run(args: string[]): Promise<number> {
 
 /** A failed system call has the path that it was about. */
 const describeUnexpected = (error: unknown) =>
-  error instanceof Error && "path" in error ? `${error.path}: ${reasonOf(error)}` : messageOf(error);
+  error instanceof Error && "path" in error ? `${error.path}: ${reasonOf(error)}` : reasonOf(error);
 
 // Files that podkeep creates are readable by their owner only.
 process.umask(0o077);

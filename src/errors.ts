@@ -102,6 +102,9 @@ const REASONS: Record<string, string> = {
   EROFS: "the file system is read-only",
   ETIMEDOUT: "no response in time",
   ETXTBSY: "the program is running",
+  SQLITE_FULL: "the disk is full",
+  // SQLite finds no room for the index of its log.
+  SQLITE_IOERR_SHMSIZE: "the disk is full",
   ConnectionRefused: "connection refused",
   TimeoutError: "no response in time",
 };

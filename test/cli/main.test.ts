@@ -173,6 +173,15 @@ test.each([["user list"], ["--help"], ["completion bash"], ["play list alice --c
   },
 );
 
+test("output to a full disk is an error that says so", async () => {
+  await program.run(["user", "create", "alice"]);
+  const shell = Bun.spawnSync([...PROGRAM, "user", "list", "--data-dir", program.data], {
+    stdout: Bun.file("/dev/full"),
+    stderr: "pipe",
+  });
+  expect([shell.exitCode, shell.stderr.toString()]).toEqual([1, "error: the disk is full\n"]);
+});
+
 test("commands work on PostgreSQL, and the server's first lines hide its password", async () => {
   const postgres = await sharedPostgres();
   await postgres.createDatabase("commands");

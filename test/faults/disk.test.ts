@@ -237,6 +237,20 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
   });
 });
 
+test.skipIf(!CAN_MOUNT)("commands on a full disk say so, and don't take it for a failing one", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-full-"));
+  expect(Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).exitCode).toBe(0);
+  mounted.push(folder);
+  const podkeep = install(join(folder, "data"));
+  await podkeep.user("ann");
+  Bun.spawnSync(["dd", "if=/dev/zero", `of=${join(folder, "rest")}`, "bs=1k"], { stderr: "ignore" });
+  for (const words of ["user list", "serve --port 0", "backup create", "doctor"]) {
+    const { code, stdout, stderr } = await podkeep.run(words.split(" "));
+    expect([words, code, stdout + stderr]).toEqual([words, 1, expect.stringContaining("the disk is full")]);
+    expect([words, stdout + stderr]).toEqual([words, expect.not.stringContaining("I/O error")]);
+  }
+});
+
 function mountable(): boolean {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-mount-"));
   const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], { stderr: "ignore" });

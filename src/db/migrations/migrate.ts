@@ -1,6 +1,6 @@
 // Migrations, as a static map: a compiled executable has no directory to read them from.
 import { type Kysely, type Migration, Migrator } from "kysely";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, reasonOf } from "../../errors.ts";
 import type { Schema } from "../schema.ts";
 import { start } from "./0001_start.ts";
 import { relaxChecks } from "./0002_relax_checks.ts";
@@ -114,5 +114,5 @@ export async function migrate(
   });
   const { error } = await migrator.migrateToLatest();
   if (error)
-    throw new DomainError("unavailable", `The database could not be migrated: ${messageOf(error)}`, { cause: error });
+    throw new DomainError("unavailable", `The database could not be migrated: ${reasonOf(error)}`, { cause: error });
 }

@@ -1,6 +1,6 @@
 // A connection to the database file that is reopened after an I/O error.
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, reasonOf } from "../../errors.ts";
 import type { Query } from "../statement.ts";
 import { codeOf } from "./retry-busy.ts";
 
@@ -76,7 +76,7 @@ export class SqliteConnection {
     // A page that can't be read shows as corrupt.
     if (/^SQLITE_(IOERR|CORRUPT)/.test(code)) this.markBroken();
     if (!/^SQLITE_(BUSY|FULL|IOERR|CORRUPT|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
-    return new DomainError("unavailable", `The database can't be used now: ${messageOf(error)}`, {
+    return new DomainError("unavailable", `The database can't be used now: ${reasonOf(error)}`, {
       retry_after: 5,
       cause: error,
     });
