@@ -103,7 +103,7 @@ const cellsOf = (play: PlayEntry) => [
 ];
 
 function podcastIdOf(app: App, actor: Actor, url: string): Promise<number> {
-  const feed = readFeedUrl(url);
+  const feed = readFeedUrl(url.trim());
   if ("message" in feed) throw new DomainError("invalid", `--podcast ${describeRefusal(url, feed)}`);
   return findPodcastId(app, actor, feed.hash);
 }

@@ -80,7 +80,7 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
 }
 
 function readFeed(text: string) {
-  const feed = readFeedUrl(text);
+  const feed = readFeedUrl(text.trim());
   if ("hash" in feed) return feed;
   throw new DomainError("invalid", describeRefusal(text, feed));
 }

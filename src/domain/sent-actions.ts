@@ -16,7 +16,8 @@ export const LATEST_SECOND = 100_000_000_000;
  */
 export function readAction(sent: unknown, now: number): EpisodeAction | null {
   if (!isObject(sent)) return null;
-  const feed_url = readText(sent["podcast"]);
+  // As in lists of feeds: apps keep the spaces of a feed URL that somebody has pasted.
+  const feed_url = readText(sent["podcast"])?.trim() ?? null;
   const episode_url = readText(sent["episode"]);
   const kind = readKind(sent["action"]);
   if (feed_url === null || episode_url === null || kind === null) return null;

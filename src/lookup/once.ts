@@ -42,7 +42,7 @@ export async function lookUpNow(app: App, actor: Actor, url: string): Promise<Fe
 }
 
 async function findSubscribed({ database }: App, { user_id }: Actor, url: string) {
-  const feed = readFeedUrl(url);
+  const feed = readFeedUrl(url.trim());
   if ("message" in feed) throw new DomainError("invalid", describeRefusal(url, feed));
   return database.read(async (tx) => {
     const [known] = await findFeeds(tx, { user_id }, [{ feed: feed.hash }]);

@@ -89,7 +89,7 @@ type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
 /** Adds what an episode's row says to the actions with a time, or to those without. */
 function addPlay(moving: Moving, row: ForeignRow, sent_at: number, place: Place): void {
-  const [feed_url, episode_url] = [textOf(row["feed_url"]), textOf(row["episode_url"])];
+  const [feed_url, episode_url] = [textOf(row["feed_url"])?.trim(), textOf(row["episode_url"])];
   if (!feed_url || !episode_url) return;
   const action: EpisodeAction = {
     feed_url,

@@ -120,7 +120,7 @@ async function findWriter(
 
 /** The podcast of a feed URL; one that has no episodes if the URL is not valid. */
 async function findPodcast(tx: Tx, user_id: number, feed_url: string): Promise<number> {
-  const feed = readFeedHash(feed_url);
+  const feed = readFeedHash(feed_url.trim());
   if (feed === null) return 0;
   const [row] = await findFeeds(tx, { user_id }, [{ feed }]);
   return row?.subscription ?? waitingPodcast(feed);

@@ -51,7 +51,8 @@ export async function moveIn(
   const { source } = moving;
   const { user_id, scope } = user;
   const actor: Actor = { user_id, scope, kind: "worker", id: null, label: movedFrom(source), device: null };
-  const { added, fresh } = await findAdded(context, actor, moving.feeds);
+  const wanted = moving.feeds.map((feed) => ({ ...feed, feed_url: feed.feed_url.trim() }));
+  const { added, fresh } = await findAdded(context, actor, wanted);
   const feeds = await importFeeds(context, actor, fresh, {
     dry_run,
     progress: (done, all) => progress("subscriptions", done, all),

@@ -269,6 +269,20 @@ describe("from a file", () => {
     expect(await Bun.file(`${file("linked.db")}-journal`).text()).toBe("not a journal");
   });
 
+  test("with a space at the end of a feed URL brings its podcast and positions, once", async () => {
+    writeAntennaPod(
+      file("space.db"),
+      [{ id: 1, url: `${A} `, title: "A" }],
+      [{ feed: 1, guid: null, url: episode("begun"), position: 600_000, duration: 3_240_000, played_at: 1_700_000_000_000 }],
+    );
+    const name = await user("space");
+    const imported = () => run("import", name, file("space.db"), "--json");
+    expect((await imported()).json).toMatchObject({ feeds: { added: [{}], failed: [] }, stored: 1 });
+    expect(stateOf(name).feeds).toEqual([{ feed_url: A, title: "A" }]);
+    expect(placesOf(name)).toMatchObject([[episode("begun"), 600, expect.any(String)]]);
+    expect((await imported()).json).toMatchObject({ feeds: { added: [], failed: [] }, stored: 0 });
+  });
+
   describe("that is hostile or damaged changes nothing, and says why", () => {
     const antennapod = (name: string, change?: (database: Database) => void) => {
       writeAntennaPod(file(name), FEEDS, EPISODES, change);

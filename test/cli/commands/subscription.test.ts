@@ -46,6 +46,13 @@ test("one feed that is unknown or not a feed URL leaves all others as they are",
   expect(await list()).toMatchObject([{ feed_url: A }]);
 });
 
+test("spaces around a feed URL, as a copied one can have, are not a part of it", async () => {
+  expect((await run("subscription add alice", ` ${B} `)).code).toBe(0);
+  expect(await list()).toMatchObject([{ feed_url: B }]);
+  expect((await run("play list alice --podcast", `${B} `)).code).toBe(0);
+  expect((await run("subscription remove alice", ` ${B}`)).code).toBe(0);
+});
+
 test("a list is restored as of a time, after a look at what that would change", async () => {
   await run("subscription add alice", A);
   const before = new Date().toISOString();

@@ -245,6 +245,16 @@ test("gPodder gets plays without a total, and without a position; AntennaPod doe
   expect((await appOf("AntennaPod/3.5.0")("GET", `${episodes}?since=0`)).body.actions).toEqual([]);
 });
 
+test("a feed URL with a space at its end means the feed without it, in lists and in plays", async () => {
+  const app = appOf(GPODDER);
+  await app("GET", `${subscriptions}?since=0`);
+  await app("POST", subscriptions, { add: [`${A} `], remove: [] });
+  expect((await ann.changes()).map(({ feed_url }) => feed_url)).toEqual([A]);
+  await app("POST", episodes, [{ ...played, podcast: `${A} `, total: 9 }]);
+  const { actions } = (await appOf("Kasts/25.04")("GET", `${episodes}?since=0`)).body;
+  expect(actions).toMatchObject([{ podcast: A, position: 5 }]);
+});
+
 describe("Kasts", () => {
   test("is the device that its actions name, with the cookie of another or none", async () => {
     const kasts = appOf("Kasts/25.04", { ...basic() });
