@@ -6,7 +6,7 @@ import { describeLocation } from "../../src/config/location.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, printResult } from "../terminal/output.ts";
+import { counted, formatTime, layTable, printResult } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
   const backup = program.command("backup").description("Create, list, verify, restore and prune backups");
@@ -89,8 +89,6 @@ function describe({
   const counts = [counted(users, "user"), counted(subscriptions, "subscription")].join(", ");
   return `${counts}, schema ${schema}${size}`;
 }
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 async function restoreOne(command: Command, file: string, yes?: boolean): Promise<void> {
   const { restoreBackup } = await import("../../src/backups/restore.ts");

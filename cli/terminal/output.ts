@@ -6,6 +6,9 @@ import { codeOf } from "../../src/errors.ts";
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 
+/** A count with its noun. */
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** Prints a command's result: `value` with --json, else the text. */
 export async function printResult(command: Command, value: unknown, text: () => string): Promise<void> {
   const printed = wantsJson(command) ? JSON.stringify(value, null, 2) : text();

@@ -273,10 +273,22 @@ describe("from a file", () => {
     writeAntennaPod(
       file("space.db"),
       [{ id: 1, url: `${A} `, title: "A" }],
-      [{ feed: 1, guid: null, url: episode("begun"), position: 600_000, duration: 3_240_000, played_at: 1_700_000_000_000 }],
+      [
+        {
+          feed: 1,
+          guid: null,
+          url: episode("begun"),
+          position: 600_000,
+          duration: 3_240_000,
+          played_at: 1_700_000_000_000,
+        },
+      ],
     );
     const name = await user("space");
     const imported = () => run("import", name, file("space.db"), "--json");
+    expect((await run("import", name, file("space.db"), "--dry-run")).out).toContain(
+      ": 1 subscription would be added,",
+    );
     expect((await imported()).json).toMatchObject({ feeds: { added: [{}], failed: [] }, stored: 1 });
     expect(stateOf(name).feeds).toEqual([{ feed_url: A, title: "A" }]);
     expect(placesOf(name)).toMatchObject([[episode("begun"), 600, expect.any(String)]]);
