@@ -41,6 +41,8 @@ const USAGE = `npm run bench -- [options]
   --only NAMES   run only these, separated by commas: ${Object.keys(MEASURES).join(", ")}
   --rounds N     rounds (default: 5)
   --seconds N    duration of each load (default: 3); memory is measured after 20 times that
+  --opodsync DIR also send a phone's requests to oPodSync (https://github.com/kd2org/opodsync), whose source is
+                 in DIR; needs php-cli, php-sqlite3 and php-xml
   --json FILE    also write the table as JSON
 Example: npm run bench -- --only reads --rounds 1 --seconds 1`;
 
@@ -49,6 +51,7 @@ const { values } = parseArgs({
     only: { type: "string", default: Object.keys(MEASURES).join(",") },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "3" },
+    opodsync: { type: "string" },
     json: { type: "string" },
     help: { type: "boolean" },
   },
@@ -68,7 +71,13 @@ const folder = mkdtempSync(join(tmpdir(), "podkeep-bench-"));
 try {
   const measures = values.only.split(",").map(measureCalled);
   const programs = build(join(folder, "programs"));
-  const bench: Bench = { programs, folder, rounds: Number(values.rounds), seconds: Number(values.seconds) };
+  const bench: Bench = {
+    programs,
+    folder,
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    opodsync: values.opodsync,
+  };
   const lines: Line[] = [];
   for (const measure of measures) lines.push(...(await Promise.race([measure(bench), endOfServer])));
   const machine = describeMachine();

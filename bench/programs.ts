@@ -108,22 +108,40 @@ export async function start(
     side === "podkeep"
       ? [programs.podkeep, "serve", "--data-dir", folder, "--port", String(port)]
       : [...programs.bare, String(port), file, String(group)];
-  const path = join(folder, `${side}.log`);
+  return startProgram(command, {
+    url: `http://127.0.0.1:${port}`,
+    first: "/subscriptions?per_page=1",
+    headers: { Authorization: `Bearer ${tokens[0]}` },
+    log: join(folder, `${side}.log`),
+    env: { ...env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
+  });
+}
+
+interface Start {
+  url: string;
+  /** Path of its first request. */
+  first: string;
+  headers?: Record<string, string>;
+  /** Path of a file. */
+  log: string;
+  env: Record<string, string>;
+}
+
+/** Starts any server and waits for its first response. @throws Error if it ends or stays silent, with its log */
+export async function startProgram(
+  command: string[],
+  { url, first, headers = {}, log: path, env }: Start,
+): Promise<Server> {
   const log = openSync(path, "a");
   const begin = performance.now();
-  const child = Bun.spawn(command, {
-    stdout: log,
-    stderr: log,
-    env: { ...process.env, ...env, ...(slow && { LD_PRELOAD: programs.slowsync }) },
-  });
+  const child = Bun.spawn(command, { stdout: log, stderr: log, env: { ...process.env, ...env } });
   running.add(child);
   const fail = (what: string) =>
     new Error(`${command.join(" ")} ${what}:\n${readFileSync(path, "utf8").slice(-SHOWN)}`);
   child.exited.then((code) => {
     if (running.delete(child)) ended.reject(fail(`ended with code ${code}`));
   });
-  const url = `http://127.0.0.1:${port}`;
-  if (!(await Promise.race([responds(url, tokens[0] ?? ""), endOfServer]))) throw fail("did not respond within 30 s");
+  if (!(await Promise.race([responds(url + first, headers), endOfServer]))) throw fail("did not respond within 30 s");
   return {
     url,
     started: performance.now() - begin,
@@ -145,11 +163,10 @@ export async function start(
 }
 
 /** @throws Error if the first response is an error */
-async function responds(url: string, token: string): Promise<boolean> {
+async function responds(url: string, headers: Record<string, string>): Promise<boolean> {
   const end = performance.now() + PATIENCE;
-  const headers = { Authorization: `Bearer ${token}` };
   while (performance.now() < end) {
-    const response = await ask(`${url}/subscriptions?per_page=1`, { headers }).catch(() => null);
+    const response = await ask(url, { headers }).catch(() => null);
     if (response?.ok) return true;
     if (response) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
     await Bun.sleep(1);

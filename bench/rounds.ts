@@ -7,6 +7,8 @@ export interface Bench {
   folder: string;
   rounds: number;
   seconds: number;
+  /** Directory of the source of oPodSync, which is then measured too. */
+  opodsync?: string | undefined;
 }
 
 /** Runs all sides in turn, `rounds` times. Returns each side's median. */
