@@ -20,6 +20,7 @@ import { prepareSetup } from "../services/setup.ts";
 import { hasUsers } from "../services/users.ts";
 import { connectSystemd } from "../systemd/notify.ts";
 import { startWatchdog } from "../systemd/watchdog.ts";
+import { createSharedTurn } from "../turns.ts";
 import { VERSION } from "../version.ts";
 import { watchFiles } from "./file-watch.ts";
 import { listen } from "./listen.ts";
@@ -97,18 +98,16 @@ interface Opened {
 }
 
 function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
-  let http: Http | undefined;
-  opened.then((one) => {
-    http = one.http;
-  });
-  return listen({ host, port, flag: "--port" }, (request, server) => {
+  const begin = createSharedTurn();
+  return listen({ host, port, flag: "--port" }, async (request, server) => {
     // Few requests need the address, and it costs as much as a read from the database.
     const peer = {
       get address() {
         return server.requestIP(request)?.address;
       },
     };
-    return http ? http.fetch(request, peer) : opened.then((one) => one.http.fetch(request, peer));
+    await begin();
+    return (await opened).http.fetch(request, peer);
   });
 }
 
