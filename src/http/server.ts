@@ -21,7 +21,9 @@ export function createHttp(app: App, findFeed?: FindFeed): Http {
   const throttle = createThrottle(app);
   const pathOf = createPathReader(forwarded.basePath, (path) => {
     const first = path.split("/", 2).join("/");
-    return http.routes.some((route) => route.path === first || route.path.startsWith(`${first}/`));
+    return [...paths, ...http.routes.map((route) => route.path)].some(
+      (route) => route === first || route.startsWith(`${first}/`),
+    );
   });
   const http: Http = new Hono<HttpEnv>({ getPath: pathOf });
   const shared = { forwarded, throttle, findFeed };
@@ -37,7 +39,7 @@ export function createHttp(app: App, findFeed?: FindFeed): Http {
     await log(c, performance.now() - start);
   });
   http.use(requireHost);
-  mountProtocols(http, app, shared);
+  const paths = mountProtocols(http, app, shared);
   return http;
 }
 
