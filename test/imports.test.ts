@@ -32,6 +32,7 @@ const COMMON = [
   "src/json.ts",
   "src/log.ts",
   "src/metrics.ts",
+  "src/once.ts",
   "src/turns.ts",
   "src/version.ts",
 ];

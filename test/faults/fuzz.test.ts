@@ -103,7 +103,7 @@ function createCheck(document: Document) {
     });
     if (status === 304) return expect(body).toBe("");
     if (status >= 400) {
-      const { code, message } = ErrorBody.parse(body);
+      const { code, message } = ErrorBody().parse(body);
       expect(code).toBe(String(status));
       expect(message).toBe(PUBLISHED[status] ?? "a published message");
       expect(headers.get("Content-Type")).toStartWith("application/json");

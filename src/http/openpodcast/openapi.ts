@@ -47,8 +47,14 @@ export const writes = <Method extends "post" | "patch" | "delete">(method: Metho
   method,
 });
 
-export function jsonBody<Schema extends ZodType>(description: string, schema: Schema) {
-  return { description, content: { "application/json": { schema } } };
+/** @param schema called for the document only */
+export function jsonBody<Schema extends ZodType>(description: string, schema: () => Schema) {
+  const content = {
+    get schema() {
+      return schema();
+    },
+  };
+  return { description, content: { "application/json": content } };
 }
 
 const header = (description: string, schema: object) => ({ description, schema });
@@ -59,7 +65,7 @@ const ETag = header("Names this state of the response; send it back as If-None-M
 const RetryAfter = header("Seconds after which to send the request again", { type: "integer", minimum: 1 });
 
 /** A response to GET; sent again with its ETag, the response is 304 if nothing has changed. */
-export function conditionalBody<Schema extends ZodType>(description: string, schema: Schema) {
+export function conditionalBody<Schema extends ZodType>(description: string, schema: () => Schema) {
   return { ...jsonBody(description, schema), headers: { ETag } };
 }
 
@@ -115,7 +121,7 @@ export function registerComponents({ openAPIRegistry: registry }: OpenAPIHono<Ht
     description: "Nothing has changed since the response that had the ETag in If-None-Match",
     headers: { ETag },
   });
-  registry.register("ErrorBody", ErrorBody);
+  registry.register("ErrorBody", ErrorBody());
   for (const [code, { name, ...headers }] of Object.entries(ERRORS)) {
     const [status, message] = RESPONSES[code as DescribedError];
     const value = { code: String(status), message } satisfies ErrorBody;

@@ -3,6 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono, NotFoundHandler } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
+import { once } from "../../once.ts";
 import { allowAnyOrigin } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
@@ -24,11 +25,10 @@ export interface OpenPodcast {
 
 export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
   const api = createApi(app, shared);
-  let described: object | undefined;
-  const document = () => {
-    described ??= api.getOpenAPI31Document(describeApi(shared.forwarded.basePath));
-    return described;
-  };
+  const document = once(() => {
+    registerComponents(api);
+    return api.getOpenAPI31Document(describeApi(shared.forwarded.basePath));
+  });
   api.get("/openapi.json", (c) => c.json(document()));
   const methods = refuseOtherMethods(api);
   return {
@@ -58,7 +58,6 @@ function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
   for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) api.use(path, cors);
   serveSubscriptions(api, app, shared);
   serveDeletions(api, app, shared);
-  registerComponents(api);
   return api;
 }
 

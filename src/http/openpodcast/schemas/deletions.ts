@@ -1,5 +1,6 @@
 // Wire format of deletions, with the texts that the Open Podcast API publishes.
 import { z } from "zod";
+import { once } from "../../../once.ts";
 
 export const RECEIVED = "Deletion request was received and will be processed";
 export const MESSAGES = {
@@ -8,23 +9,27 @@ export const MESSAGES = {
   FAILURE: "The deletion process encountered an error and was rolled back",
 } as const;
 
-const deletion_id = z.int().meta({ example: 1 });
+const deletion_id = () => z.int().meta({ example: 1 });
 
-export const Success = z
-  .object({ deletion_id, message: z.string().meta({ example: RECEIVED }) })
-  .meta({ id: "Success", example: { deletion_id: 1, message: RECEIVED } });
+export const Success = once(() =>
+  z
+    .object({ deletion_id: deletion_id(), message: z.string().meta({ example: RECEIVED }) })
+    .meta({ id: "Success", example: { deletion_id: 1, message: RECEIVED } }),
+);
 
-export type Success = z.infer<typeof Success>;
+export type Success = z.infer<ReturnType<typeof Success>>;
 
-export const Deletion = z
-  .object({
-    deletion_id,
-    status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
-    message: z
-      .string()
-      .optional()
-      .meta({ description: "What the status means, and why it failed", example: MESSAGES.SUCCESS }),
-  })
-  .meta({ id: "Deletion", example: { deletion_id: 1, status: "SUCCESS", message: MESSAGES.SUCCESS } });
+export const Deletion = once(() =>
+  z
+    .object({
+      deletion_id: deletion_id(),
+      status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
+      message: z
+        .string()
+        .optional()
+        .meta({ description: "What the status means, and why it failed", example: MESSAGES.SUCCESS }),
+    })
+    .meta({ id: "Deletion", example: { deletion_id: 1, status: "SUCCESS", message: MESSAGES.SUCCESS } }),
+);
 
-export type Deletion = z.infer<typeof Deletion>;
+export type Deletion = z.infer<ReturnType<typeof Deletion>>;

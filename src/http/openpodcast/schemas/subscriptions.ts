@@ -1,7 +1,8 @@
-// Wire format of subscriptions.
+// Wire format of subscriptions. Schemas of responses are made for /openapi.json only.
 import { z } from "zod";
 import { positive } from "../../../config/positive.ts";
 import { parseDateTime } from "../../../domain/date-time.ts";
+import { once } from "../../../once.ts";
 import type { Position } from "../../../services/change-feed.ts";
 import { listOf } from "../../limits.ts";
 import { date_time, feed_url, guid } from "./common.ts";
@@ -11,19 +12,21 @@ const FEED = "https://podnews.net/rss";
 const TIMESTAMP = "2026-11-21T08:30:00.000Z";
 const SUBSCRIPTION = { feed_url: FEED, guid: GUID, is_subscribed: true, subscription_changed: TIMESTAMP };
 
-export const Subscription = z
-  .object({
-    feed_url,
-    guid: guid.meta({ description: "The guid of the request; in the change feed, one that the app may know" }),
-    is_subscribed: z.boolean().meta({ description: "Whether the user is subscribed" }),
-    subscription_changed: date_time.optional().meta({ description: "When the feed URL or the flag changed last" }),
-    new_guid: guid.optional().meta({ description: "The guid that replaced this one" }),
-    guid_changed: date_time.optional().meta({ description: "When a guid of the subscription was replaced last" }),
-    deleted: date_time.optional().meta({ description: "When it was deleted; only then present" }),
-  })
-  .meta({ id: "Subscription", example: SUBSCRIPTION });
+export const Subscription = once(() =>
+  z
+    .object({
+      feed_url: feed_url(),
+      guid: guid.meta({ description: "The guid of the request; in the change feed, one that the app may know" }),
+      is_subscribed: z.boolean().meta({ description: "Whether the user is subscribed" }),
+      subscription_changed: date_time().optional().meta({ description: "When the feed URL or the flag changed last" }),
+      new_guid: guid.optional().meta({ description: "The guid that replaced this one" }),
+      guid_changed: date_time().optional().meta({ description: "When a guid of the subscription was replaced last" }),
+      deleted: date_time().optional().meta({ description: "When it was deleted; only then present" }),
+    })
+    .meta({ id: "Subscription", example: SUBSCRIPTION }),
+);
 
-export type Subscription = z.infer<typeof Subscription>;
+export type Subscription = z.infer<ReturnType<typeof Subscription>>;
 
 /** Writes the position of a page's last item as a cursor: base64url, opaque to apps. */
 export function writeCursor({ changed_at, guid }: Position): string {
@@ -78,18 +81,20 @@ export const SubscriptionQuery = z.object({
 
 export type SubscriptionQuery = z.infer<typeof SubscriptionQuery>;
 
-export const Subscriptions = z
-  .object({
-    total: z.int().meta({ description: "Items on all pages" }),
-    page: z.int().meta({ description: "Number of this page" }),
-    per_page: z.int().meta({ description: "The value in effect" }),
-    next: z.string().optional().meta({ format: "url", description: "The next page; absent on the last one" }),
-    previous: z.string().optional().meta({ format: "url", description: "The page before; absent on the first one" }),
-    subscriptions: z.array(Subscription).meta({ description: "Oldest change first" }),
-  })
-  .meta({ id: "Subscriptions", example: { total: 1, page: 1, per_page: 50, subscriptions: [SUBSCRIPTION] } });
+export const Subscriptions = once(() =>
+  z
+    .object({
+      total: z.int().meta({ description: "Items on all pages" }),
+      page: z.int().meta({ description: "Number of this page" }),
+      per_page: z.int().meta({ description: "The value in effect" }),
+      next: z.string().optional().meta({ format: "url", description: "The next page; absent on the last one" }),
+      previous: z.string().optional().meta({ format: "url", description: "The page before; absent on the first one" }),
+      subscriptions: z.array(Subscription()).meta({ description: "Oldest change first" }),
+    })
+    .meta({ id: "Subscriptions", example: { total: 1, page: 1, per_page: 50, subscriptions: [SUBSCRIPTION] } }),
+);
 
-export type Subscriptions = z.infer<typeof Subscriptions>;
+export type Subscriptions = z.infer<ReturnType<typeof Subscriptions>>;
 
 const Feed = z
   .object({
@@ -115,24 +120,30 @@ export const feedArray = (config: Parameters<typeof listOf>[1]) =>
 
 export type FeedArray = z.infer<ReturnType<typeof feedArray>>;
 
-const NewSubscription = z
-  .object({ feed_url, guid, is_subscribed: z.boolean(), subscription_changed: date_time })
-  .meta({ id: "NewSubscription", example: SUBSCRIPTION });
+const NewSubscription = once(() =>
+  z
+    .object({ feed_url: feed_url(), guid, is_subscribed: z.boolean(), subscription_changed: date_time() })
+    .meta({ id: "NewSubscription", example: SUBSCRIPTION }),
+);
 
 const FAILED = { feed_url: "podnews.net/rss", message: "No protocol present" };
 
-const FailedSubscription = z
-  .object({
-    feed_url: z.string().meta({ description: "As it was sent", example: FAILED.feed_url }),
-    message: z.string().meta({ description: "Why it was not added", example: FAILED.message }),
-  })
-  .meta({ id: "FailedSubscription", example: FAILED });
+const FailedSubscription = once(() =>
+  z
+    .object({
+      feed_url: z.string().meta({ description: "As it was sent", example: FAILED.feed_url }),
+      message: z.string().meta({ description: "Why it was not added", example: FAILED.message }),
+    })
+    .meta({ id: "FailedSubscription", example: FAILED }),
+);
 
-export const NewSubscriptions = z
-  .object({ success: z.array(NewSubscription), failure: z.array(FailedSubscription) })
-  .meta({ id: "NewSubscriptions", example: { success: [SUBSCRIPTION], failure: [FAILED] } });
+export const NewSubscriptions = once(() =>
+  z
+    .object({ success: z.array(NewSubscription()), failure: z.array(FailedSubscription()) })
+    .meta({ id: "NewSubscriptions", example: { success: [SUBSCRIPTION], failure: [FAILED] } }),
+);
 
-export type NewSubscriptions = z.infer<typeof NewSubscriptions>;
+export type NewSubscriptions = z.infer<ReturnType<typeof NewSubscriptions>>;
 
 export const SubscriptionUpdate = z
   .object({
@@ -147,14 +158,16 @@ export const SubscriptionUpdate = z
 
 export type SubscriptionUpdate = z.infer<typeof SubscriptionUpdate>;
 
-export const PatchedSubscription = z
-  .object({
-    new_feed_url: feed_url.optional(),
-    is_subscribed: z.boolean().optional(),
-    subscription_changed: date_time.optional(),
-    new_guid: guid.optional(),
-    guid_changed: date_time.optional(),
-  })
-  .meta({ id: "PatchedSubscription", example: { is_subscribed: false, subscription_changed: TIMESTAMP } });
+export const PatchedSubscription = once(() =>
+  z
+    .object({
+      new_feed_url: feed_url().optional(),
+      is_subscribed: z.boolean().optional(),
+      subscription_changed: date_time().optional(),
+      new_guid: guid.optional(),
+      guid_changed: date_time().optional(),
+    })
+    .meta({ id: "PatchedSubscription", example: { is_subscribed: false, subscription_changed: TIMESTAMP } }),
+);
 
-export type PatchedSubscription = z.infer<typeof PatchedSubscription>;
+export type PatchedSubscription = z.infer<ReturnType<typeof PatchedSubscription>>;
