@@ -93,6 +93,7 @@ export function syncClient(
     requireSuccess(answer);
     return answer.json(schema);
   };
+  const readFeeds = (since: number) => get(`${read}?since=${since}`, Changes);
   const upload = isNextcloud ? `${NEXTCLOUD}/subscription_change/create` : feeds;
   const uploadActions = isNextcloud ? `${NEXTCLOUD}/episode_action/create` : episodes;
   const readActionsAt = isNextcloud ? `${NEXTCLOUD}/episode_action` : episodes;
@@ -114,7 +115,9 @@ export function syncClient(
     login,
     request,
     /** Changes since a timestamp in seconds. */
-    readFeeds: (since: number) => get(`${read}?since=${since}`, Changes),
+    readFeeds,
+    /** The feeds of this check that the device is to add. */
+    added: async (since = 0) => (await readFeeds(since)).add.filter(prober.isOurs),
     /** A request with Basic and no cookie. */
     readWithBasic: () => prober.request("GET", `${read}?since=0`, { headers: basic }),
     postFeeds,

@@ -31,8 +31,7 @@ const pause = ({ prober: { clock } }: Scene, seconds: number) => clock.sleep(sec
 
 /** The server's list, as a device reads it that was never here. */
 async function listOf({ prober, other }: Scene): Promise<string[]> {
-  const { add } = await syncClient(prober, scriptFor(other.protocol), `${other.device}-reader`).readFeeds(0);
-  return add.filter(prober.isOurs).sort();
+  return (await syncClient(prober, scriptFor(other.protocol), `${other.device}-reader`).added()).sort();
 }
 
 /** Syncs twice, as a user who waits does, and compares the phone with the server and with what is right. */
