@@ -1,50 +1,14 @@
 // Races of two devices: the cases in which servers lose changes, for each app in its own order of requests.
 import type { Check } from "../check.ts";
-import { expectEqual } from "../expect.ts";
-import type { Prober } from "../prober.ts";
 import { APPS, type SyncApp } from "./apps.ts";
-import { type SyncClient, scriptFor, syncClient } from "./client.ts";
+import { scriptFor, syncClient } from "./client.ts";
 import { Phone } from "./phone.ts";
-
-/** The devices of one case. */
-interface Scene {
-  prober: Prober;
-  phone: Phone;
-  /** Another device of the account: a script that sends each change at once. */
-  other: SyncClient;
-  /** One more device with the same app. */
-  another(): Phone;
-  feed(): string;
-}
+import { pause, type Scene, secondToBegin, settle, settlePlaces } from "./scene.ts";
 
 interface Race {
   key: string;
   says: string;
   run(scene: Scene): Promise<void>;
-}
-
-/** Waits until the present second has just begun, so that what follows falls into it. */
-async function secondToBegin({ prober: { clock } }: Scene): Promise<void> {
-  await clock.sleep(1000 - (clock.now() % 1000) + 20);
-}
-const pause = ({ prober: { clock } }: Scene, seconds: number) => clock.sleep(seconds * 1000);
-
-/** The server's list, as a device reads it that was never here. */
-async function listOf({ prober, other }: Scene): Promise<string[]> {
-  return (await syncClient(prober, scriptFor(other.protocol), `${other.device}-reader`).added()).sort();
-}
-
-/** Syncs twice, as a user who waits does, and compares the phone with the server and with what is right. */
-async function settle(scene: Scene, expected: string[], ...more: Phone[]): Promise<void> {
-  for (let round = 0; round < 2; round++) {
-    for (const phone of [scene.phone, ...more]) {
-      await pause(scene, 1.1);
-      await phone.syncFeeds();
-    }
-  }
-  const wanted = expected.toSorted();
-  expectEqual("the server's list", await listOf(scene), wanted);
-  for (const phone of [scene.phone, ...more]) expectEqual("the device's list", phone.list(), wanted);
 }
 
 const RACES: Race[] = [
@@ -68,7 +32,7 @@ const RACES: Race[] = [
       await scene.phone.syncFeeds();
       scene.phone.subscribe(mine);
       const between = async () => {
-        await pause(scene, 1.1);
+        await pause(scene);
         await scene.other.sendFeeds([theirs], []);
         await pause(scene, 2.1);
       };
@@ -82,13 +46,13 @@ const RACES: Race[] = [
     async run(scene) {
       const [mine, gone] = [scene.feed(), scene.feed()];
       await scene.other.sendFeeds([gone], []);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.phone.syncFeeds();
       scene.phone.subscribe(mine);
       const between = async () => {
-        await pause(scene, 1.1);
+        await pause(scene);
         await scene.other.sendFeeds([], [gone]);
-        await pause(scene, 1.1);
+        await pause(scene);
       };
       await scene.phone.syncFeeds({ between });
       await settle(scene, [mine]);
@@ -126,7 +90,7 @@ const RACES: Race[] = [
       const theirs = scene.feed();
       for (let sync = 0; sync < 3; sync++) {
         await scene.phone.syncFeeds();
-        await pause(scene, 1.1);
+        await pause(scene);
       }
       await scene.other.sendFeeds([theirs], []);
       await settle(scene, [theirs]);
@@ -138,9 +102,9 @@ const RACES: Race[] = [
     async run(scene) {
       const theirs = scene.feed();
       await scene.phone.syncFeeds();
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.other.sendFeeds([theirs], []);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.phone.syncFeeds({ lost: "download" });
       await settle(scene, [theirs]);
     },
@@ -153,7 +117,7 @@ const RACES: Race[] = [
       await scene.phone.syncFeeds();
       scene.phone.subscribe(mine);
       await scene.phone.syncFeeds({ lost: "upload" });
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.other.sendFeeds([theirs], []);
       await settle(scene, [mine, theirs]);
     },
@@ -164,9 +128,9 @@ const RACES: Race[] = [
     async run(scene) {
       const [stays, passes] = [scene.feed(), scene.feed()];
       await scene.phone.syncFeeds();
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.other.sendFeeds([stays, passes], []);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.other.sendFeeds([], [passes]);
       await settle(scene, [stays]);
     },
@@ -177,11 +141,11 @@ const RACES: Race[] = [
     async run(scene) {
       const feed = scene.feed();
       await scene.other.sendFeeds([feed], []);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.phone.syncFeeds();
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.other.sendFeeds([], [feed]);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.other.sendFeeds([feed], []);
       await settle(scene, [feed]);
     },
@@ -193,11 +157,11 @@ const RACES: Race[] = [
       const [stays, gone] = [scene.feed(), scene.feed()];
       const tablet = scene.another();
       await scene.other.sendFeeds([stays, gone], []);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.phone.syncFeeds();
       await tablet.syncFeeds();
       scene.phone.unsubscribe(gone);
-      await pause(scene, 1.1);
+      await pause(scene);
       await scene.phone.syncFeeds();
       await settle(scene, [stays], tablet);
     },
@@ -223,7 +187,7 @@ const RACES: Race[] = [
       const tablet = scene.another();
       await scene.phone.syncFeeds();
       await tablet.syncFeeds();
-      await pause(scene, 1.1);
+      await pause(scene);
       scene.phone.subscribe(mine);
       tablet.subscribe(theirs);
       await secondToBegin(scene);
@@ -240,13 +204,13 @@ const RACES: Race[] = [
       const tablet = scene.another();
       await scene.other.sendFeeds([feed], []);
       for (const phone of [scene.phone, tablet]) await phone.sync();
-      await pause(scene, 1.1);
+      await pause(scene);
       scene.phone.play(feed, mine, 100);
       tablet.play(feed, theirs, 200);
       await scene.phone.syncPlays(async () => {
-        await pause(scene, 1.1);
+        await pause(scene);
         await tablet.syncPlays();
-        await pause(scene, 1.1);
+        await pause(scene);
       });
       await settlePlaces(scene, { [mine]: 100, [theirs]: 200 }, scene.phone, tablet);
     },
@@ -262,28 +226,15 @@ const RACES: Race[] = [
       for (const phone of [scene.phone, tablet]) await phone.sync();
       // The tablet is offline after it.
       tablet.play(feed, episode, 300, scene.prober.clock.now() - 60_000);
-      await pause(scene, 1.1);
+      await pause(scene);
       scene.phone.play(feed, episode, 900);
       await scene.phone.syncPlays();
-      await pause(scene, 1.1);
+      await pause(scene);
       await tablet.syncPlays();
       await settlePlaces(scene, { [episode]: 900 }, scene.phone, tablet);
     },
   },
 ];
-
-async function settlePlaces(scene: Scene, expected: Record<string, number>, ...phones: Phone[]): Promise<void> {
-  for (let round = 0; round < 2; round++) {
-    for (const phone of phones) {
-      await pause(scene, 1.1);
-      await phone.syncPlays();
-    }
-  }
-  for (const phone of phones) {
-    const places = Object.fromEntries(Object.keys(expected).map((episode) => [episode, phone.positions.get(episode)]));
-    expectEqual("the device's places", places, expected);
-  }
-}
 
 const checkOf = (app: SyncApp, { key, says, run }: Race): Check => ({
   id: `${app.protocol}/race-${app.key}/${key}`,
