@@ -100,7 +100,11 @@ try {
   });
 
   const playOf = (ago: number, minutes: number, position: number) => ({
-    ...{ podcast: feeds[4 + (ago % 7)], action: "play", started: 0, position, total: 3240 },
+    podcast: feeds[4 + (ago % 7)],
+    action: "play",
+    started: 0,
+    position,
+    total: 3240,
     episode: `https://media.example.com/${214 - ago}-${EPISODES[ago % EPISODES.length]?.replaceAll(" ", "-")}.mp3`,
     timestamp: new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 19),
   });

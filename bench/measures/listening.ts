@@ -60,14 +60,18 @@ export async function measureListening(bench: Bench): Promise<Line[]> {
 async function send({ url }: Server, { tokens }: Data, upload: number, same: number): Promise<void> {
   const [set, round] = Number.isFinite(same) ? [`on${upload % same}`, Math.floor(upload / same)] : [`new${upload}`, 0];
   const actions = Array.from({ length: PLAYS }, (_, play) => ({
-    ...{ podcast: `https://feeds.example.com/bench/${play % 5}/podcast.xml`, guid: `${set}/${play}`, action: "play" },
-    ...{ episode: `https://media.example.com/${set}/${play}.mp3`, device: "phone", total: 36_000 },
-    ...{ timestamp: new Date(FIRST + (round + 1) * STRETCH * 1000).toISOString() },
-    ...{ started: round * STRETCH, position: (round + 1) * STRETCH },
+    podcast: `https://feeds.example.com/bench/${play % 5}/podcast.xml`,
+    guid: `${set}/${play}`,
+    action: "play",
+    episode: `https://media.example.com/${set}/${play}.mp3`,
+    device: "phone",
+    total: 36_000,
+    timestamp: new Date(FIRST + (round + 1) * STRETCH * 1000).toISOString(),
+    started: round * STRETCH,
+    position: (round + 1) * STRETCH,
   }));
   const headers = { Authorization: `Basic ${btoa(`user0:${tokens[0]}`)}`, "User-Agent": "AntennaPod/3.11.0" };
-  const response = await ask(`${url}/api/2/episodes/user0.json`, {
-    ...{ method: "POST", headers, body: JSON.stringify(actions) },
-  });
+  const body = JSON.stringify(actions);
+  const response = await ask(`${url}/api/2/episodes/user0.json`, { method: "POST", headers, body });
   if (!response.ok) throw new Error(`The upload was answered ${response.status}: ${await response.text()}`);
 }

@@ -89,8 +89,13 @@ async function runAll(server: Server, data: Data, measureWork: Measure): Promise
   await measure("gPodder's POST of 5,000 removals", json("POST", device, { add: [], remove: urls("c") }));
   await measure("gPodder's POST of 5,000 additions", json("POST", device, { add: urls("d"), remove: [] }));
   const plays = range(PLAYS).map((n) => ({
-    ...{ podcast: feedUrl("a", n % 100), episode: `https://cdn.example/${n}.mp3`, action: "play" },
-    ...{ timestamp: "2025-12-01T00:00:00", started: 0, position: 5, total: 100 },
+    podcast: feedUrl("a", n % 100),
+    episode: `https://cdn.example/${n}.mp3`,
+    action: "play",
+    timestamp: "2025-12-01T00:00:00",
+    started: 0,
+    position: 5,
+    total: 100,
   }));
   await measure("an upload of 26,000 plays", json("POST", "/api/2/episodes/user0.json", plays));
   await measure("the same upload again", json("POST", "/api/2/episodes/user0.json", plays));

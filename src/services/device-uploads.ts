@@ -157,7 +157,13 @@ async function readKnown(
   const knew = until ?? last?.start ?? 0;
   const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
   return {
-    ...{ listings, last, knew, clock: user.clock(), habits, leadsTo, added: addedIn(reports, leadsTo) },
+    listings,
+    last,
+    knew,
+    clock: user.clock(),
+    habits,
+    leadsTo,
+    added: addedIn(reports, leadsTo),
     holdings: byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []),
     wasListed: await readPast(user, set, reversed, until),
     spellings: await readSpellings(tx, user_id, cursor, read.keys()),

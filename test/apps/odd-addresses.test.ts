@@ -1,8 +1,10 @@
 // Addresses at which an app stops syncing for good: they come in by no route, and stored ones go out by none.
+
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type Browser, signedIn } from "../http/browser.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -31,10 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => podkeep.close());
 
-const play = (podcast: string) => ({
-  ...{ podcast, episode: `${podcast}/1.mp3`, action: "play", timestamp: "2026-01-01T00:00:00" },
-  ...{ started: 0, position: 10, total: 100 },
-});
+const play = (podcast: string) => playOf(podcast, `${podcast}/1.mp3`);
 
 /** By each route that takes feed URLs, with a good one beside it. */
 const WAYS: [way: string, method: string, path: string, body: (odd: string) => unknown][] = [

@@ -1,8 +1,10 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
+
 import { actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { playOf } from "../support/play.ts";
 
 export const PASSWORD = "correct horse";
 
@@ -23,17 +25,7 @@ export const openAs =
 /** A feed, an episode of it, and a play of that. */
 export const FEED = "https://feeds.example/show";
 export const EPISODE = "https://feeds.example/1.mp3";
-export const played = (position: number) => ({
-  podcast: FEED,
-  episode: EPISODE,
-  guid: "one",
-  device: "app",
-  action: "play",
-  timestamp: "2026-01-01T00:00:00",
-  started: 0,
-  position,
-  total: 600,
-});
+export const played = (position: number) => playOf(FEED, EPISODE, { guid: "one", device: "app", position });
 
 /** Adds the feed and a play as another app of the user does. */
 export async function addElsewhere(server: TestApp & { token: string }, name = "ann"): Promise<void> {

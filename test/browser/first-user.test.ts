@@ -1,9 +1,11 @@
 // The first minutes of a new user, by what the screens say and nothing else: setup link, user, AntennaPod, a podcast, a place.
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { z } from "zod";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 import { openProgram } from "../support/program.ts";
 import { HAS_CHROMIUM, launch, openWindow } from "./chromium.ts";
 
@@ -51,12 +53,8 @@ describe.skipIf(!HAS_CHROMIUM)("a new user", () => {
     };
     const podcast = "https://feeds.example.com/the-long-way";
     await send("/subscription_change", { add: [podcast], remove: [] });
-    await send("/episode_action", [
-      {
-        ...{ podcast, episode: "https://media.example.com/12-The-long-way.mp3", guid: "12", action: "play" },
-        ...{ timestamp: new Date().toISOString().slice(0, 19), started: 0, position: 1390, total: 3240 },
-      },
-    ]);
+    const played = { guid: "12", timestamp: new Date().toISOString().slice(0, 19), position: 1390, total: 3240 };
+    await send("/episode_action", [playOf(podcast, "https://media.example.com/12-The-long-way.mp3", played)]);
 
     await page.goto("/");
     await page.getByRole("link", { name: "feeds.example.com/the-long-way" }).waitFor();

@@ -1,8 +1,10 @@
 // Listening in a real browser, on a real server.
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 import { openProgram } from "../support/program.ts";
 import { findBarriers, HAS_CHROMIUM, launch, openWindow, type Watched } from "./chromium.ts";
 
@@ -40,10 +42,8 @@ describe.skipIf(!HAS_CHROMIUM)("listening", () => {
   });
 
   async function upload(device: string, position: number, at: number, name = "The-long-way"): Promise<void> {
-    const action = {
-      ...{ podcast: "https://a.example/rss", episode: `https://a.example/${name}.mp3`, device, action: "play" },
-      ...{ timestamp: new Date(at).toISOString().slice(0, 19), started: 0, position, total: 3240 },
-    };
+    const more = { device, timestamp: new Date(at).toISOString().slice(0, 19), position, total: 3240 };
+    const action = playOf("https://a.example/rss", `https://a.example/${name}.mp3`, more);
     const headers = { ...basicAuth("ann", PASSWORD), ...AGENT };
     const url = `${origin}/api/2/episodes/ann.json`;
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify([action]) });

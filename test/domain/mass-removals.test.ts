@@ -26,7 +26,11 @@ test("removals count for an hour, also if the clock was set back", () => {
   const at = (minutes: number[], subscribed: number) =>
     findMassRemovals(
       minutes.map((minute, n) => ({
-        ...{ changed_at: n, subscription: n, what: "unsubscribed", before: "subscribed", actor: "app" },
+        changed_at: n,
+        subscription: n,
+        what: "unsubscribed",
+        before: "subscribed",
+        actor: "app",
         at: minute * MINUTE,
       })) as AttributedChange[],
       subscribed,

@@ -3,9 +3,19 @@ import { expect, test } from "bun:test";
 import { type WrittenPlay, writeCsv, writeJson } from "../../src/domain/play-files.ts";
 
 const play: WrittenPlay = {
-  ...{ episode: 7, begun_at: 0, ended_at: 60_000, feed_url: "https://a.example/rss", title: "A", guid: null },
-  ...{ episode_title: "One", episode_url: "https://a.example/1.mp3", started: 0, position: 60, total: null },
-  ...{ published_at: Date.parse("2026-01-31T08:00:00Z"), duration: 3240 },
+  episode: 7,
+  begun_at: 0,
+  ended_at: 60_000,
+  feed_url: "https://a.example/rss",
+  title: "A",
+  guid: null,
+  episode_title: "One",
+  episode_url: "https://a.example/1.mp3",
+  started: 0,
+  position: 60,
+  total: null,
+  published_at: Date.parse("2026-01-31T08:00:00Z"),
+  duration: 3240,
   by: { kind: "token", id: "x", label: "AntennaPod", device: "phone" },
 };
 

@@ -6,7 +6,13 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
 const report = (at: number, started: number | null, position: number | null, more: Partial<PlayReport> = {}) => ({
-  ...{ episode: 1, client: 1, at, started, position, total: 3600, saysStart: true },
+  episode: 1,
+  client: 1,
+  at,
+  started,
+  position,
+  total: 3600,
+  saysStart: true,
   ...more,
 });
 

@@ -12,7 +12,13 @@ const last: SyncPosition = { since: 1, start: 1000, own: false, given: 1, upload
 const listed = (changed: number): Listing => ({ feed: "x", feed_url: X, state: "subscribed", changed });
 const removed = (changed: number): Listing => ({ ...listed(changed), state: "unsubscribed" });
 const held = (more: Partial<Holding> = {}): Holding => ({
-  ...{ feed: "x", feed_url: X, other_url: null, reported: true, reported_at: 500, decided: 500, resend_at: null },
+  feed: "x",
+  feed_url: X,
+  other_url: null,
+  reported: true,
+  reported_at: 500,
+  decided: 500,
+  resend_at: null,
   ...more,
 });
 const { habits: antennapod } = appNamed("AntennaPod", "gpodder");
@@ -26,16 +32,14 @@ const wasListed = (listed: boolean) => ({ wasListed: new Map([["x", listed]]) })
 const knownOf = (listing: Listing, holding: Holding | null, more: Partial<Known> = {}): Known => ({
   listings: new Map([["x", listing]]),
   holdings: new Map(holding ? [["x", holding]] : []),
-  ...{
-    last,
-    knew: 1000,
-    clock: 3000,
-    habits: kasts,
-    added: new Set(),
-    leadsTo: () => 1,
-    wasListed: new Map(),
-    spellings,
-  },
+  last,
+  knew: 1000,
+  clock: 3000,
+  habits: kasts,
+  added: new Set(),
+  leadsTo: () => 1,
+  wasListed: new Map(),
+  spellings,
   ...more,
 });
 

@@ -11,8 +11,15 @@ const read = (more: object) => readAction({ ...PLAY, ...more }, NOW);
 
 test("an action needs a feed, an episode and a kind; all else can be missing or wrong", () => {
   const bare = {
-    ...{ feed_url: PLAY.podcast, episode_url: PLAY.episode, guid: null, kind: "play", sent_at: NOW, device: null },
-    ...{ started: 0, position: 0, total: 0 },
+    feed_url: PLAY.podcast,
+    episode_url: PLAY.episode,
+    guid: null,
+    kind: "play",
+    sent_at: NOW,
+    device: null,
+    started: 0,
+    position: 0,
+    total: 0,
   };
   expect(read({})).toEqual(bare as never);
   for (const wrong of [null, [], {}, true, "\0", "\ud800", "x".repeat(9000)]) {

@@ -33,12 +33,9 @@ describe.each(ORIGINS)("a page with Origin %s", (Origin) => {
       const { path, ...sent } = fill(example, ann, bob);
       const encoded = await encodeBody(sent);
       for (const site of [{}, { "Sec-Fetch-Site": "cross-site" }, { "Sec-Fetch-Site": "same-site" }]) {
+        const own = { Origin, Cookie, "User-Agent": FIREFOX, ...basicAuth("ann", ann.token) };
         const { status } = await server.send(name.split(" ")[0] ?? "", path, {
-          headers: {
-            ...encoded.headers,
-            ...site,
-            ...{ Origin, Cookie, "User-Agent": FIREFOX, ...basicAuth("ann", ann.token) },
-          },
+          headers: { ...encoded.headers, ...site, ...own },
           ...(encoded.body !== undefined && { body: encoded.body }),
         });
         expect([name, site, status]).toEqual([name, site, 403]);

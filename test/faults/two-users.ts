@@ -98,22 +98,22 @@ async function createPerson(server: TestApp, name: Person["name"], number: numbe
   const password = `correct: horse hunter0 of ${name}`;
   await server.sql(`update users set password_hash = '${await app.passwords.hash(password)}' where name = '${name}'`);
   const person: Person = {
-    ...{
-      id,
-      name,
-      password,
-      mark,
-      guid,
-      sync_id,
-      feed,
-      device,
-      token: phone.token,
-      token_id: phone.id,
-      session_id: "",
-      flow: "",
-      poll: "",
-    },
-    ...{ reader: reader.token, reader_id: reader.id, spare_id: spare.id },
+    id,
+    name,
+    password,
+    mark,
+    guid,
+    sync_id,
+    feed,
+    device,
+    token: phone.token,
+    token_id: phone.id,
+    session_id: "",
+    flow: "",
+    poll: "",
+    reader: reader.token,
+    reader_id: reader.id,
+    spare_id: spare.id,
   };
   await sessionOf(app, person, "page", "password");
   const [session] = await server.sql(`select id from page_sessions where user_id = '${id}'`);

@@ -63,12 +63,10 @@ test("an app of the draft is listed too: its login, its token, a body that can't
   await server.close();
   server = await openTestApp({ open_podcast_draft: "on" });
   ann = await server.user("ann");
+  const app = { "Content-Type": "application/json", "User-Agent": "Pods/1.0" };
   const send = (path: string, body: object, token?: string) =>
     server.send("POST", path, {
-      headers: {
-        ...{ "Content-Type": "application/json", "User-Agent": "Pods/1.0" },
-        ...(token && { Authorization: `Bearer ${token}` }),
-      },
+      headers: { ...app, ...(token && { Authorization: `Bearer ${token}` }) },
       body: JSON.stringify(body),
     });
   const login = { username: "ann", password: ann.token };

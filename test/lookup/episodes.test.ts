@@ -1,4 +1,5 @@
 // Titles of episodes, as lookups find them.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { writeCsv } from "../../src/domain/play-files.ts";
@@ -7,6 +8,7 @@ import { episodeName, listBegun } from "../../src/services/listening.ts";
 import { listPlays, streamWritten } from "../../src/services/play-list.ts";
 import type { TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { playOf } from "../support/play.ts";
 import { DAY, type Feeds, openFeeds } from "./feeds.ts";
 
 const MINUTE = 60_000;
@@ -25,10 +27,8 @@ const feed = (...items: string[]) =>
   `<rss xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel><title>A Show</title>${items.join("")}</channel></rss>`;
 
 async function listen(host: string, names: string[], user: TestUser = feeds.ann): Promise<void> {
-  const actions = names.map((name) => ({
-    ...{ podcast: feeds.url(host), episode: url(name), guid: name, action: "play", started: 0, position: 60 },
-    timestamp: new Date(feeds.podkeep.clock.now() - MINUTE).toISOString(),
-  }));
+  const timestamp = new Date(feeds.podkeep.clock.now() - MINUTE).toISOString();
+  const actions = names.map((name) => playOf(feeds.url(host), url(name), { guid: name, total: undefined, timestamp }));
   const headers = basicAuth(user.name, user.token);
   const path = `/api/2/episodes/${user.name}.json`;
   await feeds.podkeep.send("POST", path, { headers, body: JSON.stringify(actions) });

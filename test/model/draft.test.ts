@@ -75,8 +75,15 @@ class DraftWorld {
     };
     const none = { put: never, positionOf: never, write: never, move: never, mergeUrls: never, delete: never };
     return {
-      ...{ ...none, alias: never, restoreServer: never, forget: never, renewToken: never },
-      ...{ isSubscribed: never, subscribed: never, hasLeft: never, knows: never },
+      ...none,
+      alias: never,
+      restoreServer: never,
+      forget: never,
+      renewToken: never,
+      isSubscribed: never,
+      subscribed: never,
+      hasLeft: never,
+      knows: never,
       get wall() {
         return processes.wall;
       },

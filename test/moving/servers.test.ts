@@ -48,7 +48,11 @@ const play = {
 const ACTIONS = { actions: [{ ...play, timestamp: "2026-01-01T12:00:00" }], timestamp: 1767268800 };
 const EXPECTED = [
   {
-    ...{ feed_url: LIST[0], episode_url: play.episode, guid: null, kind: "play", device: null },
+    feed_url: LIST[0],
+    episode_url: play.episode,
+    guid: null,
+    kind: "play",
+    device: null,
     started: 1,
     position: 60,
     total: 600,

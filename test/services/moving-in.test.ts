@@ -1,9 +1,11 @@
 // Moving in: what is stored of another server's data.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Moving, movingFrom } from "../../src/domain/moving.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
+import { play } from "../domain/episode-sync.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 
@@ -14,10 +16,8 @@ beforeAll(async () => {
 afterAll(() => podkeep.close());
 
 const FEED = "https://a.example/rss";
-const at = (position: number, sent_at: number): Moving["actions"][number] => ({
-  ...{ feed_url: FEED, episode_url: "https://a.example/1.mp3", guid: "g", kind: "play", device: null },
-  ...{ sent_at, started: position, position, total: 3600 },
-});
+const at = (position: number, sent_at: number): Moving["actions"][number] =>
+  play(position, { feed_url: FEED, guid: "g", sent_at, started: position });
 
 async function open() {
   const user = await podkeep.user();

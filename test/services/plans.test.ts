@@ -140,7 +140,13 @@ const span = () => ({ user_id, start: EPISODES - 10, end: EPISODES, client: 1, l
 const place = () => ({ user_id, begun_at: PLAYS, id: PLAYS });
 
 const extension = (n: number) => ({
-  ...{ episode: n, client: 1, from: n, from_position: 60, ended_at: n + 60, position: 120, total: null },
+  episode: n,
+  client: 1,
+  from: n,
+  from_position: 60,
+  ended_at: n + 60,
+  position: 120,
+  total: null,
 });
 
 const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknown>][] = [

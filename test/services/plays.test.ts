@@ -134,8 +134,12 @@ test("in any order, together or again, uploads leave the plays that were listene
         await upload(device, batch, actor);
       }
       const kept = (await listened({}, actor)).map((row) => ({
-        ...{ device: row.by.device ?? "", episode: row.episode_url, started: row.started, position: row.position },
-        ...{ from: row.begun_at, to: row.ended_at },
+        device: row.by.device ?? "",
+        episode: row.episode_url,
+        started: row.started,
+        position: row.position,
+        from: row.begun_at,
+        to: row.ended_at,
       }));
       const order = (a: { device: string; to: number }, b: { device: string; to: number }) => a.to - b.to;
       expect<unknown>(kept.sort(order)).toEqual(oracle(reports).sort(order));
@@ -217,9 +221,8 @@ test("a position that is set counts for every app, over plays of a later time to
   const end = now();
   await upload("phone", [play(3600, { started: 3600, sent_at: end + 5 * MINUTE, guid: "g" })]);
   const read = async () => {
-    const { pages } = await readActions(podkeep.app, ann, clientOf("phone"), {
-      ...{ since: 0, feed_url: null, aggregated: false, peek: true },
-    });
+    const all = { since: 0, feed_url: null, aggregated: false, peek: true };
+    const { pages } = await readActions(podkeep.app, ann, clientOf("phone"), all);
     return (await Array.fromAsync(pages)).flat().map(({ position, total }) => [position, total]);
   };
   const [last] = await listened();

@@ -1,6 +1,8 @@
 // Requests made to exhaust a server, for tests and benchmarks.
+
 import { connect, type Socket } from "node:net";
 import { WAIT } from "./patience.ts";
+import { playOf } from "./play.ts";
 
 interface Target {
   url: string;
@@ -167,10 +169,9 @@ const slashes: Attack = {
 const plays: Attack = {
   what: "30,000 plays of one URL under guids of their own",
   async run(target) {
-    const actions = Array.from({ length: 30_000 }, (_, n) => ({
-      ...{ podcast: "https://p.test/feed", episode: "https://p.test/1.mp3", guid: `h${n}`, action: "play" },
-      ...{ started: 0, position: 1, total: 2 },
-    }));
+    const actions = Array.from({ length: 30_000 }, (_, n) =>
+      playOf("https://p.test/feed", "https://p.test/1.mp3", { guid: `h${n}` }),
+    );
     const { status, text } = await send(
       target,
       target.tokens[0] ?? "",

@@ -46,8 +46,12 @@ export const PREPARED = process.env["PODKEEP_TEST_POSTGRES"];
 
 /** What saves processor time where nothing needs to survive a crash. */
 const FAST = {
-  ...{ fsync: "off", full_page_writes: "off", synchronous_commit: "off" },
-  ...{ autovacuum: "off", jit: "off", shared_buffers: "32MB" },
+  fsync: "off",
+  full_page_writes: "off",
+  synchronous_commit: "off",
+  autovacuum: "off",
+  jit: "off",
+  shared_buffers: "32MB",
 };
 const toFlags = (settings: Record<string, string>) =>
   Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

@@ -70,8 +70,11 @@ async function syncDraft({ clock, send }: TestApp, ann: TestUser): Promise<void>
   const { body } = await ann.request("GET", "/api/v1/sync");
   const { sync_id } = body.results[0].data;
   const said = (action: string, ago: number, data: object) => ({
-    ...{ type: "subscription", action, action_id: ACTIONS[action] },
-    ...{ occurred_at: new Date(clock.now() - ago).toISOString(), data },
+    type: "subscription",
+    action,
+    action_id: ACTIONS[action],
+    occurred_at: new Date(clock.now() - ago).toISOString(),
+    data,
   });
   const requests = [said("subscribe", 2000, { feed_url: url("draft") }), said("unsubscribe", 1000, { sync_id })];
   const answer = await ann.request("POST", "/api/v1/sync", { requests }, { "Client-ID": GUIDS.own });
@@ -89,8 +92,11 @@ const ACTIONS: Record<string, string> = {
 export async function askAsDraft(send: TestApp["send"], token: string) {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const again = {
-    ...{ type: "subscription", action: "subscribe", action_id: ACTIONS["subscribe"] },
-    ...{ occurred_at: "2026-01-01T00:00:00Z", data: { feed_url: url("draft") } },
+    type: "subscription",
+    action: "subscribe",
+    action_id: ACTIONS["subscribe"],
+    occurred_at: "2026-01-01T00:00:00Z",
+    data: { feed_url: url("draft") },
   };
   const { body } = await send("GET", "/api/v1/sync", { headers });
   const done = await send("POST", "/api/v1/sync", { headers, body: JSON.stringify({ requests: [again] }) });

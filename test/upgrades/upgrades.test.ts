@@ -1,4 +1,5 @@
 // Databases of every released schema version, opened by today's program.
+
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
@@ -24,6 +25,7 @@ import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 import { ask, askAsApp, askAsDraft } from "./story.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -159,11 +161,14 @@ function separated({ clients = [], claims, cursors, holdings }: Record<string, R
   );
   const held = (claims ?? []).map(({ replaced, subscribed, decided, told_again, ...row }) => ({
     ...row,
-    ...{ other_url: replaced, reported: subscribed, decided: decided || null, resend_at: told_again || null },
+    other_url: replaced,
+    reported: subscribed,
+    decided: decided || null,
+    resend_at: told_again || null,
   }));
-  const known = clients.map(({ user_id, id, token_id, device, product, seen_at }) => ({
-    ...{ user_id, id, token_id, device, product, seen_at },
-  }));
+  const known = clients.map(({ user_id, id, token_id, device, product, seen_at }) => {
+    return { user_id, id, token_id, device, product, seen_at };
+  });
   return { clients: known, claims: [], cursors: positions, holdings: held };
 }
 
@@ -221,10 +226,8 @@ describe("0011_episodes", () => {
       [KEPT, "three", 16],
       [WAITING, undefined, 15],
     ]);
-    const play = (feed_url: string, episode: string, position: number) => ({
-      ...{ podcast: feed_url, episode, action: "play", position, total: 100 },
-      timestamp: new Date(podkeep.clock.now()).toISOString(),
-    });
+    const play = (feed_url: string, episode: string, position: number) =>
+      playOf(feed_url, episode, { position, total: 100, timestamp: new Date(podkeep.clock.now()).toISOString() });
     podkeep.clock.advance(60_000);
     const sent = [
       play(KEPT, "https://kept.example/1.mp3", 21),

@@ -1,4 +1,5 @@
 // Moving in that is killed, and done again.
+
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { writeAntennaPod } from "../../support/antennapod.ts";
 import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { playOf } from "../../support/play.ts";
 import { openProgram } from "../../support/program.ts";
 import { SEED } from "../../support/seed.ts";
 
@@ -79,8 +81,13 @@ function writeDatabase(): void {
     file("antennapod"),
     SOME.map((url, n) => ({ id: n + 1, url, title: `Podcast ${n}` })),
     numbers.map((n) => ({
-      ...{ feed: 1 + (n % SOME.length), guid: `g-${n}`, url: urlOf(n), position: 1000 * (n + 1) },
-      ...{ duration: 10_000_000, played_at: FIRST + n * 60_000, played_duration: 1000 * (n + 1) },
+      feed: 1 + (n % SOME.length),
+      guid: `g-${n}`,
+      url: urlOf(n),
+      position: 1000 * (n + 1),
+      duration: 10_000_000,
+      played_at: FIRST + n * 60_000,
+      played_duration: 1000 * (n + 1),
     })),
   );
 }
@@ -140,10 +147,10 @@ test.each(
   },
 );
 
-const actions = numbers.map((n) => ({
-  ...{ podcast: feedOf(n), episode: urlOf(n), guid: `s-${n}`, action: "play", started: n, position: n + 60 },
-  ...{ total: 10_000, timestamp: new Date(FIRST + n * 60_000).toISOString() },
-}));
+const actions = numbers.map((n) => {
+  const timestamp = new Date(FIRST + n * 60_000).toISOString();
+  return playOf(feedOf(n), urlOf(n), { guid: `s-${n}`, started: n, position: n + 60, total: 10_000, timestamp });
+});
 const timestamp = 1_800_000_000;
 const guidOf = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 
@@ -184,7 +191,8 @@ test.each(pick(SERVERS))(
     /** The path whose response doesn't come, and what tells that it was asked. */
     let held = { path: "", asked: () => {} };
     const server = Bun.serve({
-      ...{ port: 0, hostname: "127.0.0.1" },
+      port: 0,
+      hostname: "127.0.0.1",
       fetch(request) {
         const url = new URL(request.url);
         if (url.pathname === held.path) {

@@ -1,7 +1,9 @@
 // `podkeep play`.
+
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { playOf } from "../../support/play.ts";
 import { openProgram } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -16,10 +18,10 @@ beforeEach(async () => {
   await run(`subscription add alice ${FEED}`);
   const { token } = (await run("token issue alice --json")).json;
   const { address } = await program.serve();
-  const upload = (name: string, timestamp: string, podcast = FEED) => ({
-    ...{ podcast, episode: `https://a.example/${name}.mp3`, guid: `guid-${name}`, device: "phone", action: "play" },
-    ...{ timestamp, started: 0, position: 600, total: 3240 },
-  });
+  const upload = (name: string, timestamp: string, podcast = FEED) => {
+    const more = { guid: `guid-${name}`, device: "phone", timestamp, position: 600, total: 3240 };
+    return playOf(podcast, `https://a.example/${name}.mp3`, more);
+  };
   const actions = [
     upload("One", "2026-01-01T12:00:00"),
     upload("Two", "2026-02-01T12:00:00"),

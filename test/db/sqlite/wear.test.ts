@@ -1,4 +1,5 @@
 // What is written to the disk, which may be an SD card.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { appNamed } from "../../../src/http/apps.ts";
@@ -6,6 +7,7 @@ import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { readFeedChanges } from "../../../src/services/device-list.ts";
 import { readActions, uploadActions } from "../../../src/services/episodes.ts";
+import { play } from "../../domain/episode-sync.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 
@@ -60,12 +62,8 @@ test("of the reads of one sync, only the first notes when the device synced", as
     readActions(server.app, phone.actor, phone.client, { since, feed_url: null, aggregated: false, peek: false });
   const [podcasts, plays] = [await readPodcasts(0), await readPlays(0)];
   server.clock.advance(3_600_000);
-  await uploadActions(server.app, tablet.actor, tablet.client, [
-    {
-      ...{ feed_url: "https://a.example/", episode_url: "https://a.example/1", guid: null, kind: "play" },
-      ...{ sent_at: server.clock.now(), started: 0, position: 10, total: 100, device: "tablet" },
-    },
-  ]);
+  const played = play(10, { sent_at: server.clock.now(), device: "tablet" });
+  await uploadActions(server.app, tablet.actor, tablet.client, [played]);
   const log = () => statSync(`${databaseFile(server.app.config)}-wal`).size;
   const pagesOf = async (read: () => Promise<unknown>) => {
     const before = log();

@@ -1,4 +1,5 @@
 // What devices hold outlives a restored backup, a forgotten device and a token; clocks that are wrong.
+
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { createBackup } from "../../../src/backups/backups.ts";
@@ -8,6 +9,7 @@ import { forgetDevice } from "../../../src/services/devices.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { playOf } from "../../support/play.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -85,8 +87,7 @@ test.if(onSqlite)(
     const play = async (position: number) => {
       podkeep.clock.advance(MINUTE);
       const timestamp = new Date(podkeep.clock.now()).toISOString();
-      const one = { podcast: X, episode: `${X}/1.mp3`, action: "play", timestamp, started: 0, position, total: 3600 };
-      await app.request("POST", PLAYS, [one]);
+      await app.request("POST", PLAYS, [playOf(X, `${X}/1.mp3`, { timestamp, position, total: 3600 })]);
       podkeep.clock.advance(MINUTE);
       return now() - MINUTE / 1000;
     };
@@ -214,10 +215,7 @@ const ODD = "https://a.example/caf%C3%A9.xml";
 const SHOWN = "https://a.example/café.xml";
 
 /** One play on a device whose app names none. */
-const playOn = (podcast: string) => ({
-  ...{ podcast, episode: `${X}/1.mp3`, action: "play", timestamp: "2026-01-01T00:00:00", started: 0 },
-  ...{ position: 100, total: 3600 },
-});
+const playOn = (podcast: string) => playOf(podcast, `${X}/1.mp3`, { position: 100 });
 const agent = { "User-Agent": "Kasts/25.04" };
 
 test("what Kasts plays in a podcast whose URL it decodes is a play in that podcast", async () => {

@@ -1,4 +1,5 @@
 // Podcasts on the page: list, search, add, unsubscribe and undo, import and export.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
@@ -10,6 +11,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { playOf } from "../../support/play.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 let server: TestApp;
@@ -196,11 +198,10 @@ test("a podcast's page says when it was added, by which app, and what happened t
 test("a podcast's page shows its latest plays, and only its own", async () => {
   await user.add("https://a.example/", guidOf(1));
   await user.add("https://b.example/", guidOf(2));
-  const playOf = (podcast: string, name: string) => ({
-    ...{ podcast, episode: `https://media.example/${name}.mp3`, action: "play", timestamp: "2026-01-01T00:00:00" },
-    ...{ started: 0, position: 60, total: 600 },
-  });
-  const plays = [playOf("https://a.example/", "mine"), playOf("https://b.example/", "other")];
+  const plays = [
+    playOf("https://a.example/", "https://media.example/mine.mp3"),
+    playOf("https://b.example/", "https://media.example/other.mp3"),
+  ];
   await user.request("POST", "/api/2/episodes/ann.json", plays);
   const text = await textOf(guidOf(1));
   expect(text).toContain("mine");
