@@ -1,0 +1,374 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openApp } from "../../src/app.ts";
+import { createBackup, verifyBackup } from "../../src/backups/backups.ts";
+import { restoreBackup } from "../../src/backups/restore.ts";
+import { readConfig } from "../../src/config/settings.ts";
+import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
+import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import { listHistory } from "../../src/services/history.ts";
+import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
+import { signIn } from "../../src/services/sign-in.ts";
+import { issueToken, revokeToken } from "../../src/services/tokens.ts";
+import { deleteUser } from "../../src/services/users.ts";
+import type { Item } from "../model/answers.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { UNLIMITED } from "../support/attempts.ts";
+import { change } from "./change.ts";
+
+let podkeep: TestApp;
+let ann: TestUser;
+
+beforeEach(async () => {
+  podkeep = await openTestApp();
+  ann = await podkeep.user("ann");
+});
+afterEach(() => podkeep.close());
+
+const backup = (file?: string) => createBackup(podkeep.app.config, podkeep.clock, file);
+const inDirectory = (name: string) => join(podkeep.folder, name);
+const mode = (file: string) => statSync(file).mode & 0o777;
+
+async function restore(file: string) {
+  await podkeep.app.close();
+  try {
+    return await restoreBackup(podkeep.app.config, podkeep.clock, file);
+  } finally {
+    await podkeep.open();
+  }
+}
+
+async function add(...feeds: string[]): Promise<string[]> {
+  const body = { subscriptions: feeds.map((name) => ({ feed_url: `https://${name}.test/rss` })) };
+  return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
+}
+
+const list = async (since = ""): Promise<Item[]> =>
+  (await ann.request("GET", `/subscriptions?per_page=500&since=${since}`)).body.subscriptions;
+
+/** The feed URLs of the list. */
+const subscribed = async () =>
+  (await list()).flatMap((item) => (item.is_subscribed && !item.new_guid ? item.feed_url : [])).sort();
+
+const latest = (items: Item[]) =>
+  items
+    .flatMap((item) => [item.subscription_changed, item.guid_changed ?? "", item.deleted ?? ""])
+    .sort()
+    .at(-1) ?? "";
+
+describe("restoring a backup", () => {
+  test("an app that is ahead of the backup gets everything again", async () => {
+    const [a = "", b = "", c = ""] = await add("a", "b", "c");
+    await ann.request("DELETE", `/subscriptions/${c}`);
+    await podkeep.drain();
+    const { file } = backup();
+    podkeep.clock.advance(3_600_000);
+    await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    await ann.request("DELETE", `/subscriptions/${b}`);
+    await podkeep.drain();
+    const since = latest(await list());
+
+    await restore(file);
+    const news = await list(since);
+    expect(news).toEqual(await list());
+    expect(
+      news.map(({ feed_url, is_subscribed, deleted }) => [feed_url, is_subscribed, deleted !== undefined]),
+    ).toEqual([
+      ["https://a.test/rss", true, false],
+      ["https://b.test/rss", true, false],
+      ["https://c.test/rss", false, true],
+    ]);
+    expect(await list(latest(news))).toEqual([]);
+  });
+
+  test("an app that follows a guid change since the backup gets the guid that is valid now", async () => {
+    const [old = ""] = await add("a");
+    const fresh = crypto.randomUUID();
+    await ann.request("PATCH", `/subscriptions/${old}`, { new_guid: fresh });
+    const { file } = backup();
+    await ann.request("PATCH", `/subscriptions/${fresh}`, { new_guid: old });
+    const since = latest(await list());
+
+    await restore(file);
+    expect(await list(since)).toMatchObject([{ guid: old, new_guid: fresh }]);
+  });
+
+  test("every subscription gets its own timestamp, in the old order, and later changes come after", async () => {
+    await add(...Array.from({ length: 30 }, (_, index) => `feed${index}`));
+    const { file } = backup();
+    const before = (await list()).map(({ feed_url }) => feed_url);
+    await restore(file);
+    const after = await list();
+    expect(after.map(({ feed_url }) => feed_url)).toEqual(before);
+    expect(new Set(after.map((item) => item.subscription_changed)).size).toBe(30);
+    await add("late");
+    expect(await list(latest(after))).toMatchObject([{ feed_url: "https://late.test/rss" }]);
+  });
+
+  test("timestamps continue past those of a server whose clock was ahead", async () => {
+    const { file } = backup();
+    podkeep.clock.advance(30 * 86_400_000);
+    await add("a");
+    const since = latest(await list());
+    podkeep.clock.set(START);
+    await restore(file);
+    await add("b");
+    expect(await list(since)).toMatchObject([{ feed_url: "https://b.test/rss" }]);
+  });
+
+  test("a poll that got 304 before gets everything after", async () => {
+    await add("a");
+    const { file } = backup();
+    const { headers } = await ann.request("GET", "/subscriptions");
+    const poll = () => ann.request("GET", "/subscriptions", undefined, { "If-None-Match": headers.get("etag") ?? "" });
+    expect((await poll()).status).toBe(304);
+    await restore(file);
+    expect((await poll()).status).toBe(200);
+  });
+
+  test("a deletion id that was given out since is not used again", async () => {
+    const [a = "", b = ""] = await add("a", "b");
+    const { file } = backup();
+    const lost = (await ann.request("DELETE", `/subscriptions/${a}`)).body.deletion_id;
+    await restore(file);
+    expect((await ann.request("DELETE", `/subscriptions/${b}`)).body.deletion_id).not.toBe(lost);
+    expect((await ann.request("GET", `/deletions/${lost}`)).status).toBe(404);
+  });
+
+  test("the history goes on: changes since the backup, the restore, and what it changed", async () => {
+    const [a = "", b = ""] = await add("a", "b");
+    const { file } = backup();
+    const times: number[] = [];
+    const lists: string[][] = [];
+    const mark = async () => {
+      times.push(podkeep.clock.now());
+      lists.push(await subscribed());
+      podkeep.clock.advance(3_600_000);
+    };
+    const phone = await ann.another();
+    await mark();
+    await phone.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
+    await mark();
+    const [c = ""] = await add("c");
+    await ann.request("PATCH", `/subscriptions/${b}`, { new_feed_url: "https://b2.test/rss" });
+    await mark();
+    await restore(file);
+    const entries = () => listHistory(podkeep.app, actAsUser(ann.id), { limit: 20 });
+    const token = { kind: "token" };
+    const by = { kind: "admin", label: "backup restore" };
+    const { at } = (await entries())[0] ?? {};
+    expect(await entries()).toMatchObject([
+      { what: "moved", feed_url: "https://b.test/rss", before: "https://b2.test/rss", at, by },
+      { what: "subscribed", feed_url: "https://a.test/rss", before: "unsubscribed", at, by },
+      { what: "lost", feed_url: "https://c.test/rss", before: "subscribed", at, by },
+      { what: "restored", subscription: null, at: podkeep.clock.now(), by },
+      { what: "moved", feed_url: "https://b2.test/rss", by: token },
+      { what: "added", feed_url: "https://c.test/rss", by: token },
+      { what: "unsubscribed", feed_url: "https://a.test/rss", by: token },
+      { what: "added", feed_url: "https://b.test/rss" },
+      { what: "added", feed_url: "https://a.test/rss" },
+    ]);
+    await mark();
+    const [d = ""] = await add("d");
+    await mark();
+    for (const [index, as_of] of times.entries()) {
+      const then = await listSubscribedAt(podkeep.app, actAsUser(ann.id), { as_of });
+      expect(then.map(({ feed_url }) => feed_url).sort()).toEqual(lists[index] ?? []);
+    }
+    await restoreSubscriptions(
+      podkeep.app,
+      actAsUser(ann.id),
+      { as_of: times[2] ?? 0 },
+      { exact: true, dry_run: false },
+    );
+    expect(await subscribed()).toEqual(["https://b2.test/rss", "https://c.test/rss"]);
+    // The history takes the new podcast for none that was lost.
+    expect((await list()).filter(({ guid }) => guid === c || guid === d)).toMatchObject([
+      { guid: d, feed_url: "https://d.test/rss", is_subscribed: false },
+      { guid: c, feed_url: "https://c.test/rss", is_subscribed: true },
+    ]);
+  });
+
+  for (const [whose, backup_since, data_since, begins] of [
+    ["the backup's, which the old data continues", 0, 0, START],
+    ["the backup's last change, if the backup is from before there was a history", START + 9e9, 0, START + 60_000],
+    ["the old data's, if that is later than the backup", 0, START + 120_000, START + 120_000],
+  ] as const) {
+    test(`the history begins with ${whose}`, async () => {
+      podkeep.clock.advance(60_000);
+      await add("a");
+      const { file } = backup();
+      change(file, `update users set history_since = ${backup_since}`);
+      podkeep.clock.advance(60_000);
+      await add("b");
+      await podkeep.sql(`update users set history_since = ${data_since}`);
+      podkeep.clock.advance(60_000);
+      await restore(file);
+      expect(await readHistorySince(podkeep.app, actAsUser(ann.id))).toBe(begins);
+      const then = await listSubscribedAt(podkeep.app, actAsUser(ann.id), { as_of: START + 150_000 });
+      expect(then.map(({ feed_url }) => feed_url)).toEqual(["https://a.test/rss", "https://b.test/rss"]);
+    });
+  }
+
+  test("a backup that is newer than the data brings its own history, without a difference", async () => {
+    const { file: early } = backup();
+    await add("a", "b");
+    const { file: later } = backup();
+    await podkeep.app.close();
+    copyFileSync(early, inDirectory("podkeep.db"));
+    await podkeep.open();
+    await restore(later);
+    const entries = await listHistory(podkeep.app, actAsUser(ann.id), { limit: 20 });
+    expect(entries.map(({ what }) => what)).toEqual(["restored", "added", "added"]);
+  });
+
+  test("a token that was revoked since stays revoked", async () => {
+    const { file } = backup();
+    await revokeToken(podkeep.app, ann.token.split("_")[1] ?? "");
+    await restore(file);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
+  });
+
+  test("a user who was deleted since comes back without access, and the result names them", async () => {
+    const bob = await podkeep.user("bob");
+    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), "old password");
+    await bob.add("https://a.test/rss");
+    const { file } = backup();
+    await deleteUser(podkeep.app, "bob");
+    const carl = await podkeep.user("carl");
+    expect((await restore(file)).returned).toEqual(["bob"]);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+    expect((await bob.request("GET", "/subscriptions")).status).toBe(401);
+    expect((await carl.request("GET", "/subscriptions")).status).toBe(401);
+    expect(await podkeep.sql("select name, password_hash from users order by name")).toEqual([
+      { name: "ann", password_hash: null },
+      { name: "bob", password_hash: null },
+    ]);
+    const again = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), {
+      label: "new",
+      scope: "write",
+      expires_at: null,
+    });
+    const { body } = await podkeep.as(bob, again.token).request("GET", "/subscriptions");
+    expect(body.subscriptions).toHaveLength(1);
+    podkeep.clock.advance(1000);
+    expect((await restore(file)).returned).toEqual([]);
+  });
+
+  test("a backup that is refused leaves an empty directory as it was", async () => {
+    writeFileSync(inDirectory("rubbish.db"), "rubbish");
+    const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
+    await expect(restoreBackup(config, podkeep.clock, inDirectory("rubbish.db"))).rejects.toThrow(
+      `${inDirectory("rubbish.db")} is not a valid podkeep backup`,
+    );
+    expect(readdirSync(inDirectory("elsewhere"))).toEqual(["podkeep.lock"]);
+  });
+
+  test("a password that was set or removed since stays so, and sessions and login flows end", async () => {
+    await podkeep.user("bob");
+    const as = (name: string) => actAsAdmin(podkeep.app, name, "test");
+    const login = async (name: string, password: string) => {
+      return signIn(podkeep.app, { name, password, app: null }, UNLIMITED).catch(({ message }) => message);
+    };
+    for (const name of ["ann", "bob"]) await setPassword(podkeep.app, await as(name), "old password");
+    const { text } = await createSession(podkeep.app, await as("ann"), "app");
+    await createSession(podkeep.app, await as("ann"), "page");
+    const flow = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
+    const { file } = backup();
+    podkeep.clock.advance(1000);
+    await setPassword(podkeep.app, await as("ann"), "new password");
+    await setPassword(podkeep.app, await as("bob"), null);
+    await restore(file);
+    expect(await login("ann", "old password")).toBe("The name or the password is wrong");
+    expect(await login("ann", "new password")).toMatchObject({ name: "ann" });
+    expect(await login("bob", "old password")).toBe("The name or the password is wrong");
+    expect(await listSessions(podkeep.app, await as("ann"))).toEqual([]);
+    await expect(readSession(podkeep.app, text, "app")).rejects.toMatchObject({ code: "unauthorized" });
+    await expect(findLoginFlow(podkeep.app, await as("ann"), flow.page)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("a password in the backup that was changed later than the data's is restored", async () => {
+    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "early password");
+    const { file: early } = backup();
+    podkeep.clock.advance(1000);
+    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "later password");
+    const { file: later } = backup();
+    const hash = () => podkeep.sql("select password_hash from users");
+    const expected = await hash();
+    await restore(early);
+    podkeep.clock.advance(1000);
+    await podkeep.sql("update users set password_hash = null, password_changed_at = null");
+    await restore(early);
+    podkeep.clock.advance(1000);
+    await restore(later);
+    expect(await hash()).toEqual(expected);
+  });
+
+  test("the old data is kept as it was, and no other file is left", async () => {
+    const { file } = backup(inDirectory("b.db"));
+    await add("later");
+    const { replaced } = await restore(file);
+    const old = verifyBackup(join(replaced ?? "", "podkeep.db"));
+    expect(old.tables["subscriptions"]).toBe(1);
+    expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toEqual([
+      replaced?.split("/").at(-1) ?? "",
+    ]);
+    expect(mode(inDirectory("podkeep.db"))).toBe(0o600);
+  });
+
+  test("old data that can't be read is kept too, and the result says so", async () => {
+    const { file } = backup();
+    await podkeep.app.close();
+    writeFileSync(inDirectory("podkeep.db"), "rubbish");
+    const { replaced, unread } = await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect(unread).toContain("file is not a database");
+    expect(await Bun.file(join(replaced ?? "", "podkeep.db")).text()).toBe("rubbish");
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("a backup can be restored into an empty directory", async () => {
+    await add("a");
+    const { file } = backup();
+    const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
+    expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({
+      replaced: null,
+      unread: null,
+      returned: [],
+    });
+    const moved = await openApp(config);
+    await moved.close();
+    expect(readdirSync(inDirectory("elsewhere")).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+  });
+
+  test("nothing is restored while a server or a command uses the data directory", async () => {
+    const { file } = backup();
+    await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow("stop it first");
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("during a restore the data directory can't be opened", async () => {
+    await podkeep.app.close();
+    const unlock = lockDirectory(podkeep.folder, "restore");
+    await expect(openApp(podkeep.app.config)).rejects.toThrow("A backup is being restored");
+    unlock();
+    await podkeep.open();
+  });
+
+  test("after a restore was interrupted, podkeep asks to repeat it and creates no empty database", async () => {
+    const { file } = backup(inDirectory("b.db"));
+    await podkeep.app.close();
+    mkdirSync(inDirectory("restoring"));
+    mkdirSync(inDirectory("aside"));
+    copyFileSync(inDirectory("podkeep.db"), inDirectory("aside/podkeep.db"));
+    await Bun.file(inDirectory("podkeep.db")).delete();
+    await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
+    await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+});
