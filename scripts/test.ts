@@ -62,7 +62,8 @@ async function split(engine: Engine): Promise<Part[]> {
     shortest.files.push(file);
     shortest.takes += timeOf(file);
   }
-  return parts;
+  // Without names, bun would run all files.
+  return parts.filter((part) => part.files.length > 0);
 }
 
 /** Built once: without it each part would build its own, and run commands from the source, which starts slowly. */
