@@ -9,8 +9,8 @@ import { preparePostgres } from "../test/support/database.ts";
 import { PATIENCE } from "../test/support/patience.ts";
 
 const RECORDS = process.argv.includes("--record");
-/** One more than there are cores: much of a test is waiting. */
-const AT_ONCE = RECORDS ? 1 : availableParallelism() + 1;
+/** Two more than there are cores: a third of a test is waiting. */
+const AT_ONCE = RECORDS ? 1 : availableParallelism() + 2;
 /** More parts than run at once, so that no process ends long before the others. */
 const PARTS = 2 * AT_ONCE;
 /** How many times as long the fault tests take in the long run. */
