@@ -5,7 +5,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import { z } from "zod";
-import { launch } from "../test/browser/chromium.ts";
+import { CHROMIUM, launch } from "../test/browser/chromium.ts";
 import { openProgram } from "../test/support/program.ts";
 
 const [argument] = process.argv.slice(2);
@@ -22,7 +22,7 @@ const Flow = z.object({ login: z.string() });
 
 mkdirSync(FOLDER, { recursive: true });
 const program = openProgram();
-const browser = await launch();
+const browser = await launch(CHROMIUM);
 try {
   const server = await program.serve();
   const local = server.address;

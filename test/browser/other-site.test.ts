@@ -5,7 +5,7 @@ import { LONG } from "../faults/rounds.ts";
 import { PATIENCE, until, WAIT } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { SEED } from "../support/seed.ts";
-import { HAS_CHROMIUM, launch } from "./chromium.ts";
+import { CHROMIUM, HAS_CHROMIUM, launch } from "./chromium.ts";
 import { type FirefoxWindow, HAS_FIREFOX, openFirefox } from "./firefox.ts";
 import { ATTACKS, listRequests, PASSWORD, printStored, serveSite } from "./other-site.ts";
 
@@ -22,7 +22,8 @@ describe.skipIf(!HAS_CHROMIUM)("a page of another site in Chromium", () => {
   let site: ReturnType<typeof Bun.serve>;
 
   beforeAll(async () => {
-    browser = await launch();
+    // The whole browser, because what it lets other sites do is tested.
+    browser = await launch(CHROMIUM);
     podkeep = (await program.serve()).address;
     await program.run(["user", "create", "ann", "--password-stdin"], `${PASSWORD}\n`);
     site = serveSite();
