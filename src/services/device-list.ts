@@ -21,6 +21,7 @@ import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
 import { findNews, listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { findSpellings, listSpellings } from "../store/spellings.ts";
 import { countSubscribed, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
@@ -113,11 +114,7 @@ export async function readSpellings(
   cursor: ClientCursor,
   feeds: Iterable<string>,
 ): Promise<ClientSpellings> {
-  const rows = await findSpellings(
-    tx,
-    { user_id },
-    [...new Set(feeds)].map((feed) => ({ feed })),
-  );
+  const rows = await findSpellings(tx, { user_id }, rowsOf("feed", feeds));
   return spellingsOf(rows, cursor);
 }
 
@@ -140,12 +137,8 @@ export function leftListing(feed: string, left_url?: string | null, left_at?: nu
 /** The listings of feeds that a client holds; what leads nowhere has been left. */
 async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promise<Listing[]> {
   const rows = new Map((await findFeeds(tx, { user_id }, holdings)).map((row) => [row.feed, row]));
-  const ids = [...new Set([...rows.values()].map(({ subscription }) => subscription))];
-  const found = await findSubscriptions(
-    tx,
-    { user_id },
-    ids.map((id) => ({ id })),
-  );
+  const ids = rowsOf("id", columnOf([...rows.values()], "subscription"));
+  const found = await findSubscriptions(tx, { user_id }, ids);
   const subscriptions = new Map(found.map((row) => [row.id, row]));
   return holdings.map(({ feed, feed_url }) => {
     const row = rows.get(feed);
@@ -164,14 +157,7 @@ async function readHoldings(tx: Tx, user_id: number, { id }: Client, feeds: stri
   const of = { user_id, client: id };
   if (since === 0) return byFeed(await listHoldings(tx, of));
   const resent = await listToResend(tx, { ...of, start });
-  return byFeed([
-    ...resent,
-    ...(await findHoldings(
-      tx,
-      of,
-      feeds.map((feed) => ({ feed })),
-    )),
-  ]);
+  return byFeed([...resent, ...(await findHoldings(tx, of, rowsOf("feed", feeds)))]);
 }
 
 export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: Holding[]) =>

@@ -9,6 +9,7 @@ import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
+import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
 import { mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
@@ -150,7 +151,7 @@ async function readKnown(
 ): Promise<Known> {
   const { tx, user_id } = user;
   const { client, last } = cursor;
-  const feeds = [...read.keys()].map((feed) => ({ feed }));
+  const feeds = rowsOf("feed", read.keys());
   const listings = await listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
   const until = knownUntil(last, habits);

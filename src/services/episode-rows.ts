@@ -17,6 +17,7 @@ import {
 } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { deletePlaysOf, movePlays } from "../store/plays.ts";
+import { rowsOf } from "../store/rows.ts";
 import type { UserTx } from "./transact.ts";
 
 /** What means an episode. */
@@ -111,7 +112,7 @@ export async function followPodcasts(
 /** @returns the podcasts that got episodes */
 async function takeEpisodes(user: UserTx, moves: ReadonlyMap<number, number>): Promise<Set<number>> {
   const { tx, user_id } = user;
-  const from = [...moves.keys()].map((podcast) => ({ podcast }));
+  const from = rowsOf("podcast", moves.keys());
   const moved = readEpisodes(await listOfPodcasts(tx, { user_id }, from));
   if (moved.length === 0) return new Set();
   const targets = moved.map(({ podcast, guid, url }) => ({ podcast: moves.get(podcast) ?? podcast, guid, url }));
@@ -127,7 +128,7 @@ const RENEWED = 16;
 /** Makes every device receive all actions on the podcasts' episodes again. */
 async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts: number[]): Promise<void> {
   for (let start = 0; start < podcasts.length; start += RENEWED) {
-    const piece = podcasts.slice(start, start + RENEWED).map((podcast) => ({ podcast }));
+    const piece = rowsOf("podcast", podcasts.slice(start, start + RENEWED));
     // Of fewer than 16, the statements are several, and none may give a timestamp twice.
     for (const rows of piece.length === RENEWED ? [piece] : piece.map((row) => [row])) {
       await renewActions(tx, { user_id, after: clock() }, rows);

@@ -7,6 +7,7 @@ import { endOf, givenToUnknown, type SyncWindow } from "../domain/sync-window.ts
 import { anyArrived, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episode-actions.ts";
 import { findSubscriptionsOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, readStream } from "./client-cursor.ts";
@@ -207,16 +208,12 @@ async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hash
     const feed = hashes.get(action.feed_url);
     return feed === undefined ? [] : [{ action, feed }];
   });
-  const feeds = [...new Set(read.map(({ feed }) => feed))].map((feed) => ({ feed }));
+  const feeds = rowsOf("feed", columnOf(read, "feed"));
   const rows = await findFeeds(tx, { user_id }, feeds);
   const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
   const left = new Set(rows.filter(({ left_at }) => left_at !== null).map(({ feed: hash }) => hash));
   const urls = read.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
-  const others = await findSubscriptionsOf(
-    tx,
-    { user_id },
-    [...new Set(urls)].map((url_key) => ({ url_key })),
-  );
+  const others = await findSubscriptionsOf(tx, { user_id }, rowsOf("url_key", urls));
   return read.map(({ action, feed }) => {
     const subscription = subscriptions.get(feed) ?? onlyOne(others, action.episode_url);
     const podcast: Podcast =

@@ -12,6 +12,7 @@ import {
   pruneHistory as pruneRows,
   saveHistoryStart,
 } from "../store/history.ts";
+import { rowsOf } from "../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -95,7 +96,7 @@ export async function findMissing(
   { user_id }: Actor,
   ids: Iterable<number>,
 ): Promise<Set<number>> {
-  const asked = [...new Set(ids)].map((id) => ({ id }));
+  const asked = rowsOf("id", ids);
   const rows = await database.read((tx) => findSubscriptions(tx, { user_id }, asked));
   return new Set(rows.filter((row) => row.is_subscribed === 0 || row.deleted !== null).map(({ id }) => id));
 }

@@ -7,6 +7,7 @@ import type { OpmlFeed } from "../domain/opml.ts";
 import { readTitle } from "../domain/title.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -76,24 +77,12 @@ export async function importFeeds(
 
 /** Hashes of the feed URLs that the user is subscribed to. */
 async function findPresent(tx: Tx, user_id: number, feeds: FeedUrl[]): Promise<Set<string>> {
-  const guids = await findGuids(
-    tx,
-    { user_id },
-    feeds.map((feed) => ({ guid: feed.computed_guid })),
-  );
-  const known = await findFeeds(
-    tx,
-    { user_id },
-    feeds.map((feed) => ({ feed: feed.hash })),
-  );
+  const guids = await findGuids(tx, { user_id }, rowsOf("guid", columnOf(feeds, "computed_guid")));
+  const known = await findFeeds(tx, { user_id }, rowsOf("feed", columnOf(feeds, "hash")));
   const byGuid = new Map(guids.map((row) => [row.guid, row.subscription]));
   const byFeed = new Map(known.map((row) => [row.feed, row.subscription]));
-  const ids = [...new Set([...byFeed.values(), ...byGuid.values()])];
-  const rows = await findSubscriptions(
-    tx,
-    { user_id },
-    ids.map((id) => ({ id })),
-  );
+  const ids = [...byFeed.values(), ...byGuid.values()];
+  const rows = await findSubscriptions(tx, { user_id }, rowsOf("id", ids));
   const live = new Set(rows.filter((row) => statusOf(row) === "subscribed").map((row) => row.id));
   const found = ({ hash, computed_guid }: FeedUrl) => live.has(byFeed.get(hash) ?? byGuid.get(computed_guid) ?? -1);
   return new Set(feeds.filter(found).map(({ hash }) => hash));

@@ -64,8 +64,7 @@ export function listBegun({ database }: Context, { user_id }: Actor, limit: numb
       // Nothing happened after it arrived, so what arrived earlier is no later than these.
       if (!first || (rows[limit - 1]?.acted_at ?? BEGIN) >= first.arrived_at) break;
     }
-    const asked = rows.map(({ episode }) => ({ episode }));
-    const plays = new Map((await findLatestPlays(tx, { user_id }, asked)).map((play) => [play.episode, play]));
+    const plays = new Map((await findLatestPlays(tx, { user_id }, rows)).map((play) => [play.episode, play]));
     return rows.map(({ acted_at, device, ...row }) => {
       const play = plays.get(row.episode);
       const by: ChangedBy =

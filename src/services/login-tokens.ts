@@ -141,11 +141,8 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
     await markUsed(tx, { token_hash });
     const isUnused = ({ kind, generation, expires_at }: LoginToken) =>
       kind === "refresh" && generation > own.generation && expires_at <= now + REFRESH_TIME - UNUSED_TIME;
-    await deleteLoginTokens(
-      tx,
-      {},
-      family.filter((one) => one.expires_at <= now || isUnused(one)).map((one) => ({ token_hash: one.token_hash })),
-    );
+    const over = family.filter((one) => one.expires_at <= now || isUnused(one));
+    await deleteLoginTokens(tx, {}, over);
     const next = await issue(tx, context, own, own.generation + 1);
     if (own.owns_token) await extendToken(tx, { id: own.token_id, expires_at: next.refresh_expires });
     return next;

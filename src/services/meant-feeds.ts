@@ -2,6 +2,7 @@
 import { type FeedUrl, hashFeedUrl, readFeedHash } from "../domain/feed-url.ts";
 import { maySpell, spell, spelledLike } from "../domain/spellings.ts";
 import { findFeeds } from "../store/feeds.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { listEncoded, listEncodedLeft } from "../store/spellings.ts";
 import type { Client } from "./clients.ts";
 import type { UserTx } from "./transact.ts";
@@ -12,7 +13,7 @@ type Named = Pick<FeedUrl, "feed_url" | "hash">;
 export async function findMeant({ tx, user_id }: UserTx, client: Client | null, sent: Named[]): Promise<Named[]> {
   const spelling = client?.habits.spelling ?? "as sent";
   if (!sent.some(({ feed_url }) => maySpell(feed_url, spelling))) return sent;
-  const feeds = [...new Set(sent.map(({ hash }) => hash))].map((feed) => ({ feed }));
+  const feeds = rowsOf("feed", columnOf(sent, "hash"));
   const known = new Set((await findFeeds(tx, { user_id }, feeds)).map(({ feed }) => feed));
   if (sent.every(({ hash }) => known.has(hash))) return sent;
   const encoded = [...(await listEncodedLeft(tx, { user_id })), ...(await listEncoded(tx, { user_id }))];

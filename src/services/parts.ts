@@ -3,6 +3,7 @@ import { readFeedUrl } from "../domain/feed-url.ts";
 import type { Report } from "../domain/reports.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
+import { rowsOf } from "../store/rows.ts";
 import { mapInTurns } from "../turns.ts";
 import type { UserTx } from "./transact.ts";
 
@@ -31,14 +32,13 @@ const urlOf = ({ feed_url }: Report) => feed_url;
 /** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
 export async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
   if (inParts(reports, urlOf).length <= 1) return [reports];
-  const wanted = reports.map(({ feed }) => ({ feed }));
-  const leads = new Map((await findFeeds(tx, { user_id }, wanted)).map((row) => [row.feed, row.subscription]));
+  const leads = new Map((await findFeeds(tx, { user_id }, reports)).map((row) => [row.feed, row.subscription]));
   const guids = new Map<string, string>();
   await mapInTurns(reports, ({ feed, feed_url }) => {
     const url = leads.has(feed) ? null : readFeedUrl(feed_url);
     if (url && "hash" in url) guids.set(url.computed_guid, feed);
   });
-  const computed = [...guids.keys()].map((guid) => ({ guid }));
+  const computed = rowsOf("guid", guids.keys());
   for (const { guid, subscription } of await findGuids(tx, { user_id }, computed)) {
     leads.set(guids.get(guid) ?? "", subscription);
   }

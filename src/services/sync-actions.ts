@@ -1,5 +1,6 @@
 // Actions of clients of the draft of the Open Podcast API, each done once (P5).
 import { ActionRules, type Status, type SyncAction } from "../domain/sync-entity.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { deleteOldActions, findActions, insertActions } from "../store/sync-actions.ts";
 import { findEntities, listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
 import type { Actor } from "./actor.ts";
@@ -57,11 +58,7 @@ export function applyActions(
 }
 
 async function readDone({ tx, user_id }: UserTx, sent: SentAction[]) {
-  const rows = await findActions(
-    tx,
-    { user_id },
-    [...new Set(sent.map(({ action_id }) => action_id))].map((action_id) => ({ action_id })),
-  );
+  const rows = await findActions(tx, { user_id }, rowsOf("action_id", columnOf(sent, "action_id")));
   return new Map(
     rows.map(({ action_id, request_hash, result }) => {
       // Written below.
@@ -79,21 +76,14 @@ async function decideAll(
 ): Promise<ActionResult[]> {
   if (sent.length === 0) return [];
   const { tx, user_id } = user;
-  const named = await findEntities(
-    tx,
-    { user_id },
-    [...new Set(sent.flatMap(({ sync_id }) => sync_id ?? []))].map((sync_id) => ({ sync_id })),
-  );
+  const sync_ids = sent.flatMap(({ sync_id }) => sync_id ?? []);
+  const named = await findEntities(tx, { user_id }, rowsOf("sync_id", sync_ids));
   const set = await loadWorkingSet(user, {
     ids: named.map(({ subscription }) => subscription),
     guids: sent.flatMap(({ guid, feed }) => [guid ?? [], feed?.computed_guid ?? []].flat()),
     feeds: sent.flatMap(({ feed }) => feed?.hash ?? []),
   });
-  const entities = await listEntitiesOf(
-    tx,
-    { user_id },
-    set.all().map(({ id }) => ({ id })),
-  );
+  const entities = await listEntitiesOf(tx, { user_id }, set.all());
   const now = context.clock.now();
   const rules = new ActionRules(set, entities, client, now);
   const decisions = sent

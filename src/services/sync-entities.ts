@@ -4,6 +4,7 @@ import { createEntity, followChange, refreshEntity, type SyncEntity } from "../d
 import type { SubscriptionChange } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChanged } from "../store/change-feed.ts";
+import { rowsOf } from "../store/rows.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import {
   findEntities,
@@ -47,11 +48,7 @@ const newId = () => crypto.randomUUID();
 /** Keeps the entities of what a transaction changed. A subscription that became part of another one leaves its own. */
 export async function followEntities({ tx, user_id }: UserTx, changes: SubscriptionChange[]): Promise<void> {
   const ids = new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => (one ? [one.id] : []))));
-  const known = await listEntitiesOf(
-    tx,
-    { user_id },
-    [...ids].map((id) => ({ id })),
-  );
+  const known = await listEntitiesOf(tx, { user_id }, rowsOf("id", ids));
   const rows = changes.flatMap((change) => {
     const { before, after, merged_into, changed_at } = change;
     const own = known.filter(({ subscription }) => subscription === (after ?? before)?.id);
@@ -73,7 +70,7 @@ const isCurrent = ({ left_at }: Pick<SyncEntity, "left_at">) => left_at === null
 
 /** The present entities of subscriptions, by their ids; those that the draft has not told yet are made. */
 export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): Promise<Map<number, SyncEntity>> {
-  const wanted = ids.map((id) => ({ id }));
+  const wanted = rowsOf("id", ids);
   const found = await readEntities(tx, user_id, ids);
   const missing = (await findSubscriptions(tx, { user_id }, wanted)).filter(({ id }) => !found.has(id));
   const made = missing.map((row) => createEntity(row.id, stateOf(row), newId()));
@@ -83,11 +80,7 @@ export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): P
 }
 
 async function readEntities(tx: Tx, user_id: number, ids: number[]): Promise<Map<number, SyncEntity>> {
-  const rows = await listEntitiesOf(
-    tx,
-    { user_id },
-    ids.map((id) => ({ id })),
-  );
+  const rows = await listEntitiesOf(tx, { user_id }, rowsOf("id", ids));
   return new Map(rows.filter(isCurrent).map((row) => [row.subscription, row]));
 }
 

@@ -5,6 +5,7 @@ import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
 import { insertHistory } from "../store/history.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
 import {
   deleteSubscriptions,
@@ -60,36 +61,18 @@ export function describeChange(
   return dry_run ? rehearse(context, actor, work) : transact(context, actor, work);
 }
 
-const distinct = <T>(values: T[]) => [...new Set(values)];
-
 export async function loadWorkingSet(
   user: UserTx,
   { all = false, ids = [], guids = [], feeds = [] }: Wanted,
 ): Promise<WorkingSet> {
   const { tx, user_id } = user;
-  const guidRows = await findGuids(
-    tx,
-    { user_id },
-    distinct(guids).map((guid) => ({ guid })),
-  );
-  const feedRows = await findFeeds(
-    tx,
-    { user_id },
-    distinct(feeds).map((feed) => ({ feed })),
-  );
-  const led = distinct([...ids, ...[...guidRows, ...feedRows].map((row) => row.subscription)]);
+  const guidRows = await findGuids(tx, { user_id }, rowsOf("guid", guids));
+  const feedRows = await findFeeds(tx, { user_id }, rowsOf("feed", feeds));
+  const led = [...ids, ...columnOf([...guidRows, ...feedRows], "subscription")];
   const rows = all
     ? await listSubscriptions(tx, { user_id })
-    : await findSubscriptions(
-        tx,
-        { user_id },
-        led.map((id) => ({ id })),
-      );
-  const pending = await findPending(
-    tx,
-    { user_id },
-    rows.map(({ id }) => ({ subscription: id })),
-  );
+    : await findSubscriptions(tx, { user_id }, rowsOf("id", led));
+  const pending = await findPending(tx, { user_id }, rowsOf("subscription", columnOf(rows, "id")));
   return new WorkingSet({ subscriptions: rows.map(readState), guids: guidRows, feeds: feedRows, pending }, user);
 }
 
@@ -135,11 +118,7 @@ export async function saveWorkingSet(
   await deleteSubscriptions(tx, { user_id }, merged);
   await followPodcasts(user, set.changes(), feeds);
   if (config.open_podcast_draft === "on") await followEntities(user, set.changes());
-  await cancelDeletions(
-    tx,
-    { user_id, finished_at: now },
-    set.cancelled.map((id) => ({ id })),
-  );
+  await cancelDeletions(tx, { user_id, finished_at: now }, rowsOf("id", set.cancelled));
   const changes = describeChanges(set);
   await insertHistory(tx, { user_id, at: now, ...writeActor(actor) }, changes);
   user.afterCommit(() => removals.note(actor, changes));

@@ -17,7 +17,11 @@ export const bigint = (value: number | null) => sql<number>`cast(${value} as big
 export const numbersOf = <Column extends string>(rows: readonly Record<Column, number | null>[], columns: Column[]) =>
   sql.join(rows.map((row) => sql`(${sql.join(columns.map((column) => bigint(row[column])))})`));
 
-/** A column's value in each row, for an IN list. */
+/** Rows with one column for a bulk statement, each value once. */
+export const rowsOf = <Column extends string, Value>(column: Column, values: Iterable<Value>) =>
+  [...new Set(values)].map((value) => ({ [column]: value }) as Record<Column, Value>);
+
+/** A column's value in each row. */
 export const columnOf = <Row, Column extends keyof Row>(rows: readonly Row[], column: Column): Row[Column][] =>
   rows.map((row) => row[column]);
 
