@@ -3,23 +3,29 @@
 /** Milliseconds of work after which others get a turn. */
 export const LONGEST_TURN = 5;
 
-/** Waits for the other requests of this turn. Awaiting a read of SQLite doesn't wait: it ends at once. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Resolves when the requests that arrived in this turn begin; null if none did. */
+let beginning: Promise<void> | null = null;
 
 /**
- * Makes a function that waits for the other requests of this turn, which then run together: at each await the processor goes
- * from one request to the next, and has the code of that step in its caches. One after the other, each request finds the
- * step's code replaced by that of all others, and takes twice as long.
+ * Waits for the other requests that arrive in this turn, which then run together: at each await the processor goes from one
+ * request to the next, and has the code of that step in its caches. One after the other, each request finds that code
+ * replaced by what all steps need, and takes twice as long.
  */
-export function createSharedTurn(): () => Promise<void> {
-  let turn: Promise<void> | null = null;
-  return () => {
-    turn ??= nextTurn().then(() => {
-      turn = null;
+export function beginTogether(): Promise<void> {
+  beginning ??= new Promise((resolve) => {
+    setImmediate(() => {
+      beginning = null;
+      resolve();
     });
-    return turn;
-  };
+  });
+  return beginning;
 }
+
+/** Lets the requests that arrived begin first. Awaiting a read of SQLite doesn't: it ends at once. */
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(() => (beginning ? setImmediate(resolve) : resolve()));
+  });
 
 /** Makes a function to call between the parts of long work: every LONGEST_TURN it gives others a turn, to be awaited. */
 export function takeTurns(): () => Promise<void> | undefined {

@@ -1,6 +1,6 @@
 // Turns of the event loop.
 import { expect, test } from "bun:test";
-import { createSharedTurn, LONGEST_TURN, mapInTurns, nextTurn } from "../src/turns.ts";
+import { beginTogether, LONGEST_TURN, mapInTurns, nextTurn } from "../src/turns.ts";
 
 test("others get turns while a long list is mapped, and the result is in its order", async () => {
   let turns = 0;
@@ -20,21 +20,17 @@ test("others get turns while a long list is mapped, and the result is in its ord
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 
-test("requests of one turn begin together, and a later one waits for no earlier turn's work", async () => {
-  const begin = createSharedTurn();
+test("requests of one turn run together, before work that gives others a turn goes on", async () => {
   const steps: string[] = [];
-  const run = async (name: string) => {
-    await begin();
+  const request = async (name: string) => {
+    await beginTogether();
     steps.push(`${name} begins`);
     await null;
     steps.push(`${name} ends`);
   };
-  const first = [run("a"), run("b")];
+  const work = nextTurn().then(() => steps.push("work goes on"));
+  const requests = [request("a"), request("b")];
   expect(steps).toEqual([]);
-  await Promise.all(first);
-  expect(steps).toEqual(["a begins", "b begins", "a ends", "b ends"]);
-  const later = run("c");
-  await nextTurn();
-  await later;
-  expect(steps.slice(4)).toEqual(["c begins", "c ends"]);
+  await Promise.all([work, ...requests]);
+  expect(steps).toEqual(["a begins", "b begins", "a ends", "b ends", "work goes on"]);
 });

@@ -20,7 +20,7 @@ import { prepareSetup } from "../services/setup.ts";
 import { hasUsers } from "../services/users.ts";
 import { connectSystemd } from "../systemd/notify.ts";
 import { startWatchdog } from "../systemd/watchdog.ts";
-import { createSharedTurn } from "../turns.ts";
+import { beginTogether } from "../turns.ts";
 import { VERSION } from "../version.ts";
 import { watchFiles } from "./file-watch.ts";
 import { listen } from "./listen.ts";
@@ -98,7 +98,6 @@ interface Opened {
 }
 
 function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
-  const begin = createSharedTurn();
   return listen({ host, port, flag: "--port" }, async (request, server) => {
     // Few requests need the address, and it costs as much as a read from the database.
     const peer = {
@@ -106,7 +105,7 @@ function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise
         return server.requestIP(request)?.address;
       },
     };
-    await begin();
+    await beginTogether();
     return (await opened).http.fetch(request, peer);
   });
 }
