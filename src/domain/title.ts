@@ -13,7 +13,9 @@ export function readTitle(text: string | null, feed_url: string): string | null 
   const line = (text ?? "")
     .toWellFormed()
     .replace(/\s+/g, " ")
-    .replace(/\p{Cc}/gu, "");
+    .replace(/\p{Cc}/gu, "")
+    // The form that keyboards write, for searches.
+    .normalize();
   const plain = withoutBidiControls(line).trim();
   if (plain === feed_url || plain === URL.parse(feed_url)?.hostname) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;

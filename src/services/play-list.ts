@@ -54,7 +54,7 @@ export function listPlays(
   { user_id }: Actor,
   { after = END, podcast = 0, by = "", search = "", limit }: PlayQuery,
 ): Promise<PlayPage> {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = search.normalize().toLowerCase().split(/\s+/).filter(Boolean);
   const isFiltered = podcast !== 0 || by !== "" || words.length > 0;
   const examined = words.length > 0 ? SEARCHED : FILTERED;
   return database.read(async (tx) => {

@@ -54,7 +54,7 @@ export async function listPodcasts(
 ): Promise<PodcastPage> {
   const rows = await database.read((tx) => listPresent(tx, { user_id }));
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = search.normalize().toLowerCase().split(/\s+/).filter(Boolean);
   await nextTurn();
   const found = rows.filter(({ title, feed_url, ...row }) => {
     if ((row.is_subscribed === 1) !== is_subscribed) return false;

@@ -11,6 +11,8 @@ test.each([
   ["\u202egnp.exe\u2066\u2069", "gnp.exe"],
   ["אבג 👩‍👩‍👧", "אבג 👩‍👩‍👧"],
   ["\ud800", "\ufffd"],
+  // As macOS writes it; people search for the other.
+  ["Zu\u0308ndfunk", "Z\u00fcndfunk"],
 ])("%j is stored as %j", (text, title) => {
   expect(readTitle(text, FEED)).toBe(title);
 });

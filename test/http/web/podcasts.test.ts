@@ -157,6 +157,18 @@ test("an import whose form is broken says what is wrong", async () => {
   }
 });
 
+test.each(["Z\u00fcndfunk", "Zu\u0308ndfunk"])("a search for %j finds it in either form of Unicode", async (search) => {
+  for (const [n, title] of ["Z\u00fcndfunk", "Zu\u0308ndfunk"].entries()) {
+    const file = new File(
+      [`<opml><body><outline text="${title}" xmlUrl="https://z${n}.example/"/></body></opml>`],
+      "f",
+    );
+    await browser.submit("/podcasts/import", { file });
+  }
+  const { body } = await browser.open(`/podcasts?search=${encodeURIComponent(search)}`);
+  expect(body).toContain("2 podcasts for");
+});
+
 test("a search finds words of title and URL, in any case", async () => {
   await browser.submit("/podcasts/import", {
     file: opml(
