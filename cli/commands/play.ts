@@ -1,7 +1,7 @@
 // `podkeep play`: what a user listened to, and setting a position.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { App } from "../../src/app.ts";
-import { describeRefusal, readFeedUrl } from "../../src/domain/feed-url.ts";
+import { describeRefusal, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
 import { writeCsv, writeJson } from "../../src/domain/play-files.ts";
 import { clockOf, parseClock } from "../../src/domain/play-time.ts";
 import { DomainError } from "../../src/errors.ts";
@@ -103,7 +103,7 @@ const cellsOf = (play: PlayEntry) => [
 ];
 
 function podcastIdOf(app: App, actor: Actor, url: string): Promise<number> {
-  const feed = readFeedUrl(url.trim());
+  const feed = readFeedUrl(takeFeedUrl(url));
   if ("message" in feed) throw new DomainError("invalid", `--podcast ${describeRefusal(url, feed)}`);
   return findPodcastId(app, actor, feed.hash);
 }

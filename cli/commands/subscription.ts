@@ -1,6 +1,6 @@
 // `podkeep subscription`: lists, adds, removes and restores subscriptions.
 import type { Command } from "commander";
-import { describeRefusal, maskFeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
+import { describeRefusal, maskFeedUrl, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Change } from "../../src/domain/history.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
@@ -80,7 +80,7 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
 }
 
 function readFeed(text: string) {
-  const feed = readFeedUrl(text.trim());
+  const feed = readFeedUrl(takeFeedUrl(text));
   if ("hash" in feed) return feed;
   throw new DomainError("invalid", describeRefusal(text, feed));
 }

@@ -53,6 +53,16 @@ function readKey(feed_url: string): string | FeedUrlRefusal {
   return key === null || !isSafeAddress(feed_url) ? { message: "Not a valid URL" } : key;
 }
 
+/** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
+const PODCAST_LINK = /^(?:feed|itpc|pcast|podcast):(?:\/\/)?(?=.)/i;
+const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** A feed URL from what people and files have: without spaces around it, and from a link that opens podcast apps. */
+export function takeFeedUrl(text: string): string {
+  const url = text.trim().replace(PODCAST_LINK, "");
+  return url === text.trim() || HAS_SCHEME.test(url) ? url : `https://${url}`;
+}
+
 const hashOf = (key: string) => Bun.SHA256.hash(key, "hex");
 
 /** The hash of a valid feed URL. */

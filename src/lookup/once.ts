@@ -1,7 +1,7 @@
 // A lookup that an admin asks for.
 
 import type { App } from "../app.ts";
-import { describeRefusal, readFeedUrl } from "../domain/feed-url.ts";
+import { describeRefusal, readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { statusOf } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
@@ -42,7 +42,7 @@ export async function lookUpNow(app: App, actor: Actor, url: string): Promise<Fe
 }
 
 async function findSubscribed({ database }: App, { user_id }: Actor, url: string) {
-  const feed = readFeedUrl(url.trim());
+  const feed = readFeedUrl(takeFeedUrl(url));
   if ("message" in feed) throw new DomainError("invalid", describeRefusal(url, feed));
   return database.read(async (tx) => {
     const [known] = await findFeeds(tx, { user_id }, [{ feed: feed.hash }]);

@@ -1,7 +1,7 @@
 // Imports and exports of subscription lists.
 
 import type { Tx } from "../db/statement.ts";
-import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { type FeedUrl, readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { statusOf } from "../domain/history.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
 import { readTitle } from "../domain/title.ts";
@@ -47,12 +47,10 @@ export async function importFeeds(
   const result: ImportResult = { added: [], present: [], failed: [] };
   const seen = new Set<string>();
   for (let start = 0; start < feeds.length; start += BATCH) {
-    const batch = feeds.slice(start, start + BATCH).map(({ feed_url, title, guid = null }) => ({
-      feed_url,
-      guid,
-      feed: readFeedUrl(feed_url),
-      title: readTitle(title, feed_url),
-    }));
+    const batch = feeds.slice(start, start + BATCH).map(({ feed_url: written, title, guid = null }) => {
+      const feed_url = takeFeedUrl(written);
+      return { feed_url, guid, feed: readFeedUrl(feed_url), title: readTitle(title, feed_url) };
+    });
     const valid = batch.flatMap(({ feed }) => ("hash" in feed ? [feed] : []));
     const present = await context.database.read((tx) => findPresent(tx, actor.user_id, valid));
     for (const { title, feed_url, feed } of batch) {

@@ -1,7 +1,7 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
 import { numberOf } from "../domain/episode-set.ts";
 import type { Arrival, EpisodeAction } from "../domain/episodes.ts";
-import { hashFeedUrl } from "../domain/feed-url.ts";
+import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { type Moving, type MovingDevice, movedFrom, UNTIMED } from "../domain/moving.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { listAddedBy } from "../store/history.ts";
@@ -51,7 +51,7 @@ export async function moveIn(
   const { source } = moving;
   const { user_id, scope } = user;
   const actor: Actor = { user_id, scope, kind: "worker", id: null, label: movedFrom(source), device: null };
-  const wanted = moving.feeds.map((feed) => ({ ...feed, feed_url: feed.feed_url.trim() }));
+  const wanted = moving.feeds.map((feed) => ({ ...feed, feed_url: takeFeedUrl(feed.feed_url) }));
   const { added, fresh } = await findAdded(context, actor, wanted);
   const feeds = await importFeeds(context, actor, fresh, {
     dry_run,

@@ -35,6 +35,17 @@ test("titles of an import are in the export", async () => {
   ]);
 });
 
+test("links that open podcast apps, as older lists have them, are taken as their feed URLs", async () => {
+  const { added, present, failed } = await importAll(
+    ["feed://a.example/feed", "A"],
+    ["feed:https://b.example/feed", "B"],
+    [` ${A} `, "again"],
+    ["ftp://c.example/feed", "C"],
+  );
+  expect([added.length, present.length, failed.length]).toEqual([2, 1, 1]);
+  expect((await exportAll()).map(({ feed_url }) => feed_url)).toEqual([A, B]);
+});
+
 test("a subscription without a title gets it from an import, and apps see no change", async () => {
   await user.add(A);
   const before = await clock();

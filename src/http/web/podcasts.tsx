@@ -5,7 +5,7 @@ import { compress } from "hono/compress";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/positive.ts";
-import { readFeedUrl, reasonOfRefusal } from "../../domain/feed-url.ts";
+import { readFeedUrl, reasonOfRefusal, takeFeedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
 import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
@@ -34,8 +34,6 @@ const PER_PAGE = 500;
 /** Plays and changes on the page of one podcast. */
 const FEW = 5;
 const LONGEST_SEARCH = 200;
-/** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
-const PODCAST_LINK = /^(feed|itpc|pcast|podcast):(\/\/)?(?=.)/i;
 
 export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<Shared, "findFeed">): void {
   // Compressed lengths tell about secrets (BREACH): these pages have none.
@@ -48,7 +46,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
   http.post("/podcasts/add", async (c) => {
     const { feed_url } = await readForm(c, { feed_url: z.string() });
     const typed = feed_url.trim();
-    const url = typed.replace(PODCAST_LINK, "");
+    const url = takeFeedUrl(typed);
     const refuse = (problem: string) =>
       show(c, <AddPage feed_url={typed} problem={problem} findsFeeds={findFeed !== undefined} />, 400);
     const address = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);

@@ -46,8 +46,9 @@ test("one feed that is unknown or not a feed URL leaves all others as they are",
   expect(await list()).toMatchObject([{ feed_url: A }]);
 });
 
-test("spaces around a feed URL, as a copied one can have, are not a part of it", async () => {
+test("spaces around a feed URL, as a copied one can have, and the link of a podcast app are not a part of it", async () => {
   expect((await run("subscription add alice", ` ${B} `)).code).toBe(0);
+  expect((await run("subscription add alice", B.replace("https:", "feed:"))).out).toContain("Nothing to change");
   expect(await list()).toMatchObject([{ feed_url: B }]);
   expect((await run("play list alice --podcast", `${B} `)).code).toBe(0);
   expect((await run("subscription remove alice", ` ${B}`)).code).toBe(0);
