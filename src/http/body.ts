@@ -33,28 +33,22 @@ const large = new Map<Request, number>();
  * @throws DomainError "too_large" if it is longer, "too_many" if the user's other requests hold as much
  */
 export async function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
-  const tooLarge = () => new DomainError("too_large", `The ${what} is too large`);
   const request = c.req.raw;
   const holder = c.get("actor")?.user_id ?? 0;
   const length = request.headers.get("content-length");
   if (length !== null) {
-    if (Number(length) > max) throw tooLarge();
+    if (Number(length) > max) throw tooLarge(what);
     hold(request, holder, Number(length), max);
     return request.bytes();
   }
   if (!request.body) return new Uint8Array();
-  const reader: Reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      size += next.value.length;
-      if (size > max) throw tooLarge();
-      hold(request, holder, next.value.length, max);
-      chunks.push(next.value);
-    }
-  } finally {
-    reader.releaseLock();
+  for await (const chunk of chunksOf(request.body)) {
+    size += chunk.length;
+    if (size > max) throw tooLarge(what);
+    hold(request, holder, chunk.length, max);
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
@@ -77,23 +71,27 @@ export async function* streamBody(
     yield await readBody(c, max, what);
     return;
   }
-  const tooLarge = () => new DomainError("too_large", `The ${what} is too large`);
   const holder = c.get("actor")?.user_id ?? 0;
-  if (length > most) throw tooLarge();
+  if (length > most) throw tooLarge(what);
   if (length > max) holdLarge(request, holder);
   if (!request.body) return;
-  const reader: Reader = request.body.getReader();
   const end = performance.now() + LARGE_PATIENCE;
+  let size = 0;
+  for await (const chunk of chunksOf(request.body)) {
+    size += chunk.length;
+    if (size > most) throw tooLarge(what);
+    if (size <= max && !large.has(request)) hold(request, holder, chunk.length, max);
+    else if (!large.has(request)) holdLarge(request, holder);
+    if (performance.now() > end) throw tooMany("The upload took too long");
+    yield chunk;
+  }
+}
+
+/** The chunks of a body. What the caller leaves unread can still be read by others. */
+async function* chunksOf(body: NonNullable<Request["body"]>): AsyncGenerator<Uint8Array> {
+  const reader: Reader = body.getReader();
   try {
-    let size = 0;
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      size += next.value.length;
-      if (size > most) throw tooLarge();
-      if (size <= max && !large.has(request)) hold(request, holder, next.value.length, max);
-      else if (!large.has(request)) holdLarge(request, holder);
-      if (performance.now() > end) throw tooMany("The upload took too long");
-      yield next.value;
-    }
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
     reader.releaseLock();
   }
@@ -106,6 +104,7 @@ function holdLarge(request: Request, holder: number): void {
   large.set(request, holder);
 }
 
+const tooLarge = (what: string) => new DomainError("too_large", `The ${what} is too large`);
 const tooMany = (message: string) => new DomainError("too_many", message, { retry_after: 5 });
 
 function hold(request: Request, holder: number, bytes: number, max: number): void {
