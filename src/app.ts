@@ -52,7 +52,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     config,
     wakeWorker: () => worker.wake(),
     passwords: createPasswordChecker(clock, options.hashing),
-    recording: new Set(),
+    noting: new Set(),
     sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),
   };

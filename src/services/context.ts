@@ -14,8 +14,8 @@ export interface Context {
   /** Called after each commit that can leave work for the deletion worker. */
   wakeWorker: () => void;
   passwords: PasswordChecker;
-  /** Tokens whose last use is being written. */
-  recording: Set<string>;
+  /** Hashes of tokens and ids of the page's sessions whose last use is being written. */
+  noting: Set<string>;
   /** Sessions of apps whose signature was checked, by their text. */
   sessions: Map<string, SignedSession>;
   removals: RemovalWatch;

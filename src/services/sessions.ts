@@ -22,6 +22,7 @@ import type { Context } from "./context.ts";
 import type { SignedIn } from "./sign-in.ts";
 import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
 import { actorOf } from "./tokens.ts";
+import { noteUse } from "./uses.ts";
 
 /** Who a session is for: an app, or the web page. One is not good for the other. */
 export type Audience = "app" | "page";
@@ -106,17 +107,13 @@ const unknown = () => new DomainError("unauthorized", "The session is unknown");
 const ended = () => new DomainError("unauthorized", "The session was ended");
 
 /** @throws DomainError "unauthorized" if the session was ended */
-async function seeOnPage({ database, clock, recording }: Context, user_id: number, id: string): Promise<void> {
+async function seeOnPage(context: Context, user_id: number, id: string): Promise<void> {
+  const { database, clock } = context;
   const [row] = await database.read((tx) => findPageSession(tx, { user_id, id }));
   if (!row) throw ended();
   const seen_at = clock.now();
-  if (Math.abs(seen_at - row.seen_at) < SEEN_INTERVAL || recording.has(id)) return;
-  recording.add(id);
-  // Not awaited: a full disk must not lock readers out.
-  database
-    .write((tx) => seePageSession(tx, { user_id, id, seen_at }), user_id)
-    .catch(() => {})
-    .finally(() => recording.delete(id));
+  if (Math.abs(seen_at - row.seen_at) < SEEN_INTERVAL) return;
+  noteUse(context, id, () => database.write((tx) => seePageSession(tx, { user_id, id, seen_at }), user_id));
 }
 
 /** A sign-in to the web page; times are Unix milliseconds. */

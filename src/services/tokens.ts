@@ -17,6 +17,7 @@ import type { Context } from "./context.ts";
 import { createDeviceOfToken } from "./devices.ts";
 import { transact } from "./transact.ts";
 import { listUsers, requireUser } from "./users.ts";
+import { noteUse } from "./uses.ts";
 
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
@@ -182,20 +183,14 @@ export function actorOf(context: Context, row: FoundToken | undefined, device: s
   const subject = { user_id: row.user_id, token: row.id };
   if (row.revoked_at !== null) throw refuse("The token was revoked", subject);
   if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired", subject);
-  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) recordUse(context, row.hash, now);
+  if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) {
+    noteUse(context, row.hash, () =>
+      context.database.write((tx) => useToken(tx, { hash: row.hash, last_used_at: now })),
+    );
+  }
   return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device, scope: row.scope };
 }
 
 function refuse(message: string, subject?: Subject): DomainError {
   return new DomainError("unauthorized", message, { challenge: "invalid_token", ...(subject && { subject }) });
-}
-
-// Not awaited: a full disk must not lock readers out.
-function recordUse({ database, recording }: Context, hash: string, now: number): void {
-  if (recording.has(hash)) return;
-  recording.add(hash);
-  database
-    .write((tx) => useToken(tx, { hash, last_used_at: now }))
-    .catch(() => {})
-    .finally(() => recording.delete(hash));
 }
