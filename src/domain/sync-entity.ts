@@ -1,5 +1,4 @@
 // A subscription as the draft of the Open Podcast API tells it, and which action on it wins (docs/open-podcast-draft.md).
-
 import type { FeedUrl } from "./feed-url.ts";
 import { statusOf } from "./history.ts";
 import {
@@ -10,7 +9,7 @@ import {
   createSubscription,
   subscribeAgain,
 } from "./subscription-rules.ts";
-import type { SubscriptionChange, SubscriptionState, WorkingSet } from "./working-set.ts";
+import { placeOf, type SubscriptionChange, type SubscriptionState, type WorkingSet } from "./working-set.ts";
 
 /** Times are Unix milliseconds; those of `_at` without "changed" and "left" by the clock of who said it. */
 export interface SyncEntity {
@@ -35,8 +34,6 @@ export interface SyncEntity {
 type Stored = Pick<SubscriptionState, "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
 
 const isOn = (stored: Stored) => statusOf(stored) === "subscribed";
-const placeOf = ({ subscription_changed, guid_changed, deleted }: Stored) =>
-  Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
 const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;
 
 /** What is known of a subscription that the draft has not told yet. */
@@ -92,10 +89,10 @@ export interface SyncAction {
   guid: string | null;
 }
 
-export type Status = "applied" | "ignored" | "rejected";
+export type Outcome = "applied" | "ignored" | "rejected";
 
 export interface Decision {
-  status: Status;
+  status: Outcome;
   /** Why it was rejected. */
   reason?: string;
   subscription: SubscriptionState | null;

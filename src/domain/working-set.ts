@@ -46,7 +46,11 @@ export interface SubscriptionChange {
 }
 
 /** The place in the change feed of a subscription that is stored. */
-const placeOf = ({ subscription_changed, guid_changed, deleted }: SubscriptionState) =>
+export const placeOf = ({
+  subscription_changed,
+  guid_changed,
+  deleted,
+}: Pick<SubscriptionState, "subscription_changed" | "guid_changed" | "deleted">): number =>
   Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
 
 const NOT_LEFT = { left_url: null, left_at: null };

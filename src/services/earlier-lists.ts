@@ -18,8 +18,7 @@ import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { changeOf } from "./history.ts";
-import { findTimestamp } from "./mass-removals.ts";
+import { changeOf, findTimestamp } from "./history.ts";
 import { inParts } from "./parts.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 

@@ -1,8 +1,9 @@
 // A user's history: what changed, and by whom (P10).
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import { type Change, type ChangedBy, readChangedBy } from "../domain/history.ts";
+import { type Change, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
 import {
+  firstChangeAfter,
   lastToPrune,
   listChangers as listChangersOf,
   listHistoryBy,
@@ -16,14 +17,7 @@ import { rowsOf } from "../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { findTimestamp } from "./mass-removals.ts";
 import { streamUserIds } from "./users.ts";
-
-/** A place in the history: only earlier changes come after it. */
-export interface HistoryPosition {
-  changed_at: number;
-  seq: number;
-}
 
 /** A change; `at` is the wall time in Unix milliseconds, `title` what the podcast is called now. */
 export interface HistoryEntry extends Change {
@@ -31,7 +25,11 @@ export interface HistoryEntry extends Change {
   by: ChangedBy;
 }
 
-const END: HistoryPosition = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
+/** The timestamp of the first change that was made later than a wall time. */
+export async function findTimestamp(tx: Tx, user_id: number, at: number): Promise<number> {
+  const [first] = await firstChangeAfter(tx, { user_id, at });
+  return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
+}
 
 /**
  * Lists a user's changes, newest first.
@@ -44,7 +42,7 @@ export function listHistory(
   { database }: Context,
   { user_id }: Actor,
   {
-    after = END,
+    after = HISTORY_END,
     by,
     guid,
     since,

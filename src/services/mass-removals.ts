@@ -1,27 +1,17 @@
 // Mass removals in a user's history.
 import type { Database } from "../db/database.ts";
-import type { Tx } from "../db/statement.ts";
-import { appOf, type ChangedBy, readChangedBy } from "../domain/history.ts";
+import { appOf, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
 import { type AttributedChange, findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
-import { firstChangeAfter, listActsFrom } from "../store/history.ts";
+import { listActsFrom } from "../store/history.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";
 
 /** Users on the page, admins and the worker remove on purpose. */
 export const isApp = ({ kind }: ChangedBy) => kind === "token" || kind === "session";
 
-/** The timestamp of the first change that was made later than a wall time. */
-export async function findTimestamp(tx: Tx, user_id: number, at: number): Promise<number> {
-  const [first] = await firstChangeAfter(tx, { user_id, at });
-  return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
-}
-
 /** A change, and the app that made it. */
 export type Act = Awaited<ReturnType<typeof listActsFrom>>[number] & AttributedChange;
 
-type HistoryPosition = Pick<Act, "changed_at" | "seq">;
-
-const END: HistoryPosition = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
 /** Changes that are read before others get a turn. */
 const PAGE = 500;
 
@@ -32,7 +22,7 @@ export async function readActs(
 ): Promise<{ acts: Act[]; subscribed: number }> {
   const acts: Act[] = [];
   let subscribed = 0;
-  let end: HistoryPosition | undefined = END;
+  let end: HistoryPosition | undefined = HISTORY_END;
   const readPage = ({ changed_at, seq }: HistoryPosition) =>
     database.read(async (tx) => {
       if (acts.length === 0) subscribed = Number((await countSubscribed(tx, { user_id }))[0]?.count ?? 0);

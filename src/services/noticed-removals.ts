@@ -5,7 +5,8 @@ import { countRemovals, readKeptRemovals, saveKeptRemovals } from "../store/hist
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { type Act, findTimestamp, massRemovalsIn, readActs } from "./mass-removals.ts";
+import { findTimestamp } from "./history.ts";
+import { type Act, massRemovalsIn, readActs } from "./mass-removals.ts";
 
 /** An app that removed more than half of a list of ten or more within an hour: what people see of it. */
 export interface NoticedRemoval {

@@ -1,5 +1,5 @@
 // Actions of clients of the draft of the Open Podcast API, each done once (P5).
-import { ActionRules, type Status, type SyncAction } from "../domain/sync-entity.ts";
+import { ActionRules, type Outcome, type SyncAction } from "../domain/sync-entity.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { deleteOldActions, findActions, insertActions } from "../store/sync-actions.ts";
 import { findEntities, listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
@@ -21,7 +21,7 @@ export interface SentAction extends SyncAction {
 
 export interface ActionResult {
   action_id: string;
-  status: Status;
+  status: Outcome;
   /** Why it was rejected. */
   reason?: string | undefined;
   /** The subscription after the request; null if there is none. */

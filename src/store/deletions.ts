@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf } from "./rows.ts";
+import { ACTOR, columnOf } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
@@ -102,7 +102,7 @@ export const finishDeletion = statement(
       .where("user_id", "=", p.user_id)
       .where("id", "=", p.id)
       .where("status", "=", PENDING)
-      .returning(["subscription", "actor_kind", "actor_id", "actor_label", "actor_device"]),
+      .returning(["subscription", ...ACTOR]),
 );
 
 export const noteFailure = statement((db, p: Owner & { id: number; message: string }) =>

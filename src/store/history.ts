@@ -3,9 +3,7 @@ import { type ExpressionBuilder, type Kysely, sql } from "kysely";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { insertRows } from "./rows.ts";
-
-const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+import { ACTOR, bigint, insertRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -189,15 +187,15 @@ export const insertForAll = statement(
   (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
     db
       .insertInto("history")
-      .columns(["user_id", "changed_at", "seq", "at", "what", "actor_kind", "actor_id", "actor_label", "actor_device"])
+      .columns(["user_id", "changed_at", "seq", "at", "what", ...ACTOR])
       .expression((from) =>
         from
           .selectFrom("users")
           .select((row) => [
             "id",
-            sql<number>`cast(${p.changed_at} as bigint)`.as("changed_at"),
+            bigint(p.changed_at).as("changed_at"),
             row.lit(0).as("seq"),
-            sql<number>`cast(${p.at} as bigint)`.as("at"),
+            bigint(p.at).as("at"),
             sql<HistoryTable["what"]>`cast(${p.what} as text)`.as("what"),
             sql<HistoryTable["actor_kind"]>`cast(${p.actor_kind} as text)`.as("actor_kind"),
             sql<string | null>`cast(${p.actor_id} as text)`.as("actor_id"),

@@ -2,9 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { bigint, numbersOf } from "./rows.ts";
-
-const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+import { ACTOR, bigint, numbersOf } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };

@@ -8,6 +8,9 @@ type Values = Record<string, Value>;
 type Name = keyof Schema;
 type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & string]: Schema[Of][One] & Value };
 
+/** The columns that say who did something. */
+export const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
 export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
 /** A number in VALUES, whose type PostgreSQL can't know otherwise. */

@@ -1,6 +1,7 @@
 // Statements that count over all users.
 import { sql } from "kysely";
 import { bulkStatement, statement } from "../db/statement.ts";
+import { columnOf } from "./rows.ts";
 
 /** Users by their ids: those after `after`, up to `last`. */
 type Users = { after: number; last: number };
@@ -15,11 +16,7 @@ export const countLiveSubscriptions = bulkStatement((db, _: Record<string, never
   db
     .selectFrom("subscriptions")
     .select((row) => ["user_id", row.fn.countAll<number>().as("count")])
-    .where(
-      "user_id",
-      "in",
-      users.map(({ id }) => id),
-    )
+    .where("user_id", "in", columnOf(users, "id"))
     .where("deleted", "is", null)
     .where((row) => row("is_subscribed", "=", row.lit(1)))
     .groupBy("user_id"),

@@ -1,6 +1,7 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import { type ChangedBy, isRemoval, type What } from "../../domain/history.ts";
-import type { HistoryEntry, HistoryPosition } from "../../services/history.ts";
+
+import { type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
+import type { HistoryEntry } from "../../services/history.ts";
 import { takeTurns } from "../../turns.ts";
 
 export interface ChangeGroup {
