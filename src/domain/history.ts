@@ -1,5 +1,6 @@
 // History: what each transaction changed, and the state before it (P10).
-import type { SubscriptionState, WorkingSet } from "./working-set.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import type { WorkingSet } from "./working-set.ts";
 
 export type Status = "subscribed" | "unsubscribed" | "deleted";
 

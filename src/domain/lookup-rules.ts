@@ -1,7 +1,8 @@
 // The rules by which what a feed says of itself changes a user's subscription.
 import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
 import { changeFeed, changeGuid } from "./subscription-rules.ts";
-import type { SubscriptionState, WorkingSet } from "./working-set.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import type { WorkingSet } from "./working-set.ts";
 
 /**
  * The key of what lookups know of a feed URL. Each spelling has its own: another one can lead elsewhere, and a finding

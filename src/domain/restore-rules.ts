@@ -10,7 +10,8 @@ import {
   subscribeAgain,
   unsubscribe,
 } from "./subscription-rules.ts";
-import type { SubscriptionState, WorkingSet } from "./working-set.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import type { WorkingSet } from "./working-set.ts";
 
 /** A subscription of the earlier list, with its feed URL read. */
 interface Wanted {

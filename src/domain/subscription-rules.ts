@@ -1,6 +1,7 @@
 // The rules by which a user's subscriptions change (P3 to P5).
 import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
-import type { SubscriptionState, WorkingSet } from "./working-set.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import type { WorkingSet } from "./working-set.ts";
 
 /** Adds a feed as POST does. @param guid the guid that was sent; null if none was */
 export function addFeed(set: WorkingSet, feed: FeedUrl, guid: string | null): SubscriptionState {

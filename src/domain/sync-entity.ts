@@ -9,7 +9,8 @@ import {
   createSubscription,
   subscribeAgain,
 } from "./subscription-rules.ts";
-import { placeOf, type SubscriptionChange, type SubscriptionState, type WorkingSet } from "./working-set.ts";
+import { placeOf, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
+import type { WorkingSet } from "./working-set.ts";
 
 /** Times are Unix milliseconds; those of `_at` without "changed" and "left" by the clock of who said it. */
 export interface SyncEntity {

@@ -1,19 +1,6 @@
 // A user's subscriptions in one write transaction, before and after it.
 import { hashFeedUrl } from "./feed-url.ts";
-
-/** A subscription; timestamps are Unix milliseconds. */
-export interface SubscriptionState {
-  readonly id: number;
-  feed_url: string;
-  /** The current guid, in lower case. */
-  guid: string;
-  is_subscribed: boolean;
-  subscription_changed: number;
-  guid_changed: number | null;
-  deleted: number | null;
-  /** No part of the change feed: a new title moves no timestamp. */
-  title: string | null;
-}
+import { placeOf, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
 
 /** Which subscription a guid means, and when another guid replaced it there; null for the current guid. */
 export interface GuidState {
@@ -36,22 +23,6 @@ export interface Counters {
   nextTimestamp(): number;
   nextSubscription(): number;
 }
-
-/** What a transaction did to one subscription; `after` is null if it was merged into `merged_into`. */
-export interface SubscriptionChange {
-  before: Readonly<SubscriptionState> | null;
-  after: Readonly<SubscriptionState> | null;
-  merged_into: Readonly<SubscriptionState> | null;
-  changed_at: number;
-}
-
-/** The place in the change feed of a subscription that is stored. */
-export const placeOf = ({
-  subscription_changed,
-  guid_changed,
-  deleted,
-}: Pick<SubscriptionState, "subscription_changed" | "guid_changed" | "deleted">): number =>
-  Math.max(subscription_changed, guid_changed ?? 0, deleted ?? 0);
 
 const NOT_LEFT = { left_url: null, left_at: null };
 

@@ -1,7 +1,8 @@
 // The deletion worker: carries out what is due, retries what failed, and gives up with a reason (P6).
 
 import { deleteSubscription, touchSubscription } from "../domain/subscription-rules.ts";
-import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
+import type { SubscriptionState } from "../domain/subscription-state.ts";
+import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { countAttempt, finishDeletion, listDue, nextDue, noteFailure, type Requester } from "../store/deletions.ts";

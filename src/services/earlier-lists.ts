@@ -12,7 +12,8 @@ import {
 } from "../domain/history.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain, unsubscribe } from "../domain/subscription-rules.ts";
-import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
+import type { SubscriptionState } from "../domain/subscription-state.ts";
+import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";

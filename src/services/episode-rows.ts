@@ -3,8 +3,9 @@ import type { Tx } from "../db/statement.ts";
 import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { StoredAction } from "../domain/episodes.ts";
 import { withoutScheme } from "../domain/spellings.ts";
+import type { SubscriptionChange } from "../domain/subscription-state.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
-import type { StoredRows, SubscriptionChange } from "../domain/working-set.ts";
+import type { StoredRows } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { deleteActions, deleteActionsOf, lastArrived, renewActions, saveActions } from "../store/episode-actions.ts";
 import {

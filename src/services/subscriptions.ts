@@ -2,7 +2,8 @@
 import { type FeedUrl, maskFeedUrl } from "../domain/feed-url.ts";
 import { type Change, type Status, statusOf } from "../domain/history.ts";
 import { addFeed, changeFeed, changeGuid, changeSubscribed, giveTitle } from "../domain/subscription-rules.ts";
-import type { SubscriptionState, WorkingSet } from "../domain/working-set.ts";
+import type { SubscriptionState } from "../domain/subscription-state.ts";
+import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid, listSubscriptions as listRows } from "../store/subscriptions.ts";

@@ -1,6 +1,7 @@
 // Loading a working set, and saving what has changed in it.
 import { type Change, describeChanges } from "../domain/history.ts";
-import { type SubscriptionState, WorkingSet } from "../domain/working-set.ts";
+import type { SubscriptionState } from "../domain/subscription-state.ts";
+import { WorkingSet } from "../domain/working-set.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
 import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";

@@ -19,7 +19,8 @@ import {
   deleteSubscription,
   touchSubscription,
 } from "../../src/domain/subscription-rules.ts";
-import { type StoredRows, type SubscriptionState, WorkingSet } from "../../src/domain/working-set.ts";
+import type { SubscriptionState } from "../../src/domain/subscription-state.ts";
+import { type StoredRows, WorkingSet } from "../../src/domain/working-set.ts";
 import { validFeed } from "../support/feed-url.ts";
 
 /** The rows, with those of the same key replaced. */

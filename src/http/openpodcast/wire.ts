@@ -1,6 +1,6 @@
 // Reading and writing subscriptions as the Open Podcast API has them.
 import { readFeedUrl } from "../../domain/feed-url.ts";
-import type { SubscriptionState } from "../../domain/working-set.ts";
+import type { SubscriptionState } from "../../domain/subscription-state.ts";
 import { DomainError } from "../../errors.ts";
 import type { ChangePage } from "../../services/change-feed.ts";
 import type { NewSubscription } from "../../services/subscriptions.ts";
