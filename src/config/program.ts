@@ -14,6 +14,7 @@ export const programArguments = () =>
 /** How the server was started, which decides where its settings are. "own service": of one account. */
 export type Start = "service" | "own service" | "container" | "executable" | "source";
 
+/** How this process was started. */
 export function findStart(
   env: Record<string, string | undefined> = process.env,
   program = { compiled: isCompiled(), container: containerEngine() !== null },

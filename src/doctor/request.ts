@@ -17,6 +17,8 @@ export function get(url: string, headers: Record<string, string> = {}): Promise<
   return fetch(url, { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT), headers });
 }
 
+/** What a 401 asks for; empty without. */
 export const challengeOf = (response: Response) => response.headers.get("www-authenticate") ?? "";
+/** Whether podkeep refused a request without a token. */
 export const isOurs = (response: Response) =>
   response.status === 401 && challengeOf(response).includes('realm="podkeep"');

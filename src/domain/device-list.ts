@@ -45,8 +45,10 @@ export interface ClientSpellings {
   fromNothing: boolean;
 }
 
+/** Whether a feed is on the user's list. */
 export const isListed = (listing: Listing | undefined): boolean => listing?.state === "subscribed";
 
+/** Whether a GET from `start` on repeats the server's state of a feed. */
 export const isResent = ({ start }: SyncPosition, holding: Holding | undefined): boolean =>
   (holding?.resend_at ?? 0) > start;
 

@@ -38,6 +38,7 @@ export function numberOf(text: string): number {
 /** The podcast of a feed that is in no list. @param feed hash of its URL */
 export const waitingPodcast = (feed: string): number => -1 - numberOf(feed);
 
+/** The numbers by which episodes are found: the same for http and https, and for one guid. */
 export const urlKey = (url: string): number => numberOf(withoutScheme(url));
 export const guidKey = (guid: string): number => numberOf(guid);
 

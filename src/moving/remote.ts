@@ -112,5 +112,6 @@ export function requireOk({ host, user }: Remote, { status }: Answer, what: stri
   throw unexpected(host, what, `HTTP status ${status}`);
 }
 
+/** The error if a server gave something else. @param what it was asked for */
 export const unexpected = (host: string, what: string, reason: string) =>
   new DomainError("unavailable", `${host} did not give ${what}: ${reason}. Nothing is lost: try again later`);

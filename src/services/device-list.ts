@@ -125,11 +125,13 @@ const spellingsOf = (rows: FormerSpelling[], { began, fromNothing }: ClientCurso
 type Current = Pick<SubscriptionTable, "feed_url" | "subscription_changed" | "deleted"> &
   Parameters<typeof statusOf>[0];
 
+/** The listing of a subscription's own feed URL. @param feed its hash */
 export function currentListing(feed: string, row: Current): Listing {
   const state = statusOf(row) === "subscribed" ? "subscribed" : "unsubscribed";
   return { feed, feed_url: row.feed_url, state, changed: Math.max(row.subscription_changed, row.deleted ?? 0) };
 }
 
+/** The listing of a feed URL that its subscription has left. */
 export function leftListing(feed: string, left_url?: string | null, left_at?: number | null): Listing {
   return { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 };
 }
@@ -150,6 +152,7 @@ async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promi
 
 type HoldingRow = Awaited<ReturnType<typeof listHoldings>>[number];
 
+/** Holdings as rules have them, by feed. */
 export const byFeed = (rows: HoldingRow[]): Map<string, Holding> =>
   new Map(rows.map((row) => [row.feed, { ...row, reported: row.reported === null ? null : row.reported === 1 }]));
 
@@ -160,6 +163,7 @@ async function readHoldings(tx: Tx, user_id: number, { id }: Client, feeds: stri
   return byFeed([...resent, ...(await findHoldings(tx, of, rowsOf("feed", feeds)))]);
 }
 
+/** Saves what a client holds. */
 export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: Holding[]) =>
   saveHoldings(
     tx,

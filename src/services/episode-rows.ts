@@ -66,6 +66,7 @@ export function readEpisodes(rows: Row[]): Episode[] {
   return [...episodes.values()];
 }
 
+/** Saves what has changed in a set, and gives plays of joined episodes to those that they became part of. */
 export async function saveEpisodeSet({ tx, user_id }: UserTx, set: EpisodeSet): Promise<void> {
   const joined = set.joined().map(({ from }) => ({ id: from }));
   for (const { from, into } of set.joined()) await movePlays(tx, { user_id, from, into });

@@ -19,6 +19,7 @@ export interface KnownNetworks {
   has(user_id: number, network: string): Promise<boolean>;
 }
 
+/** Writes a network that is new, and others once a day. */
 export function createKnownNetworks({ database, clock }: Pick<Context, "database" | "clock">): KnownNetworks {
   const noted = new Map<string, number>();
   return {

@@ -59,6 +59,7 @@ export interface PasswordChecker {
   hash(password: string): Promise<string>;
 }
 
+/** A checker that remembers passwords for ten minutes, and verifies few at a time. */
 export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): PasswordChecker {
   const queue = createQueue();
   const key = crypto.getRandomValues(new Uint8Array(32));

@@ -110,6 +110,7 @@ export async function* streamUserIds(
   }
 }
 
+/** Whether there is a user. */
 export async function hasUsers({ database }: Context): Promise<boolean> {
   return (await database.read((tx) => anyUser(tx, {}))).length > 0;
 }

@@ -62,6 +62,7 @@ export function describeChange(
   return dry_run ? rehearse(context, actor, work) : transact(context, actor, work);
 }
 
+/** Loads what a transaction can touch, with pending deletions. */
 export async function loadWorkingSet(
   user: UserTx,
   { all = false, ids = [], guids = [], feeds = [] }: Wanted,

@@ -11,6 +11,7 @@ type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & s
 /** The columns that say who did something. */
 export const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
 
+/** Columns as names in SQL. */
 export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
 
 /** A number in VALUES, whose type PostgreSQL can't know otherwise. */
@@ -28,6 +29,7 @@ export const rowsOf = <Column extends string, Value>(column: Column, values: Ite
 export const columnOf = <Row, Column extends keyof Row>(rows: readonly Row[], column: Column): Row[Column][] =>
   rows.map((row) => row[column]);
 
+/** An insert of rows, to which clauses may be added. */
 export function insertInto(name: string, columns: readonly string[], rows: readonly Values[]): RawBuilder<never> {
   const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
   return sql`insert into ${sql.table(name)} (${refs(columns)}) values ${sql.join(values)}`;

@@ -57,5 +57,6 @@ export function translate(error: unknown): unknown {
   return refused || isLost(error) ? unavailable(error) : error;
 }
 
+/** What callers get while PostgreSQL can't be reached. */
 export const unavailable = (cause: unknown) =>
   new DomainError("unavailable", "The database can't be reached now", { retry_after: RETRY_AFTER, cause });

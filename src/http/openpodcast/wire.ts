@@ -34,6 +34,7 @@ export async function readItems(
   return { items, failure };
 }
 
+/** Reads the feed URL of a PATCH. @throws DomainError "invalid" */
 export function requireFeedUrl(feed_url: string) {
   const feed = readFeedUrl(feed_url);
   if ("hash" in feed) return feed;
@@ -57,10 +58,12 @@ export function writeSubscription(state: Readable, known: string) {
   return item;
 }
 
+/** An item of `success` in the response to a POST. */
 export function writeAdded({ feed_url, guid, is_subscribed, subscription_changed }: SubscriptionState) {
   return { feed_url, guid, is_subscribed, subscription_changed: writeTimestamp(subscription_changed) };
 }
 
+/** The response to a PATCH: what it names. @param path the guid in the request's path */
 export function writePatched(state: SubscriptionState, path: string, patch: SubscriptionUpdate): PatchedSubscription {
   const { is_subscribed, subscription_changed, guid_changed } = writeSubscription(state, path);
   const renamed = patch.new_guid !== undefined || path !== state.guid;
