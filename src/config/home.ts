@@ -1,3 +1,4 @@
+// The home directory.
 import { homedir } from "node:os";
 
 /**

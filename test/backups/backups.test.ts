@@ -1,3 +1,4 @@
+// Backups: making, checking, and the lock of their directory.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   existsSync,
@@ -9,14 +10,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
-import { restoreBackup } from "../../src/backups/restore.ts";
 import { deleteUser } from "../../src/services/users.ts";
-import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { change } from "./change.ts";
+import { backupsOf, change } from "./backups.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -27,26 +25,8 @@ beforeEach(async () => {
 });
 afterEach(() => podkeep.close());
 
-const backup = (file?: string) => createBackup(podkeep.app.config, podkeep.clock, file);
-const inDirectory = (name: string) => join(podkeep.folder, name);
+const { backup, inDirectory, restore, add, list } = backupsOf(() => ({ podkeep, ann }));
 const mode = (file: string) => statSync(file).mode & 0o777;
-
-async function restore(file: string) {
-  await podkeep.app.close();
-  try {
-    return await restoreBackup(podkeep.app.config, podkeep.clock, file);
-  } finally {
-    await podkeep.open();
-  }
-}
-
-async function add(...feeds: string[]): Promise<string[]> {
-  const body = { subscriptions: feeds.map((name) => ({ feed_url: `https://${name}.test/rss` })) };
-  return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
-}
-
-const list = async (since = ""): Promise<Item[]> =>
-  (await ann.request("GET", `/subscriptions?per_page=500&since=${since}`)).body.subscriptions;
 
 describe("making a backup", () => {
   test("a backup holds all acknowledged writes of a running server, readable for its owner only", async () => {

@@ -1,8 +1,9 @@
+// Restoring backups.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
-import { createBackup, verifyBackup } from "../../src/backups/backups.ts";
+import { verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
@@ -18,7 +19,7 @@ import { deleteUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
-import { change } from "./change.ts";
+import { backupsOf, change } from "./backups.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -29,26 +30,8 @@ beforeEach(async () => {
 });
 afterEach(() => podkeep.close());
 
-const backup = (file?: string) => createBackup(podkeep.app.config, podkeep.clock, file);
-const inDirectory = (name: string) => join(podkeep.folder, name);
+const { backup, inDirectory, restore, add, list } = backupsOf(() => ({ podkeep, ann }));
 const mode = (file: string) => statSync(file).mode & 0o777;
-
-async function restore(file: string) {
-  await podkeep.app.close();
-  try {
-    return await restoreBackup(podkeep.app.config, podkeep.clock, file);
-  } finally {
-    await podkeep.open();
-  }
-}
-
-async function add(...feeds: string[]): Promise<string[]> {
-  const body = { subscriptions: feeds.map((name) => ({ feed_url: `https://${name}.test/rss` })) };
-  return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);
-}
-
-const list = async (since = ""): Promise<Item[]> =>
-  (await ann.request("GET", `/subscriptions?per_page=500&since=${since}`)).body.subscriptions;
 
 /** The feed URLs of the list. */
 const subscribed = async () =>

@@ -1,3 +1,4 @@
+// Positions as people write them.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { clockOf, parseClock } from "../../src/domain/play-time.ts";

@@ -1,3 +1,4 @@
+// What episodes are called by their URLs.
 import { expect, test } from "bun:test";
 import { readableEpisode } from "../../src/domain/readable-url.ts";
 
