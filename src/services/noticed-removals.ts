@@ -48,7 +48,16 @@ export async function listMassRemovals(
   const live = new Set(present.filter((one) => statusOf(one) === "subscribed").map(({ id }) => id));
   const merges = acts.filter(({ merged_into }) => merged_into !== null);
   const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
-  const isLive = (id: number): boolean => live.has(id) || (!!merged.get(id) && isLive(merged.get(id) ?? 0));
+  // After a restored backup two podcasts can have been merged in both directions.
+  const isLive = (id: number): boolean => {
+    const seen = new Set<number>();
+    let at: number | null = id;
+    while (at && !live.has(at) && !seen.has(at)) {
+      seen.add(at);
+      at = merged.get(at) ?? null;
+    }
+    return live.has(at ?? 0);
+  };
   return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
     const returns = acts.filter((act) => act.changed_at > to.changed_at && isReturn(act));
     const returned = new Set(returns.map(({ subscription }) => subscription));

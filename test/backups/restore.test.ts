@@ -11,6 +11,7 @@ import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
+import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
 import { signIn } from "../../src/services/sign-in.ts";
@@ -44,6 +45,21 @@ const latest = (items: Item[]) =>
     .at(-1) ?? "";
 
 describe("restoring a backup", () => {
+  test("podcasts that were merged before and the other way round after can be removed and put back", async () => {
+    const guids = await add(...Array.from({ length: 12 }, (_, n) => `p${n}`));
+    const merge = (guid: string | undefined, into: string) =>
+      ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: `https://${into}.test/rss` });
+    const { file } = backup();
+    podkeep.clock.advance(60_000);
+    await merge(guids[0], "p1");
+    await restore(file);
+    podkeep.clock.advance(60_000);
+    await merge(guids[1], "p0");
+    for (const guid of guids) await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    expect(await subscribed()).toEqual([]);
+    expect(await listMassRemovals(podkeep.app, actAsUser(ann.id), START)).toMatchObject([{ removed: 11, missing: 11 }]);
+  });
+
   test("an app that is ahead of the backup gets everything again", async () => {
     const [a = "", b = "", c = ""] = await add("a", "b", "c");
     await ann.request("DELETE", `/subscriptions/${c}`);
