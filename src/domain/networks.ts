@@ -2,7 +2,8 @@
 import type { BlockList } from "node:net";
 
 // Loaded at its first use: it takes 0.8 MB, and most servers name no networks.
-const net = () => process.getBuiltinModule("node:net");
+let loaded: typeof import("node:net") | undefined;
+const net = () => (loaded ??= process.getBuiltinModule("node:net"));
 
 /** 4 or 6; 0 if the text is not an IP address. */
 export const isIP = (text: string) => net().isIP(text);
@@ -53,7 +54,8 @@ export const isMapped = (groups: number[]) => groups.slice(0, 5).every((group) =
 
 /** An IP address as others write it too: without a zone, IPv4 in its own form (RFC 5952); null if it is none. */
 export function plainAddress(text: string): string | null {
-  if (!isIPv6(text)) return isIP(text) === 0 ? null : text;
+  const version = isIP(text);
+  if (version !== 6) return version === 0 ? null : text;
   const groups = groupsOf(text);
   if (isMapped(groups)) return ipv4In(groups, 6);
   return new URL(`http://[${text.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
