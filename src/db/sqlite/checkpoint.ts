@@ -12,12 +12,16 @@ export const LONGEST_LOG = 5 * LARGE_LOG;
 /** Bytes to which the log is cut off after it was written back: a large log, and what is written during its checkpoint. */
 export const KEPT_LOG = 16 * 1024 * 1024;
 
+/** Commits from one look at the log's length to the next: it takes 20 µs. */
+const LOOK_INTERVAL = 4;
+
 /** Milliseconds until writers wait again, after they waited without success. */
 const REST = 60_000;
 
 /** Starts its thread when the log of the file is large for the first time. */
 export class Checkpointer {
   #waitFrom = 0;
+  #commits = 0;
   #worker: Worker | null = null;
   #running: Promise<void> | null = null;
 
@@ -25,7 +29,7 @@ export class Checkpointer {
 
   /** Starts a checkpoint if the log is large. Call it after each commit. Never throws. */
   check(writer: SqliteConnection): void {
-    if (this.#running || unmoved(writer) < LARGE_LOG) return;
+    if (++this.#commits % LOOK_INTERVAL !== 0 || this.#running || unmoved(writer) < LARGE_LOG) return;
     // If no thread can be started, the log waits for the next commit.
     const done = () => {
       this.#running = null;
