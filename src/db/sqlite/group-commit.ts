@@ -7,7 +7,9 @@ import { retryWhileBusy } from "./retry-busy.ts";
 export interface GroupOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
-  /** Called before each group, and after its commit before it is acknowledged. @throws if it would be lost */
+  /** Called before each group. @throws if it is known that it would be lost */
+  refuse(): void;
+  /** Called after each commit, before it is acknowledged. @throws if it is lost */
   verify(): void;
   /** Called after each commit with its number of jobs and its duration in milliseconds. */
   committed(jobs: number, duration: number): void;
@@ -73,7 +75,7 @@ export class GroupWriter {
   async #runGroup(): Promise<void> {
     const outcomes: Outcome[] = [];
     try {
-      this.options.verify();
+      this.options.refuse();
       await retryWhileBusy(this.options.busy_timeout, () => this.connection.begin("begin immediate"));
     } catch (error) {
       const failure = this.connection.translate(error);
