@@ -79,7 +79,7 @@ interface GuidTable {
 }
 
 /** Every feed URL that a subscription ever had, as the hash of its feed key. */
-interface FeedTable {
+export interface FeedTable {
   user_id: number;
   feed: string;
   subscription: number;

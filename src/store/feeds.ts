@@ -1,14 +1,18 @@
 // Statements on the feed URLs that subscriptions have or had.
-import type { Owner } from "../db/schema.ts";
+import { sql } from "kysely";
+import type { FeedTable, Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnOf, saveRows } from "./rows.ts";
 
-export const findFeeds = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
-  db
-    .selectFrom("feeds")
-    .select(["feed", "subscription", "left_url", "left_at"])
-    .where("user_id", "=", p.user_id)
-    .where("feed", "in", columnOf(rows, "feed")),
+type Found = Pick<FeedTable, "feed" | "subscription" | "left_url" | "left_at">;
+
+/** Of a list, SQLite would make a sorted copy first. */
+export const findFeeds = bulkStatement(
+  (_, p: Owner, rows: { feed: string }[]) =>
+    sql<Found>`select feed, subscription, left_url, left_at
+      from (values ${sql.join(rows.map((row) => sql`(${row.feed})`))}) as wanted
+      cross join feeds
+      where user_id in (${p.user_id}) and feed = wanted.column1`,
 );
 
 /** All feed URLs of these subscriptions, former ones too. */
