@@ -35,7 +35,8 @@ export function readAction(sent: unknown, now: number): EpisodeAction | null {
   };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
 
 /** Whether a text can be stored. */
 export const isText = (text: string): boolean =>

@@ -279,6 +279,21 @@ test("what is no text in a list of feeds keeps the others not back", async () =>
   expect((await ann.changes()).map(({ feed_url }) => feed_url)).toEqual([A]);
 });
 
+test("changes of feeds that can't be read are refused, with the reason, and change nothing", async () => {
+  const app = appOf("AntennaPod/3.5.0");
+  const refusals = [
+    [[], "body: not an object"],
+    [null, "body: not an object"],
+    [{ add: [A], remove: B }, "body.remove: not an array"],
+    [{ add: { 0: A } }, "body.add: not an array"],
+  ];
+  for (const [upload, reason] of refusals) {
+    expect(await app("POST", subscriptions, upload)).toMatchObject({ status: 400, body: { details: [reason] } });
+  }
+  expect((await app("POST", subscriptions, { add: null })).status).toBe(200);
+  expect(await ann.changes()).toEqual([]);
+});
+
 describe("gPodder", () => {
   test("uploads and downloads whole lists", async () => {
     const app = appOf(GPODDER);
