@@ -1,6 +1,6 @@
 // A test's database: a file, or one on PostgreSQL if PODKEEP_TEST_ENGINE says so.
 import { Database as Sqlite } from "bun:sqlite";
-import { copyFileSync, mkdtempSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SQL } from "bun";
@@ -87,9 +87,20 @@ async function createTemplate(server: PostgresServer): Promise<void> {
   await (await openApp(readConfig({ database_url: server.url(TEMPLATE) }, {}).config)).close();
 }
 
+/** Bytes: several times what the servers of a run have at once. */
+const PLENTY = 4e9;
+
+/** A file system in memory, if this machine has one with room. */
+function findMemory(): string | undefined {
+  const folder = "/dev/shm";
+  if (!existsSync(folder)) return;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize > PLENTY ? folder : undefined;
+}
+
 /** Prepares a data directory for PODKEEP_TEST_POSTGRES. @returns its path, the only thing in its parent */
 export async function preparePostgres(): Promise<string> {
-  const server = await startPostgres(false);
+  const server = await startPostgres(false, findMemory());
   await createTemplate(server);
   return server.stop();
 }

