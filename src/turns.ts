@@ -3,8 +3,13 @@
 /** Milliseconds of work after which others get a turn. */
 export const LONGEST_TURN = 5;
 
-/** Resolves when the requests that arrived in this turn begin; null if none did. */
+/** Requests that run side by side: what all of them hold is in memory at one time. */
+const MOST_TOGETHER = 16;
+
+/** Resolves when the last of the requests that arrived in this turn begin; null if none wait. */
 let beginning: Promise<void> | null = null;
+/** How many begin then. */
+let joined = 0;
 
 /**
  * Waits for the other requests that arrive in this turn, which then run together: at each await the processor goes from one
@@ -12,12 +17,16 @@ let beginning: Promise<void> | null = null;
  * replaced by what all steps need, and takes twice as long.
  */
 export function beginTogether(): Promise<void> {
-  beginning ??= new Promise((resolve) => {
-    setImmediate(() => {
-      beginning = null;
-      resolve();
+  if (!beginning || ++joined > MOST_TOGETHER) {
+    joined = 1;
+    const group = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        if (beginning === group) beginning = null;
+        resolve();
+      });
     });
-  });
+    beginning = group;
+  }
   return beginning;
 }
 

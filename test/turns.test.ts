@@ -34,3 +34,16 @@ test("requests of one turn run together, before work that gives others a turn go
   await Promise.all([work, ...requests]);
   expect(steps).toEqual(["a begins", "b begins", "a ends", "b ends", "work goes on"]);
 });
+
+test("of many requests that arrive together, only some are in memory side by side", async () => {
+  let running = 0;
+  let most = 0;
+  const request = async () => {
+    await beginTogether();
+    most = Math.max(most, ++running);
+    for (let step = 0; step < 5; step++) await null;
+    running--;
+  };
+  await Promise.all(Array.from({ length: 100 }, request));
+  expect(most).toBe(16);
+});
