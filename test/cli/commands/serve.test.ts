@@ -61,7 +61,7 @@ test.each(["a pipe", "a socket, as systemd's"])(
       }
       expect(await ask("/livez")).toBe(200);
     } finally {
-      Bun.spawnSync(["pkill", "-f", `port ${port}`]);
+      Bun.spawnSync(["pkill", "-P", String(child.pid)]);
       child.kill("SIGKILL");
     }
   },
