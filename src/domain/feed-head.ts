@@ -2,6 +2,7 @@
 // episodes if somebody wants them.
 import { Parser } from "htmlparser2";
 import type { Item, ItemField } from "./feed-items.ts";
+import { readGuid } from "./guid.ts";
 
 export interface FeedHead {
   title: string | null;
@@ -23,7 +24,6 @@ const PODCAST = [
   "https://github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md",
 ];
 const ITUNES = ["http://www.itunes.com/dtds/podcast-1.0.dtd"];
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Characters of one element's text. */
 const LONGEST_TEXT = 4096;
 /** Elements within each other; the parser's time grows with the square of it. */
@@ -149,7 +149,7 @@ export class FeedHeadReader {
     if (!field) return;
     this.#field = null;
     const text = this.#text.trim().replace(/\s+/g, " ");
-    if (field === "guid") this.head.guid = UUID.test(text.toLowerCase()) ? text.toLowerCase() : null;
+    if (field === "guid") this.head.guid = readGuid(text);
     else this.head[field] = text || null;
     const { title, guid, new_feed_url } = this.head;
     this.hasHead = title !== null && guid !== null && new_feed_url !== null;

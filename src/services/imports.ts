@@ -2,6 +2,7 @@
 
 import type { Tx } from "../db/statement.ts";
 import { type FeedUrl, readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
+import { readGuid } from "../domain/guid.ts";
 import { statusOf } from "../domain/history.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
 import { readTitle } from "../domain/title.ts";
@@ -9,6 +10,7 @@ import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
+import { mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { addSubscriptions } from "./subscriptions.ts";
@@ -47,9 +49,9 @@ export async function importFeeds(
   const result: ImportResult = { added: [], present: [], failed: [] };
   const seen = new Set<string>();
   for (let start = 0; start < feeds.length; start += BATCH) {
-    const batch = feeds.slice(start, start + BATCH).map(({ feed_url: written, title, guid = null }) => {
+    const batch = await mapInTurns(feeds.slice(start, start + BATCH), ({ feed_url: written, title, guid }) => {
       const feed_url = takeFeedUrl(written);
-      return { feed_url, guid, feed: readFeedUrl(feed_url), title: readTitle(title, feed_url) };
+      return { feed_url, guid: readGuid(guid), feed: readFeedUrl(feed_url), title: readTitle(title, feed_url) };
     });
     const valid = batch.flatMap(({ feed }) => ("hash" in feed ? [feed] : []));
     const present = await context.database.read((tx) => findPresent(tx, actor.user_id, valid));

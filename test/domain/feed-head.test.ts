@@ -102,8 +102,13 @@ test("a new feed URL is read", () => {
   });
 });
 
-test("a guid that is not a UUID is ignored", () => {
-  expect(read(rss("<title>T</title><podcast:guid>https://x.example</podcast:guid>", PODCAST)).guid).toBeNull();
+test("a guid that is not a UUID is ignored, and so are the nil and max UUID", () => {
+  for (const guid of ["https://x.example", GUID.replace(/\w/g, "0"), GUID.replace(/\w/g, "F")]) {
+    expect([guid, read(rss(`<title>T</title><podcast:guid>${guid}</podcast:guid>`, PODCAST)).guid]).toEqual([
+      guid,
+      null,
+    ]);
+  }
 });
 
 test("a title after the episodes is found", () => {

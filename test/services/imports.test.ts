@@ -46,6 +46,13 @@ test("links that open podcast apps, as older lists have them, are taken as their
   expect((await exportAll()).map(({ feed_url }) => feed_url)).toEqual([A, B]);
 });
 
+test("podcasts that another server has with the nil UUID stay apart", async () => {
+  const guid = guidOf(1).replace(/\w/g, "0");
+  const feeds = [A, B].map((feed_url) => ({ feed_url, title: null, guid }));
+  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false, progress: () => {} });
+  expect((await exportAll()).map(({ feed_url }) => feed_url)).toEqual([A, B]);
+});
+
 test("a subscription without a title gets it from an import, and apps see no change", async () => {
   await user.add(A);
   const before = await clock();

@@ -4,6 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { positive } from "../../config/positive.ts";
 import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
+import { isNoGuid } from "../../domain/guid.ts";
 
 const SYNC_ID = "4648b4d7-90bf-497c-a5e7-8383d1083d76";
 const FEED = "https://podnews.net/rss";
@@ -84,7 +85,7 @@ const feed_url = z
   .meta({ format: "url", example: FEED });
 
 /** Feeds without a guid have none to send, though the draft requires it. */
-const optionalGuid = z.preprocess((value) => (value === "" ? null : value), uuid.nullish());
+const optionalGuid = z.preprocess((value) => (value === "" || isNoGuid(String(value)) ? null : value), uuid.nullish());
 
 const ActionData = z.object({
   sync_id: uuid.nullish().meta({ description: "Of unsubscribe and update; without it feed_url or guid count" }),

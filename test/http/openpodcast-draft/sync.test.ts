@@ -35,6 +35,19 @@ describe("subscribe", () => {
     }
   });
 
+  test("with the nil or max UUID as guid is one without a guid", async () => {
+    for (const [n, digit] of ["0", "f", "F", "0"].entries()) {
+      const guid = guidOf(1).replace(/\w/g, digit);
+      const { status, data } = await phone.subscribe(`${FEED}${n}`, now(), guid);
+      expect([status, (await user.request("GET", `/subscriptions/${data.guid}`)).status]).toEqual(["applied", 200]);
+      expect(await phone.update(data.sync_id, { guid, feed_url: `${OTHER}${n}` })).toMatchObject({
+        status: "applied",
+        data: { guid: data.guid },
+      });
+    }
+    expect(await listed()).toHaveLength(4);
+  });
+
   test("of a feed that is subscribed already is ignored, by feed URL and by guid", async () => {
     const first = await phone.subscribe(FEED, now(), guidOf(1));
     for (const [feed_url, guid] of [

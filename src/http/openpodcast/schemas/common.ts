@@ -1,17 +1,11 @@
 // Wire formats that all resources share: guids, feed URLs, timestamps, errors.
 // Not from zod: ErrorBody is registered by name, by a method that this import adds to schemas.
 import { z } from "@hono/zod-openapi";
+import { guid as anyGuid } from "../../../domain/guid.ts";
 import { once } from "../../../once.ts";
 
-const NIL = "00000000-0000-0000-0000-000000000000";
-const MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
-/** A guid, read in any letter case and kept in lower case (P3). The nil and max UUIDs are refused. */
-export const guid = z
-  .guid()
-  .toLowerCase()
-  .refine((value) => value !== NIL && value !== MAX, "Invalid GUID")
-  .meta({ format: "uuid", example: "9b024349-ccf0-5f69-a609-6b82873eab3c" });
+/** As requests and responses have it. */
+export const guid = anyGuid.meta({ format: "uuid", example: "9b024349-ccf0-5f69-a609-6b82873eab3c" });
 
 /** A feed URL in a response, exactly as it was sent. */
 export const feed_url = () => z.string().meta({ format: "url", example: "https://podnews.net/rss" });
