@@ -36,11 +36,14 @@ export const nextTurn = (): Promise<void> =>
     setImmediate(() => (beginning ? setImmediate(resolve) : resolve()));
   });
 
-/** Makes a function to call between the parts of long work: every LONGEST_TURN it gives others a turn, to be awaited. */
-export function takeTurns(): () => Promise<void> | undefined {
+/**
+ * Makes a function to call between the parts of long work, and to await: it gives others a turn.
+ * @param longest milliseconds of work after which it does
+ */
+export function takeTurns(longest = LONGEST_TURN): () => Promise<void> | undefined {
   let begun = performance.now();
   return () => {
-    if (performance.now() - begun < LONGEST_TURN) return;
+    if (performance.now() - begun < longest) return;
     return nextTurn().then(() => {
       begun = performance.now();
     });
@@ -53,7 +56,8 @@ export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R):
   const giveTurn = takeTurns();
   for (const item of items) {
     mapped.push(map(item));
-    await giveTurn();
+    const turn = giveTurn();
+    if (turn) await turn;
   }
   return mapped;
 }

@@ -1,4 +1,5 @@
 // Episodes for people: what is begun, where one is, and what names mean.
+import type { Tx } from "../db/statement.ts";
 import { type ChangedBy, readChangedBy } from "../domain/history.ts";
 import { isFinished } from "../domain/plays.ts";
 import { readableEpisode } from "../domain/readable-url.ts";
@@ -8,6 +9,7 @@ import { findEpisode, findNamed } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findLatestPlays } from "../store/play-list.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
+import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { readEpisodes } from "./episode-rows.ts";
@@ -51,27 +53,40 @@ export interface BegunEpisode extends EpisodePlace {
 
 /** Before all times. */
 export const BEGIN = Number.MIN_SAFE_INTEGER;
-/** How many of the actions that arrived last are asked for episodes that are not finished: few, and more if these don't do. */
-const LATEST_ACTIONS = [1000, 5000];
+/** How many actions are asked at a time for episodes that are not finished, those that arrived last first. */
+const PART = { first: 1000, next: 5000 };
 
 /** Lists the episodes that were begun and not finished, the latest first. */
-export function listBegun({ database }: Context, { user_id }: Actor, limit: number): Promise<BegunEpisode[]> {
-  return database.read(async (tx) => {
-    let rows: Awaited<ReturnType<typeof listBegunRows>> = [];
-    for (const count of LATEST_ACTIONS) {
-      const [first] = await findArrival(tx, { user_id, skip: count - 1 });
-      rows = await listBegunRows(tx, { user_id, from: first?.arrived_at ?? BEGIN, limit });
-      // Nothing happened after it arrived, so what arrived earlier is no later than these.
-      if (!first || (rows[limit - 1]?.acted_at ?? BEGIN) >= first.arrived_at) break;
-    }
-    const plays = new Map((await findLatestPlays(tx, { user_id }, rows)).map((play) => [play.episode, play]));
-    return rows.map(({ acted_at, device, ...row }) => {
-      const play = plays.get(row.episode);
-      const by: ChangedBy =
-        play?.ended_at === acted_at ? readChangedBy(play) : { kind: "session", id: null, label: null, device };
-      return { ...row, at: acted_at, by };
-    });
+export async function listBegun({ database }: Context, { user_id }: Actor, limit: number): Promise<BegunEpisode[]> {
+  let begun: BegunEpisode[] = [];
+  for (let to = Number.MAX_SAFE_INTEGER, size = PART.first; to > BEGIN; size = PART.next) {
+    const part = await database.read((tx) => readBegun(tx, { user_id, to, size, limit }));
+    // Of one time, what arrived later stays first.
+    begun = [...begun, ...part.begun].sort((a, b) => b.at - a.at).slice(0, limit);
+    // Nothing happened after it arrived, so what arrived earlier is no later than these.
+    if ((begun[limit - 1]?.at ?? BEGIN) >= part.from) break;
+    to = part.from;
+    await nextTurn();
+  }
+  return begun;
+}
+
+/** Reads what was begun of the last `size` actions that arrived before `to`. @returns `from` is when they begin */
+async function readBegun(
+  tx: Tx,
+  { user_id, to, size, limit }: { user_id: number; to: number; size: number; limit: number },
+): Promise<{ from: number; begun: BegunEpisode[] }> {
+  const [first] = await findArrival(tx, { user_id, to, skip: size - 1 });
+  const from = first?.arrived_at ?? BEGIN;
+  const rows = await listBegunRows(tx, { user_id, from, to, limit });
+  const plays = new Map((await findLatestPlays(tx, { user_id }, rows)).map((play) => [play.episode, play]));
+  const begun = rows.map(({ acted_at, device, ...row }) => {
+    const play = plays.get(row.episode);
+    const by: ChangedBy =
+      play?.ended_at === acted_at ? readChangedBy(play) : { kind: "session", id: null, label: null, device };
+    return { ...row, at: acted_at, by };
   });
+  return { from, begun };
 }
 
 /** Reads one episode. @throws DomainError "not_found" */

@@ -28,7 +28,8 @@ export async function readActs(
       if (acts.length === 0) subscribed = Number((await countSubscribed(tx, { user_id }))[0]?.count ?? 0);
       return listActsFrom(tx, { user_id, from, changed_at, seq, limit: Math.min(PAGE, limit - acts.length) });
     });
-  for (; end && acts.length < limit; await nextTurn()) {
+  while (end && acts.length < limit) {
+    await nextTurn();
     const rows = await readPage(end);
     for (const row of rows) {
       const by = readChangedBy(row);

@@ -1,7 +1,8 @@
 // Statements on the change feed: a user's subscriptions in the order of their changes.
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
-import { limitTo, statement } from "../db/statement.ts";
+import { limitTo, statement, type Tx } from "../db/statement.ts";
+import { listInPages, PAGE } from "./rows.ts";
 
 /** Subscriptions in the order of the change feed, from the timestamp `from` on. */
 export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
@@ -23,15 +24,23 @@ export const listChanged = statement((db, p: Owner & { from: number; limit: numb
     .limit(limitTo(p.limit)),
 );
 
-/** Subscriptions that changed after `start`, oldest change first. */
-export const listChangedAfter = statement((db, p: Owner & { start: number }) =>
+const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
   db
     .selectFrom("subscriptions")
-    .select(["feed_url", "is_subscribed", "subscription_changed", "deleted"])
+    .select(["feed_url", "is_subscribed", "subscription_changed", "deleted", "changed_at"])
     .where("user_id", "in", [p.user_id])
-    .where("changed_at", ">", p.start)
-    .orderBy("changed_at"),
+    .where("changed_at", ">", p.after)
+    .orderBy("changed_at")
+    .limit(limitTo(p.limit)),
 );
+
+/** Subscriptions that changed after `start`, oldest change first. */
+export const listChangedAfter = (tx: Tx, { user_id, start }: Owner & { start: number }) =>
+  listInPages(
+    start,
+    (after) => listAfter(tx, { user_id, after, limit: PAGE }),
+    ({ changed_at }) => changed_at,
+  );
 
 /** One row if a subscription changed, left a feed, or is resent to the client, after `start`. */
 export const findNews = statement(

@@ -57,7 +57,7 @@ export const listArrivedOf = statement((db, p: Span & { limit: number; podcast: 
   told(db, p, sql<number>`+action.arrived_at`).where("episodes.podcast", "=", p.podcast),
 );
 
-/** The same with one action for each episode: its play, or else its latest. */
+/** The same with a play of each episode, and the latest of all else that was done with it, if that came later. */
 export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =>
   told(db, p).where((row) =>
     row.not(
@@ -71,7 +71,6 @@ export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =
           .where("action.kind", "!=", sql.lit("play" as const))
           .where((of) =>
             of.or([
-              of("other.kind", "=", sql.lit("play" as const)),
               of("other.acted_at", ">", of.ref("action.acted_at")),
               of.and([
                 of("other.acted_at", "=", of.ref("action.acted_at")),
@@ -134,23 +133,24 @@ export const lastArrived = statement((db, p: Owner) =>
     .limit(sql.lit(1)),
 );
 
-/** When the action arrived that comes `skip` actions before the last one. */
-export const findArrival = statement((db, p: Owner & { skip: number }) =>
+/** When the action arrived that comes `skip` actions before the last one that arrived before `to`. */
+export const findArrival = statement((db, p: Owner & { to: number; skip: number }) =>
   db
     .selectFrom("episode_actions")
     .select("arrived_at")
     .where("user_id", "in", [p.user_id])
+    .where("arrived_at", "<", p.to)
     .orderBy("arrived_at", "desc")
     .limit(sql.lit(1))
     .offset(limitTo(p.skip)),
 );
 
 /**
- * Episodes that were begun and not finished, the latest first, among the actions that arrived from `from` on. Finished is
- * as in src/domain/plays.ts, isFinished().
+ * Episodes that were begun and not finished, the latest first, among the actions that arrived from `from` on and before
+ * `to`. Finished is as in src/domain/plays.ts, isFinished().
  */
 export const listBegun = statement(
-  (_, p: Owner & { from: number; limit: number }) =>
+  (_, p: Owner & { from: number; to: number; limit: number }) =>
     sql<{
       episode: number;
       podcast: number;
@@ -170,7 +170,8 @@ export const listBegun = statement(
         subscriptions.title, episodes.title as episode_title, episodes.duration, episodes.published_at
       from (
         select user_id, episode, acted_at, arrived_at, position, total, device from episode_actions as action
-        where user_id in (${p.user_id}) and arrived_at >= ${p.from} and kind = 'play' and position > 0
+        where user_id in (${p.user_id}) and arrived_at >= ${p.from} and arrived_at < ${p.to} and kind = 'play'
+          and position > 0
           and (total is null or (total - position > 30 and (total - position) * 20 > total))
           and not exists (
             select 1 from episode_actions as other

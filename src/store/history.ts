@@ -1,9 +1,9 @@
 // Statements on history.
 import { type ExpressionBuilder, type Kysely, sql } from "kysely";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
-import { limitTo, statement } from "../db/statement.ts";
+import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows } from "./rows.ts";
+import { ACTOR, bigint, insertRows, listInPages, PAGE } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -114,16 +114,26 @@ export const firstChangeAfter = statement((db, p: Owner & { at: number }) =>
     .limit(sql.lit(1)),
 );
 
-/** All changes from a timestamp on, newest first. */
-export const listChangesFrom = statement((db, p: Owner & { from: number }) =>
+const listChangesBefore = statement((db, p: Position & { from: number }) =>
   db
     .selectFrom("history")
     .select(columnsOf("history"))
-    .where("user_id", "=", p.user_id)
+    .where("user_id", "in", [p.user_id])
     .where("changed_at", ">=", p.from)
+    .where((row) => isBefore(row, p))
+    .where("changed_at", "<=", p.changed_at)
     .orderBy("changed_at", "desc")
-    .orderBy("seq", "desc"),
+    .orderBy("seq", "desc")
+    .limit(limitTo(p.limit)),
 );
+
+/** All changes from a timestamp on, newest first. */
+export const listChangesFrom = (tx: Tx, { user_id, from }: Owner & { from: number }) =>
+  listInPages(
+    { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 },
+    ({ changed_at, seq }) => listChangesBefore(tx, { user_id, from, changed_at, seq, limit: PAGE }),
+    ({ changed_at, seq }) => ({ changed_at, seq }),
+  );
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: Position & { from: number }) =>

@@ -1,7 +1,7 @@
 // Statements on what clients hold.
 import type { Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
-import { columnOf, saveRows } from "./rows.ts";
+import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
+import { columnOf, listInPages, PAGE, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -16,9 +16,23 @@ export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string
     .where("feed", "in", columnOf(rows, "feed")),
 );
 
-export const listHoldings = statement((db, p: OfClient) =>
-  db.selectFrom("holdings").select(COLUMNS).where("user_id", "=", p.user_id).where("client", "=", p.client),
+const listAfter = statement((db, p: OfClient & { after: string; limit: number }) =>
+  db
+    .selectFrom("holdings")
+    .select(COLUMNS)
+    .where("user_id", "in", [p.user_id])
+    .where("client", "in", [p.client])
+    .where("feed", ">", p.after)
+    .orderBy("feed")
+    .limit(limitTo(p.limit)),
 );
+
+export const listHoldings = (tx: Tx, of: OfClient) =>
+  listInPages(
+    "",
+    (after) => listAfter(tx, { ...of, after, limit: PAGE }),
+    ({ feed }) => feed,
+  );
 
 /** Holdings whose feeds are resent to the client after `start`. */
 export const listToResend = statement((db, p: OfClient & { start: number }) =>

@@ -78,3 +78,23 @@ export const saveRows = <
   bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared | Kept>>[]) =>
     saveInto(name, withShared(name, shared, p, rows), kept),
   );
+
+/** Rows of a page: two megabytes, if each has the longest feed URL. */
+export const PAGE = 256;
+
+/**
+ * Lists all rows after a key, a page in each statement, so that others get a turn between them.
+ * @param list lists a page after a key, in the order of the keys
+ */
+export async function listInPages<Key, Row>(
+  first: Key,
+  list: (after: Key) => Promise<Row[]>,
+  keyOf: (row: Row) => Key,
+): Promise<Row[]> {
+  const rows = await list(first);
+  for (let page = rows, last = page.at(-1); last && page.length === PAGE; last = page.at(-1)) {
+    page = await list(keyOf(last));
+    for (const row of page) rows.push(row);
+  }
+  return rows;
+}

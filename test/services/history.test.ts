@@ -1,19 +1,18 @@
 // What users find in their history, and what they get back by it.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { pruneClients } from "../../src/services/clients.ts";
 import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory, pruneHistory } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
-import { issueToken } from "../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);
 
 const [A, B, C] = ["https://a.example/feed", "https://b.example/feed", "https://c.example/feed"] as const;
 const [ONE, TWO, THREE] = [guidOf(1), guidOf(2), guidOf(3)];
-const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NOW = { exact: true, dry_run: false };
@@ -26,27 +25,10 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const me = (): Actor => ({ ...actAsUser(user.id), kind: "admin", label: "test" });
-const entries = (options: { by?: string; since?: number } = {}) =>
-  listHistory(server.app, me(), { limit: 1000, ...options });
+const { me, entries, subscribed, patch, later, app } = historyOf(() => ({ server, user }));
 const changes = async () => (await entries()).map(({ what, feed_url, before }) => ({ what, feed_url, before }));
-/** The feed URLs of the list. */
-async function subscribed(): Promise<string[]> {
-  const items = (await user.changes("", 500)).filter((item) => item.is_subscribed);
-  return [...new Map(items.map((item) => [item.new_guid ?? item.guid, item.feed_url])).values()].sort();
-}
-const patch = (guid: string, body: object) => user.request("PATCH", `/subscriptions/${guid}`, body);
 const restore = (as_of: number, options: { exact: boolean; dry_run?: boolean } = NOW) =>
   restoreSubscriptions(server.app, me(), { as_of }, { dry_run: false, ...options });
-const later = (by = MINUTE) => {
-  server.clock.advance(by);
-  return server.clock.now();
-};
-/** A client of the same user with another token. */
-async function app(label: string): Promise<TestUser & { token_id: string }> {
-  const { id, token } = await issueToken(server.app, me(), { label, scope: "write", expires_at: null });
-  return { ...server.as(user, token), token_id: id };
-}
 
 describe("the history", () => {
   test("says what changed, newest first, with feed URL and guid as they were then", async () => {

@@ -106,20 +106,35 @@ test("a search finds a podcast and an app's plays alone, the latest first", asyn
   expect(found.next).toMatchObject({ id: 48407 });
 });
 
+/** Adds episodes of another user, with an action each, in the order of their arrival. */
+async function addEpisodes(user: number, first: number, count: number, acted_at: string, position: number) {
+  const insert = (into: string, values: string) =>
+    podkeep.sql(`insert into ${into} with recursive n(n) as
+      (select cast(${first} as bigint) union all select n + 1 from n where n < ${first + count - 1})
+      select ${values} from n`);
+  const url = "'https://a.example/' || n || '.mp3'";
+  await insert("episodes (user_id, id, podcast, feed_url, url)", `'${user}', n, -1, 'https://a.example/', ${url}`);
+  await insert(
+    "episode_actions (user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total)",
+    `'${user}', n, 'play', n, ${acted_at}, n, 0, ${position}, 600`,
+  );
+}
+
 test("what was listened to last is first, even if many positions without a time arrived after it", async () => {
   const other = (await podkeep.user()).id;
-  const insert = (first: number, count: number, acted_at: string) =>
-    podkeep.sql(`insert into episode_actions
-      (user_id, episode, kind, sent_at, acted_at, arrived_at, started, position, total)
-      with recursive n(n) as (select cast(${first} as bigint) union all select n + 1 from n where n < ${first + count - 1})
-      select '${other}', n, 'play', n, ${acted_at}, n, 0, 60, 600 from n`);
-  await podkeep.sql(`insert into episodes (user_id, id, podcast, feed_url, url)
-    with recursive n(n) as (select cast(1 as bigint) union all select n + 1 from n where n < 4500)
-    select '${other}', n, -1, 'https://a.example/', 'https://a.example/' || n || '.mp3' from n`);
-  await insert(1, 10, "n");
-  await insert(11, 4490, "0");
+  await addEpisodes(other, 1, 10, "n", 60);
+  await addEpisodes(other, 11, 4490, "0", 60);
   const begun = await listBegun(podkeep.app, actAsUser(other), 12);
   expect(begun.map(({ episode }) => episode)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 4500, 4499]);
+});
+
+test("what is begun is found behind any number of finished episodes that arrived after it", async () => {
+  const other = (await podkeep.user()).id;
+  await addEpisodes(other, 1, 2, "n", 60);
+  await addEpisodes(other, 3, 12_000, "n", 600);
+  await addEpisodes(other, 12_003, 1, "n", 60);
+  const begun = await listBegun(podkeep.app, actAsUser(other), 50);
+  expect(begun.map(({ episode }) => episode)).toEqual([12_003, 2, 1]);
 });
 
 test("plays that all began in one moment come once each, with a filter too", async () => {

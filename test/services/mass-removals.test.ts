@@ -1,19 +1,17 @@
 // An app that removes most of a list: what is noticed, and what one put back brings.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import { actAsUser } from "../../src/services/actor.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { listHistory } from "../../src/services/history.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { createRemovalWatch } from "../../src/services/removal-watch.ts";
 import { patchSubscription } from "../../src/services/subscriptions.ts";
-import { issueToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);
 
-const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const NOW = { exact: true, dry_run: false };
 
@@ -41,23 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const me = (): Actor => ({ ...actAsUser(user.id), kind: "admin", label: "test" });
-const entries = () => listHistory(server.app, me(), { limit: 1000 });
-/** The feed URLs of the list. */
-async function subscribed(): Promise<string[]> {
-  const items = (await user.changes("", 500)).filter((item) => item.is_subscribed);
-  return [...new Map(items.map((item) => [item.new_guid ?? item.guid, item.feed_url])).values()].sort();
-}
-const patch = (guid: string, body: object) => user.request("PATCH", `/subscriptions/${guid}`, body);
-const later = (by = MINUTE) => {
-  server.clock.advance(by);
-  return server.clock.now();
-};
-/** A client of the same user with another token. */
-async function app(label: string): Promise<TestUser & { token_id: string }> {
-  const { id, token } = await issueToken(server.app, me(), { label, scope: "write", expires_at: null });
-  return { ...server.as(user, token), token_id: id };
-}
+const { me, entries, subscribed, patch, later, app } = historyOf(() => ({ server, user }));
 
 describe("an app that removes most of a list", () => {
   let phone: TestUser & { token_id: string };
