@@ -1,10 +1,10 @@
-// The embedded engine: one file, a writing connection with group commit, a reading connection.
+// The embedded engine: one file, a writing connection with group commit, two reading connections.
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
-import { takeTurns } from "../../turns.ts";
+import { LONGEST_TURN, takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
@@ -58,10 +58,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server" || pending) keepStatistics(sqlite);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
-    const reader = await open("query_only = on");
+    const cache = `cache_size = -${cacheFor(sizeOf(file))}`;
+    const readers = [await open("query_only = on", cache), await open("query_only = on", cache)];
     // Opens the log, and creates it if it is missing.
-    await retry(() => reader.run("select count(*) from sqlite_schema"));
-    return new SqliteDatabase(writer, reader, kysely, options, unlock);
+    for (const reader of readers) await retry(() => reader.run("select count(*) from sqlite_schema"));
+    return new SqliteDatabase(writer, readers, kysely, options, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
     unlock();
@@ -76,14 +77,34 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   }
 }
 
-const txOn = (connection: SqliteConnection, kysely: Kysely<Schema>): Tx => ({
-  kysely,
-  execute: async (query) => connection.execute(query),
-});
+/**
+ * Kibibytes of the cache of a reader: 2 MB as SQLite's own, and of a large file up to 8 MB, which hold the pages that lead to
+ * all others. @param size bytes of the file
+ */
+const cacheFor = (size: number) => Math.min(Math.max(2000, Math.ceil(size / 1024 / 32)), 8000);
+
+/** Milliseconds after which a read gives others a turn: reads that run side by side rarely do, which would part them. */
+const LONGEST_READ = 3 * LONGEST_TURN;
+
+/**
+ * Others get a turn between the statements of a long transaction.
+ * @param longest milliseconds after which they do
+ * @param count is called before each statement
+ */
+function txOn(connection: SqliteConnection, kysely: Kysely<Schema>, longest: number, count = () => {}): Tx {
+  const giveTurn = takeTurns(longest);
+  const execute: Tx["execute"] = async (query) => {
+    count();
+    const turn = giveTurn();
+    if (turn) await turn;
+    return connection.execute(query);
+  };
+  return { kysely, execute };
+}
 
 class SqliteDatabase implements Database {
-  readonly #reads: Tx;
-  readonly #snapshot: Snapshot;
+  /** The second one is for those who come while a long read takes turns on the first. */
+  readonly #snapshots: Snapshot[];
   readonly #group: GroupWriter;
   readonly #checkpointer: Checkpointer;
   readonly #files: OpenFiles;
@@ -91,15 +112,14 @@ class SqliteDatabase implements Database {
 
   constructor(
     private readonly writer: SqliteConnection,
-    private readonly reader: SqliteConnection,
-    kysely: Kysely<Schema>,
+    readers: SqliteConnection[],
+    private readonly kysely: Kysely<Schema>,
     private readonly options: SqliteOptions,
     private readonly unlock: () => void,
   ) {
-    this.#reads = txOn(reader, kysely);
     this.#files = new OpenFiles(options.file);
     this.#checkpointer = new Checkpointer(options.file);
-    this.#snapshot = new Snapshot(reader);
+    this.#snapshots = readers.map((reader) => new Snapshot(reader));
     this.#group = new GroupWriter(writer, {
       busy_timeout: options.busy_timeout,
       // A look takes 25 µs here, after a turn without work. One after the commit finds out the same.
@@ -109,7 +129,7 @@ class SqliteDatabase implements Database {
       verify: () => this.#refuseLost(),
       committed: (jobs, duration) => options.metrics?.committed(jobs, duration / 1000),
       ended: () => {
-        this.#snapshot.end();
+        for (const snapshot of this.#snapshots) snapshot.end();
         // It opens the file by its path.
         if (!this.#isLost) this.#checkpointer.check(writer);
       },
@@ -117,26 +137,21 @@ class SqliteDatabase implements Database {
   }
 
   async read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    let snapshot = this.#snapshots.find(({ isFree }) => isFree);
+    while (!snapshot) {
+      await Promise.race(this.#snapshots.map(({ ended }) => ended));
+      snapshot = this.#snapshots.find(({ isFree }) => isFree);
+    }
+    const { connection } = snapshot;
     try {
-      return await this.#snapshot.run(() => work(this.#reads));
+      return await snapshot.run(() => work(txOn(connection, this.kysely, LONGEST_READ)));
     } catch (error) {
-      throw this.reader.translate(error);
+      throw connection.translate(error);
     }
   }
 
-  // Readers get a turn between the statements of a long transaction.
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const { kysely } = this.#reads;
-    return this.#group.run((count) => {
-      const giveTurn = takeTurns();
-      const execute: Tx["execute"] = async (query) => {
-        count();
-        const turn = giveTurn();
-        if (turn) await turn;
-        return this.writer.execute(query);
-      };
-      return work({ kysely, execute });
-    });
+  write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T> {
+    return this.#group.run(queue, (count) => work(txOn(this.writer, this.kysely, LONGEST_TURN, count)));
   }
 
   async check(): Promise<void> {
@@ -174,8 +189,10 @@ class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#group.idle();
     await this.#checkpointer.close();
-    this.#snapshot.end();
-    this.reader.close();
+    for (const snapshot of this.#snapshots) {
+      snapshot.end();
+      snapshot.connection.close();
+    }
     this.writer.close();
     this.unlock();
   }

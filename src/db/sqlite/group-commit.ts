@@ -21,6 +21,10 @@ export interface GroupOptions {
 type Count = () => void;
 
 interface Job {
+  /** Whose data it changes; undefined for several users. */
+  user: number | undefined;
+  /** Whether a group was committed while it waited. */
+  waited: boolean;
   run(count: Count): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -37,9 +41,14 @@ const LONGEST_GROUP = 50;
  */
 const MOST_STATEMENTS = 64;
 
+/** Jobs longer than a turn, one after the other, from which a user's next one is taken for long. One may be by chance. */
+const LARGE = 2;
+
 /** Runs jobs in groups, each but the first in its own savepoint. */
 export class GroupWriter {
   #queue: Job[] = [];
+  /** How many of a user's last jobs took longer than a turn, as the parts of a large request do. */
+  readonly #long = new Map<number | undefined, number>();
   #loop: Promise<void> | null = null;
 
   constructor(
@@ -48,9 +57,9 @@ export class GroupWriter {
   ) {}
 
   /** Resolves with the job's result after the commit that holds it. */
-  run<T>(work: (count: Count) => Promise<T>): Promise<T> {
+  run<T>(user: number | undefined, work: (count: Count) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run: work, resolve: (value) => resolve(value as T), reject });
+      this.#queue.push({ user, waited: false, run: work, resolve: (value) => resolve(value as T), reject });
       this.#loop ??= this.#work();
     });
   }
@@ -68,6 +77,7 @@ export class GroupWriter {
     do {
       await nextTurn();
       await this.#runGroup();
+      for (const job of this.#queue) job.waited = true;
     } while (this.#queue.length > 0);
     this.#loop = null;
   }
@@ -85,14 +95,19 @@ export class GroupWriter {
     let turn = performance.now();
     const end = turn + LONGEST_GROUP;
     while (outcomes.length < LARGEST_GROUP && (outcomes.length === 0 || performance.now() < end)) {
-      if (this.#queue.length === 0 || performance.now() - turn > LONGEST_TURN) {
+      const isFirst = outcomes.length === 0;
+      let job = performance.now() - turn > LONGEST_TURN ? undefined : this.#take(isFirst);
+      if (!job) {
         await nextTurn();
         turn = performance.now();
+        job = this.#take(isFirst);
       }
-      const job = this.#queue.shift();
       // No new job arrived in this event-loop turn: commit now.
       if (!job) break;
-      const outcome = await (outcomes.length === 0 ? this.#runFirst(job) : this.#runNext(job));
+      const begun = performance.now();
+      const outcome = await (isFirst ? this.#runFirst(job) : this.#runNext(job));
+      if (performance.now() - begun < LONGEST_TURN) this.#long.delete(job.user);
+      else this.#long.set(job.user, (this.#long.get(job.user) ?? 0) + 1);
       if (!outcome) {
         this.#queue.unshift(job);
         break;
@@ -104,6 +119,16 @@ export class GroupWriter {
       }
     }
     this.#commit(outcomes);
+  }
+
+  /** Takes the job that is next. One of a large request begins a group, after one group of others that wait. */
+  #take(isFirst: boolean): Job | undefined {
+    const next =
+      (isFirst && this.#queue.find(({ waited }) => waited)) ||
+      this.#queue.find(({ user }) => (this.#long.get(user) ?? 0) < LARGE) ||
+      (isFirst && this.#queue[0]);
+    if (next) this.#queue.splice(this.#queue.indexOf(next), 1);
+    return next || undefined;
   }
 
   // Without a savepoint: if it fails, the transaction has nothing else.

@@ -8,11 +8,20 @@ export class Snapshot {
   #readers = 0;
   #ended = Promise.withResolvers<void>();
 
-  constructor(private readonly connection: SqliteConnection) {}
+  constructor(readonly connection: SqliteConnection) {}
 
-  /** Runs reads on a snapshot that holds everything committed before the call. */
+  /** Whether reads may join: not if a long one still uses the snapshot of an earlier turn. */
+  get isFree(): boolean {
+    return !this.#stale;
+  }
+
+  /** Resolves when the present snapshot ends. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Runs reads on a snapshot that holds everything committed before the call. Only while it is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#stale) await this.#ended.promise;
     if (!this.#open) {
       this.connection.begin("begin");
       this.#open = true;
