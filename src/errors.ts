@@ -122,6 +122,12 @@ export function reasonOf(error: unknown): string {
   );
 }
 
+const FULL = new Set(["ENOSPC", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"]);
+
+/** Whether a full disk is the cause. */
+export const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && (FULL.has(codeOf(error)) || isDiskFull(error.cause));
+
 /** The code of a system error; empty if it has none. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";

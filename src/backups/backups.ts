@@ -21,7 +21,8 @@ export interface Backup extends Contents {
 /** The database file. @throws DomainError "config" if the data is on PostgreSQL */
 export function requireFile({ location }: Config): string {
   if ("file" in location) return location.file;
-  throw new DomainError("config", "The data is on PostgreSQL: back it up with pg_dump and restore it with pg_restore");
+  const advice = "back it up with pg_dump, and restore a dump as podkeep help postgresql says";
+  throw new DomainError("config", `The data is on PostgreSQL: ${advice}`);
 }
 
 /**
@@ -66,10 +67,11 @@ export function listAllBackups(config: Config, clock: Clock): ListedBackup[] {
   const now = clock.now();
   return filesIn(config.backup_dir)
     .filter((name) => timeOf(name) !== null || isUpgradeBackup(name))
-    .map((name) => {
+    .flatMap((name) => {
       const file = resolve(config.backup_dir, name);
-      const { size, mtimeMs } = statSync(file);
-      return { file, bytes: size, created_at: timeOf(name) ?? Math.round(mtimeMs) };
+      // Another process may have pruned it since.
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found ? [{ file, bytes: found.size, created_at: timeOf(name) ?? Math.round(found.mtimeMs) }] : [];
     })
     .sort((a, b) => Number(b.created_at > now) - Number(a.created_at > now) || a.created_at - b.created_at);
 }

@@ -18,7 +18,7 @@ import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { replacedCopy, stagedFile } from "../db/sqlite/file.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
-import { messageOf } from "../errors.ts";
+import { isDiskFull, messageOf } from "../errors.ts";
 import { insertForAll, insertHistory, listChangesFrom, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
@@ -130,6 +130,8 @@ async function readKnown(config: Config): Promise<Known> {
       known.users = new Set((await listUserNames(tx, {})).map(({ public_id }) => public_id));
     });
   } catch (error) {
+    // With more room it can be read.
+    if (isDiskFull(error)) throw error;
     known.unread = messageOf(error);
   }
   return known;

@@ -1,8 +1,7 @@
 // The database: whether it opens, and whether it is damaged.
-import { statSync } from "node:fs";
 import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
-import { findDamage } from "../db/sqlite/file.ts";
+import { findDamage, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { readAnything } from "../db/statement.ts";
 import { reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
@@ -21,8 +20,9 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
   let app: App | null = null;
   try {
     refuseLostData(config);
-    if ("file" in location && !statSync(location.file, { throwIfNoEntry: false })) {
-      return without(warning(ABOUT, `${location.file} does not exist`, "Start the server, or create a user"));
+    if ("file" in location && sizeOf(location.file) === 0) {
+      const state = isMissing(location.file) ? "does not exist" : "is empty";
+      return without(warning(ABOUT, `${location.file} ${state}`, "Start the server, or create a user"));
     }
     app = await openApp({ ...config, migrate: "command" });
     const finding = "file" in location ? checkDamage(location.file) : await checkTransactions(app);

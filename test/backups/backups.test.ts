@@ -14,7 +14,7 @@ import { openApp } from "../../src/app.ts";
 import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { backupsOf, change } from "./backups.ts";
+import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -26,7 +26,6 @@ beforeEach(async () => {
 afterEach(() => podkeep.close());
 
 const { backup, inDirectory, restore, add, list } = backupsOf(() => ({ podkeep, ann }));
-const mode = (file: string) => statSync(file).mode & 0o777;
 
 describe("making a backup", () => {
   test("a backup holds all acknowledged writes of a running server, readable for its owner only", async () => {
@@ -136,9 +135,17 @@ describe("making a backup", () => {
     expect(pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
   });
 
-  test("for data on PostgreSQL the error names pg_dump", () => {
+  test("a backup that is removed while the backups are listed is left out", () => {
+    const { file } = createBackup(podkeep.app.config, podkeep.clock);
+    symlinkSync("gone", inDirectory("backups/podkeep-2020-01-01T00-00-00-000Z.db"));
+    expect(listAllBackups(podkeep.app.config, podkeep.clock).map((one) => one.file)).toEqual([file]);
+  });
+
+  test("for data on PostgreSQL the error names pg_dump, and where restoring is explained", () => {
     const config = { ...podkeep.app.config, location: { url: "postgres://localhost/podkeep" } };
-    expect(() => createBackup(config, podkeep.clock)).toThrow("pg_dump");
+    expect(() => createBackup(config, podkeep.clock)).toThrow(
+      "pg_dump, and restore a dump as podkeep help postgresql says",
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 // What tests of backups do: make, change and restore them, for a server with a user.
 import { Database } from "bun:sqlite";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
@@ -36,6 +37,9 @@ export const backupsOf = (present: () => { podkeep: TestApp; ann: TestUser }) =>
   list: async (since = ""): Promise<Item[]> =>
     (await present().ann.request("GET", `/subscriptions?per_page=500&since=${since}`)).body.subscriptions,
 });
+
+/** Who may do what with a file. */
+export const mode = (file: string) => statSync(file).mode & 0o777;
 
 /** Runs statements in a file, whatever foreign keys say. */
 export function change(file: string, ...statements: string[]): void {

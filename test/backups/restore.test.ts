@@ -1,6 +1,6 @@
 // Restoring backups.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { verifyBackup } from "../../src/backups/backups.ts";
@@ -20,7 +20,7 @@ import { deleteUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
-import { backupsOf, change } from "./backups.ts";
+import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -32,7 +32,6 @@ beforeEach(async () => {
 afterEach(() => podkeep.close());
 
 const { backup, inDirectory, restore, add, list } = backupsOf(() => ({ podkeep, ann }));
-const mode = (file: string) => statSync(file).mode & 0o777;
 
 /** The feed URLs of the list. */
 const subscribed = async () =>

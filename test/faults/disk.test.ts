@@ -1,11 +1,10 @@
 // Disks that fail, are full or are slow: no acknowledged write is lost, reads continue, and the server recovers (P7).
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../support/disk.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
-import { install, type Server } from "../support/start-server.ts";
+import { install, installOn, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
@@ -167,25 +166,14 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
   });
 });
 
-const CAN_MOUNT = process.getuid?.() === 0 && mountable();
-if (!CAN_MOUNT) console.warn("SKIPPED: the full disk needs root, who may mount a tmpfs");
+afterAll(unmountDisks);
 
-const mounted: string[] = [];
-function unmount(): void {
-  for (const folder of mounted) {
-    Bun.spawnSync(["umount", "-l", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-afterAll(unmount);
-process.prependListener("exit", unmount);
+if (!CAN_MOUNT) console.warn("SKIPPED: the full disk needs root, who may mount a tmpfs");
 
 describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
   test("refuses writes, serves reads, loses nothing, and takes writes again when there is space", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "podkeep-full-"));
-    expect(Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", folder]).exitCode).toBe(0);
-    mounted.push(folder);
-    const podkeep = install(join(folder, "data"));
+    const folder = mountDisk("size=1500k");
+    const podkeep = installOn(join(folder, "data"));
     const token = await podkeep.user("ann");
     let server = await podkeep.serve(SETTINGS);
     const start = async (agent: string): Promise<number> =>
@@ -227,7 +215,7 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
       kept.push(feed_url);
     }
     // This time space becomes free while it runs.
-    Bun.spawnSync(["mount", "-o", "remount,size=8m", folder]);
+    remount(folder, "size=8m");
     const last = "https://feeds.test/last";
     expect((await add(server, token, last)).status).toBe(200);
     expect(await addresses(server, token)).toEqual([...kept, last]);
@@ -238,10 +226,8 @@ describe.skipIf(!CAN_MOUNT)("a disk that is full", () => {
 });
 
 test.skipIf(!CAN_MOUNT)("commands on a full disk say so, and don't take it for a failing one", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-full-"));
-  expect(Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]).exitCode).toBe(0);
-  mounted.push(folder);
-  const podkeep = install(join(folder, "data"));
+  const folder = mountDisk("size=1m");
+  const podkeep = installOn(join(folder, "data"));
   await podkeep.user("ann");
   Bun.spawnSync(["dd", "if=/dev/zero", `of=${join(folder, "rest")}`, "bs=1k"], { stderr: "ignore" });
   for (const words of ["user list", "serve --port 0", "backup create", "doctor"]) {
@@ -250,14 +236,6 @@ test.skipIf(!CAN_MOUNT)("commands on a full disk say so, and don't take it for a
     expect([words, stdout + stderr]).toEqual([words, expect.not.stringContaining("I/O error")]);
   }
 });
-
-function mountable(): boolean {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-mount-"));
-  const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], { stderr: "ignore" });
-  if (exitCode === 0) Bun.spawnSync(["umount", folder]);
-  rmSync(folder, { recursive: true, force: true });
-  return exitCode === 0;
-}
 
 const sum = (list: number[]) => list.reduce((total, one) => total + one, 0);
 

@@ -1,5 +1,5 @@
 // Copies of the database file: complete before they get their name, checked before they are used.
-import { Database as Sqlite } from "bun:sqlite";
+import { constants, Database as Sqlite } from "bun:sqlite";
 import {
   closeSync,
   existsSync,
@@ -14,7 +14,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DomainError, reasonOf } from "../../errors.ts";
+import { pathToFileURL } from "node:url";
+import { DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
@@ -58,7 +59,7 @@ export function copyDatabase(file: string, to: string): Contents {
     }
   } catch (error) {
     for (const rest of [partial, `${partial}-journal`]) removeIfPossible(rest);
-    if (error instanceof DomainError && error.code === "config") throw error;
+    if (error instanceof DomainError && error.code !== "invalid") throw error;
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
       throw damaged(file, reasonOf(error), error);
     }
@@ -93,6 +94,7 @@ function copyInto(file: string, partial: string): Contents {
   const witness = new Sqlite(file, { readwrite: true });
   const source = new Sqlite(file, { readwrite: true });
   try {
+    requireRoom(source, file);
     if (!isOurs(source)) throw new DomainError("config", `${file} is not a podkeep database`);
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");
@@ -102,6 +104,16 @@ function copyInto(file: string, partial: string): Contents {
   } finally {
     source.close();
     witness.close();
+  }
+}
+
+/** @throws DomainError "unavailable" if the disk of `file` has no room for the index of its log */
+function requireRoom(sqlite: Sqlite, file: string): void {
+  try {
+    firstValue(sqlite, "select count(*) from sqlite_schema");
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    throw new DomainError("unavailable", `${file}-shm can't be written: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -127,6 +139,7 @@ const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
  */
 export function refuseInUse(file: string): void {
   if (!existsSync(file)) throw new DomainError("not_found", `There is no file ${file}`);
+  requireReadable(file);
   const log = `${file}-wal`;
   if (existsSync(log) && statSync(log).size > 0) {
     throw new DomainError("invalid", `${file} is a database in use, not a backup: part of it is still in ${log}`);
@@ -136,17 +149,28 @@ export function refuseInUse(file: string): void {
   }
 }
 
+// SQLite doesn't say why it can't open a file. A pipe is read once only.
+function requireReadable(file: string): void {
+  try {
+    const found = statSync(file);
+    if (found.isFile()) closeSync(openSync(file, "r"));
+    else if (found.isDirectory()) throw new Error("it is a directory");
+  } catch (error) {
+    throw new DomainError("invalid", `${file} can't be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
 /**
  * Checks a copy from end to end.
  * @param name for errors, if it is a copy of another file
- * @throws DomainError "not_found", "invalid" if it is damaged, cut off or not ours, "config" if a newer program wrote it
+ * @throws DomainError "not_found", "invalid" if it is damaged, cut off or not ours, "config" if a newer program wrote it,
+ * "unavailable" if the disk is full
  */
 export function checkCopy(file: string, name = file): Contents {
   refuseInUse(file);
   let copy: Sqlite | undefined;
   try {
-    // On a read-only connection SQLite's check skips the rows and indexes.
-    copy = new Sqlite(file, { readwrite: true });
+    copy = openCopy(file);
     copy.run("pragma trusted_schema = off");
     if (!isOurs(copy)) throw new Error("not a podkeep database");
     const damage = damageIn(copy);
@@ -155,9 +179,25 @@ export function checkCopy(file: string, name = file): Contents {
     return contentsOf(copy);
   } catch (error) {
     if (error instanceof DomainError) throw error;
+    if (isDiskFull(error)) {
+      throw new DomainError("unavailable", `${file} can't be checked: ${reasonOf(error)}`, { cause: error });
+    }
     throw new DomainError("invalid", `${name} is not a valid podkeep backup (${reasonOf(error)})`, { cause: error });
   } finally {
     copy?.close();
+  }
+}
+
+function openCopy(file: string): Sqlite {
+  const copy = new Sqlite(file, { readwrite: true });
+  try {
+    firstValue(copy, "select count(*) from sqlite_schema");
+    return copy;
+  } catch (error) {
+    copy.close();
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) throw error;
+    // Nothing can be written beside it, as on a disk that is mounted read-only. The check then skips CHECK constraints.
+    return new Sqlite(`${pathToFileURL(file)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   }
 }
 

@@ -49,6 +49,15 @@ test("a backup is created and verified while the server runs", async () => {
   await server.stop();
 });
 
+test("a backup is restored from a pipe", async () => {
+  const file = join(folder, "copy.db");
+  await backup("create", file);
+  const piped = openProgram(["bash", "-c", `exec "$@" <(cat ${file})`, "bash", ...PROGRAM]);
+  const { code, err } = await piped.run(["backup", "restore", "--yes"]);
+  expect([code, err]).toEqual([0, ""]);
+  piped.close();
+});
+
 test("a restore needs the server stopped", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);

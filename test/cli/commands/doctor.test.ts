@@ -1,7 +1,7 @@
 // `podkeep doctor` on damaged and wrong data.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkClock } from "../../../src/doctor/clock.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
@@ -54,6 +54,23 @@ test("each finding is a line, with its fix below", async () => {
   const { out } = await podkeep.run(["doctor", "--port", "1"]);
   expect(out).toMatch(/^ok {6}data directory: .*\n/);
   expect(out).toMatch(/^warning backups: no backups\n {8}-> Set PODKEEP_BACKUP_SCHEDULE/m);
+});
+
+test("an empty database file is not a problem, as a missing one is none", async () => {
+  writeFileSync(file(), "");
+  const found = { code: 0, state: "warning", advice: "Start the server, or create a user" };
+  expect(await ask("database")).toMatchObject({ ...found, detail: `${file()} is empty` });
+  rmSync(file());
+  expect(await ask("database")).toMatchObject({ ...found, detail: `${file()} does not exist` });
+});
+
+test("a database of an older version is a problem that names both versions", async () => {
+  change("delete from podkeep_migration where name > '0021'");
+  const { state, detail } = await ask("database");
+  expect([state, detail]).toEqual([
+    "problem",
+    expect.stringMatching(/^The database has schema version 0020\w+, this program needs 00\w+: run podkeep migrate$/),
+  ]);
 });
 
 test("a data directory that others can read is reported", async () => {

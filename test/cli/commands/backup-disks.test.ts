@@ -1,0 +1,92 @@
+// `podkeep backup` on disks that are full or read-only.
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { change } from "../../backups/backups.ts";
+import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../../support/disk.ts";
+import { openProgram } from "../../support/program.ts";
+
+if (!CAN_MOUNT) console.warn("SKIPPED: disks that are full or read-only need root, who may mount a tmpfs");
+
+let podkeep: ReturnType<typeof openProgram>;
+let disk: string;
+let backup: string;
+
+beforeEach(async () => {
+  if (!CAN_MOUNT) return;
+  podkeep = openProgram();
+  disk = mountDisk("size=1m");
+  backup = join(disk, "backup.db");
+  await podkeep.run(["user", "create", "ann", "--token", "phone"]);
+});
+afterEach(() => podkeep?.close());
+afterAll(unmountDisks);
+
+/** Leaves this many KiB of the disk. */
+function fill(free: number): void {
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(join(disk, "rest"), new Uint8Array(bavail * bsize - free * 1024));
+}
+
+test.skipIf(!CAN_MOUNT)("a backup on a disk that is mounted read-only is valid, and restored", async () => {
+  await podkeep.run(["backup", "create", backup]);
+  // As one that is made while the server runs.
+  change(backup, "pragma journal_mode = wal");
+  remount(disk, "ro");
+  expect(await podkeep.run(["backup", "verify", backup])).toMatchObject({ code: 0, err: "" });
+  expect(await podkeep.run(["backup", "restore", backup, "--yes"])).toMatchObject({ code: 0, err: "" });
+});
+
+test.skipIf(!CAN_MOUNT)("a backup that can't be read is not called invalid", async () => {
+  await podkeep.run(["backup", "create", backup]);
+  const nobody = openProgram([
+    "setpriv",
+    "--reuid",
+    "65534",
+    "--clear-groups",
+    process.execPath,
+    join(import.meta.dir, "../../../cli/main.ts"),
+  ]);
+  chmodSync(disk, 0o755);
+  const { code, err } = await nobody.run(["backup", "verify", backup]);
+  nobody.close();
+  expect([code, err]).toEqual([2, `error: ${backup} can't be read: permission denied\n`]);
+  mkdirSync(join(disk, "directory"));
+  expect(await podkeep.run(["backup", "verify", join(disk, "directory")])).toMatchObject({
+    code: 2,
+    err: `error: ${join(disk, "directory")} can't be read: it is a directory\n`,
+  });
+});
+
+test.skipIf(!CAN_MOUNT)("a full disk under the data is not taken for one under the backup", async () => {
+  const data = join(disk, "data");
+  await podkeep.run(["user", "create", "ann", "--data-dir", data]);
+  fill(0);
+  const { code, err } = await podkeep.run(["backup", "create", "elsewhere.db", "--data-dir", data]);
+  expect([code, err]).toEqual([1, `error: ${join(data, "podkeep.db")}-shm can't be written: the disk is full\n`]);
+});
+
+test.skipIf(!CAN_MOUNT)(
+  "a restore without room for all of it is refused, and revokes and keeps what it must",
+  async () => {
+    const data = join(disk, "data");
+    const run = (...args: string[]) => podkeep.run([...args, "--data-dir", data]);
+    const { json } = await run("user", "create", "ann", "--token", "phone", "--json");
+    await run("backup", "create", "copy.db");
+    await run("token", "revoke", json.token.id, "--yes");
+    const before = readFileSync(join(data, "podkeep.db"));
+    for (let free = 40; ; free += 20) {
+      fill(free);
+      const { code, out, err } = await run("backup", "restore", "copy.db", "--yes");
+      rmSync(join(disk, "rest"));
+      if (code === 0) {
+        expect(out).not.toContain("could not be read");
+        break;
+      }
+      expect([free, code, err]).toEqual([free, 1, expect.stringMatching(/^error: .*: the disk is full\n$/)]);
+      expect(readdirSync(data).filter((name) => name.startsWith("re"))).toEqual([]);
+      expect(readFileSync(join(data, "podkeep.db"))).toEqual(before);
+    }
+    expect((await run("token", "list", "--json")).json).toMatchObject([{ id: json.token.id, state: "revoked" }]);
+  },
+);

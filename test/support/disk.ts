@@ -1,0 +1,45 @@
+// Small disks in memory, for tests as root.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const mounted: string[] = [];
+
+/** Unmounts and removes all disks; for afterAll(). */
+export function unmountDisks(): void {
+  for (const folder of mounted.splice(0)) {
+    Bun.spawnSync(["umount", "-l", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+process.prependListener("exit", unmountDisks);
+
+/** Mounts an empty disk. @param options of mount(8), such as size=1m @returns its directory */
+export function mountDisk(options: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
+  const { success } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], { stderr: "ignore" });
+  if (!success) {
+    rmSync(folder, { recursive: true });
+    throw new Error("Nothing can be mounted here");
+  }
+  mounted.push(folder);
+  return folder;
+}
+
+/** Changes the options of a mounted disk. */
+export function remount(folder: string, options: string): void {
+  Bun.spawnSync(["mount", "-o", `remount,${options}`, folder]);
+}
+
+/** Whether this process may mount disks. */
+export const CAN_MOUNT = process.getuid?.() === 0 && mountable();
+
+function mountable(): boolean {
+  try {
+    mountDisk("size=64k");
+    unmountDisks();
+    return true;
+  } catch {
+    return false;
+  }
+}
