@@ -61,6 +61,11 @@ const TOPICS: Record<string, Guide> = {
     about: "symptoms and fixes",
     read: async () => (await import("../../docs/operators/troubleshooting.md", { with: { type: "text" } })).default,
   },
+  postgresql: {
+    document: "scale.md",
+    about: "PostgreSQL and several servers",
+    read: async () => (await import("../../docs/operators/scale.md", { with: { type: "text" } })).default,
+  },
   checks: {
     document: "conformance.md",
     about: "check any sync server, and every check with its source",

@@ -89,7 +89,9 @@ export function pendingMigrations(
   }
   const pending = known.filter((name) => !applied.includes(name));
   if (pending.length > 0 && migrating === "command") {
-    throw new DomainError("config", `The database lacks migration ${pending.join(", ")}: run podkeep migrate`);
+    const has =
+      newest === undefined ? "no schema yet" : `schema version ${newest}, this program needs ${SCHEMA_VERSION}`;
+    throw new DomainError("config", `The database has ${has}: run podkeep migrate`);
   }
   return pending;
 }

@@ -43,7 +43,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   try {
     await prepare(first, options);
   } catch (error) {
-    throw error instanceof DomainError ? error : refusal(error, options.url);
+    throw refusal(error, options.url);
   } finally {
     await first.close();
   }
@@ -76,9 +76,13 @@ async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresO
 
 function refusal(error: unknown, url: string): DomainError {
   const { server, user, database } = describeServer(url);
-  const state = sqlStateOf(error);
   const refuse = (code: "config" | "unavailable", reason: string) =>
     new DomainError(code, `PostgreSQL at ${server} ${reason}`, { cause: error });
+  const refused = error instanceof DomainError ? error.cause : error;
+  if (sqlStateOf(refused) === "42501")
+    return refuse("config", `refuses ${user} in ${database} (${messageOf(refused)}): make ${user} its owner`);
+  if (error instanceof DomainError) return error;
+  const state = sqlStateOf(error);
   const pooler = describePooler(error);
   if (pooler) return refuse("unavailable", `can't be used. ${pooler}`);
   if (state.startsWith("28")) return refuse("config", `refuses the login of ${user || "the user"}`);

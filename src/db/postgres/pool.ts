@@ -1,7 +1,7 @@
 // PostgreSQL connections.
 import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
-import { DomainError } from "../../errors.ts";
+import { DomainError, messageOf } from "../../errors.ts";
 import { RETRY_AFTER, timeLimits, unavailable } from "./errors.ts";
 
 export interface PoolOptions {
@@ -32,19 +32,27 @@ export function describeServer(url: string): { server: string; user: string; dat
   }
 }
 
-/** One connection of Bun's, opened when needed. @param limit milliseconds that a statement may take; 0 for any */
+/**
+ * One connection of Bun's, opened when needed.
+ * @param limit milliseconds that a statement may take; 0 for any
+ * @throws DomainError "config" if the URL or a parameter in it is wrong
+ */
 export function connect({ url, timeout }: PoolOptions, limit: number): SQL {
-  const { database } = describeServer(url);
-  return new SQL({
-    url,
-    adapter: "postgres",
-    // PGDATABASE would go before the one in the URL.
-    ...(database ? { database } : {}),
-    max: 1,
-    bigint: true,
-    connectionTimeout: Math.ceil(timeout / 1000),
-    connection: { application_name: "podkeep", ...timeLimits(limit) },
-  });
+  const { server, database } = describeServer(url);
+  try {
+    return new SQL({
+      url,
+      adapter: "postgres",
+      // PGDATABASE would go before the one in the URL.
+      ...(database ? { database } : {}),
+      max: 1,
+      bigint: true,
+      connectionTimeout: Math.ceil(timeout / 1000),
+      connection: { application_name: "podkeep", ...timeLimits(limit) },
+    });
+  } catch (error) {
+    throw new DomainError("config", `PostgreSQL at ${server} can't be used: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;

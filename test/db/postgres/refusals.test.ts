@@ -59,6 +59,24 @@ test("a database that does not exist is named", async () => {
   expect(await refusal(server.url("nowhere"))).toBe(`PostgreSQL at 127.0.0.1:${server.port} has no database nowhere`);
 });
 
+test("an sslmode that PostgreSQL does not have is refused", async () => {
+  const message = await refusal(`postgres://podkeep:${SECRET}@127.0.0.1:1/x?sslmode=never`);
+  expect(message).toMatch(/^PostgreSQL at 127\.0\.0\.1:1 can't be used: .*sslmode.*verify-full/);
+});
+
+test("a user who may not create tables is refused, also after an upgrade by another", async () => {
+  const server = await sharedPostgres();
+  const url = await newDatabase("of_another", `create role stranger login password '${SECRET}'`);
+  const asStranger = new URL(url);
+  [asStranger.username, asStranger.password] = ["stranger", SECRET];
+  const expected = new RegExp(
+    `^PostgreSQL at 127\\.0\\.0\\.1:${server.port} refuses stranger in of_another \\(permission denied for .*\\): make stranger its owner$`,
+  );
+  expect(await refusal(asStranger.href)).toMatch(expected);
+  await (await openDatabase({ url }, { ...OPTIONS, migrate: "start" })).close();
+  expect(await refusal(asStranger.href)).toMatch(expected);
+});
+
 async function newDatabase(name: string, statement: string, template?: string): Promise<string> {
   const server = await sharedPostgres();
   await server.createDatabase(name, template);
