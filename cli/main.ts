@@ -28,9 +28,23 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   not_found: NOT_FOUND,
 };
 
-/** Runs one command. @returns the exit code */
+/** Runs one command, and prints what went wrong. @returns the exit code */
 async function run(args: string[]): Promise<number> {
   const json = args.includes("--json") || args[0] === READ_FILE;
+  try {
+    return await runCommand(args, json);
+  } catch (error) {
+    if (error instanceof DomainError) {
+      await printError(json, error.code, error.message);
+      return EXIT_CODES[error.code];
+    }
+    await printError(json, "internal", describeUnexpected(error));
+    return FAILED;
+  }
+}
+
+/** @returns the exit code, also of wrong usage */
+async function runCommand(args: string[], json: boolean): Promise<number> {
   // Commander's output: help and version, usage errors.
   let [help, complaint] = ["", ""];
   const output = {
@@ -64,12 +78,7 @@ async function run(args: string[]): Promise<number> {
       await (json ? printError(json, "usage", reason) : print(complaint.trimEnd(), Bun.stderr));
       return USAGE;
     }
-    if (error instanceof DomainError) {
-      await printError(json, error.code, error.message);
-      return EXIT_CODES[error.code];
-    }
-    await printError(json, "internal", describeUnexpected(error));
-    return FAILED;
+    throw error;
   }
 }
 

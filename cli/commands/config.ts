@@ -44,8 +44,8 @@ function shown(name: SettingName, { texts }: LoadedSettings): string | null {
   return text !== null && isSecret(name) ? mask(text) : text;
 }
 
-// Parameters after the question mark may be secret too.
-function mask(text: string): string {
+/** A secret as it is shown. Parameters after a URL's question mark may be secret too. */
+export function mask(text: string): string {
   if (!URL.canParse(text)) return "***";
   const url = new URL(text);
   if (url.password) url.password = "***";

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { isCompiled } from "../../src/config/program.ts";
 import { placeOf } from "../../src/config/service.ts";
+import { envNameOf, isSecret, settingNames } from "../../src/config/settings.ts";
 import { DomainError } from "../../src/errors.ts";
 import {
   describeStep,
@@ -16,6 +17,7 @@ import { readServiceStatus } from "../../src/systemd/status.ts";
 import { FIRST_STEP } from "../first-step.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
 import { layPairs, printResult } from "../terminal/output.ts";
+import { mask } from "./config.ts";
 
 interface Options {
   user?: true;
@@ -59,10 +61,19 @@ async function carryOut(command: Command, steps: Step[], next: string, undo: Ste
   const { user, dryRun } = command.opts<Options>();
   if (!dryRun) requireSystemd(user === true);
   const warnings = dryRun ? [] : takeSteps(steps, undo, `${placeOf(user === true).journal} -n 20`);
-  const lines = steps.map((step) => describeStep(step, dryRun === true));
+  const shown = steps.map(withoutSecrets);
+  const lines = shown.map((step) => describeStep(step, dryRun === true));
   lines.push(...warnings.map((warning) => `warning: ${warning}`));
   if (next && !dryRun) lines.push("", next);
-  await printResult(command, { dry_run: dryRun === true, steps, warnings }, () => lines.join("\n"));
+  await printResult(command, { dry_run: dryRun === true, steps: shown, warnings }, () => lines.join("\n"));
+}
+
+const SECRETS = settingNames.filter(isSecret).map(envNameOf).join("|");
+
+function withoutSecrets(step: Step): Step {
+  if (!("text" in step)) return step;
+  const line = new RegExp(`^(${SECRETS})="?(.*?)"?$`, "gm");
+  return { ...step, text: step.text.replace(line, (_, name: string, value: string) => `${name}="${mask(value)}"`) };
 }
 
 /** @throws DomainError "unavailable" if it does not run */

@@ -4,6 +4,7 @@ import type { App } from "../../src/app.ts";
 import { appUrl, isLocal } from "../../src/config/app-url.ts";
 import { describeLocation } from "../../src/config/location.ts";
 import type { Start } from "../../src/config/program.ts";
+import { DomainError, messageOf } from "../../src/errors.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { createPasswordLink } from "../../src/services/password-links.ts";
 import { setPassword } from "../../src/services/passwords.ts";
@@ -83,17 +84,21 @@ async function create(name: string, options: CreateOptions, command: Command): P
     async (app) => {
       const { public_id: id } = await createUser(app, name);
       const created = { id, name, data: describeLocation(app.config.location) };
-      const actor = await actAsAdmin(app, name, "user create");
-      if (set !== null) await setPassword(app, actor, set);
-      const address = appUrl(app.config);
-      const link = invite && (await linkFor(app, actor, start));
-      const token = label !== undefined && { label, scope: "write" as const, expires_at: null };
-      return {
-        ...created,
-        address,
-        ...(link && { link }),
-        ...(token && { token: await issueFor(app, name, token, start) }),
-      };
+      try {
+        const actor = await actAsAdmin(app, name, "user create");
+        if (set !== null) await setPassword(app, actor, set);
+        const address = appUrl(app.config);
+        const link = invite && (await linkFor(app, actor, start));
+        const token = label !== undefined && { label, scope: "write" as const, expires_at: null };
+        return {
+          ...created,
+          address,
+          ...(link && { link }),
+          ...(token && { token: await issueFor(app, name, token, start) }),
+        };
+      } catch (error) {
+        throw halfDone(name, error);
+      }
     },
     { first: true },
   );
@@ -108,6 +113,13 @@ async function create(name: string, options: CreateOptions, command: Command): P
     ...(made.token || made.link ? [] : [next]),
   ].join("\n\n");
   await printPassword(command, made, done, generate ? set : null);
+}
+
+/** The error if a user was created, but a password, a link or a token could not be. */
+function halfDone(name: string, error: unknown): DomainError {
+  const rest = `podkeep user password ${name} and podkeep token issue ${name} do the rest`;
+  const code = error instanceof DomainError ? error.code : "internal";
+  return new DomainError(code, `Created user ${name}, but not all of it: ${messageOf(error)}. ${rest}`);
 }
 
 /** A link by which a user chooses a password, and what the admin has to know. */
@@ -152,7 +164,7 @@ async function printPassword(command: Command, value: object, done: string, gene
       ? done
       : `${done}\n${layPairs([
           ["Password", generated],
-          ["", "The password is not shown again."],
+          ["", "This password signs in to the web page. It is not shown again."],
         ])}`,
   );
 }

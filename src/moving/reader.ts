@@ -1,5 +1,6 @@
 // The process that reads one file from its standard input, and ends.
 import { readUpTo } from "../bounded.ts";
+import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, movingFrom } from "../domain/moving.ts";
 import { decodeOpml, OpmlError, readOpml } from "../domain/opml.ts";
@@ -30,7 +31,14 @@ function read(bytes: Uint8Array): Moving {
   return /^[\ufeff\s]*\{/.test(start) ? readExport(new TextDecoder().decode(bytes)) : readList(bytes);
 }
 
+/** Where a SQLite database has the id of the program that made it, in bytes. */
+const ID_PLACE = 68;
+
 function readDatabase(bytes: Uint8Array): Moving {
+  if (bytes.length > 100 && Buffer.from(bytes.subarray(ID_PLACE, ID_PLACE + 4)).readUInt32BE() === APPLICATION_ID) {
+    const advice = "restore it with podkeep backup restore, or take the export of the account's page";
+    throw new DomainError("invalid", `The database is podkeep's own: ${advice}`);
+  }
   try {
     return readAppDatabase(openForeign(bytes), bytes.length);
   } catch (error) {

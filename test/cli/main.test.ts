@@ -1,10 +1,10 @@
 // Commands, each run as a process on a database file.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { openProgram, PROGRAM } from "../support/program.ts";
+import { openFreshProgram, openProgram, PROGRAM } from "../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -89,14 +89,15 @@ describe("without a change, on one database,", () => {
 });
 
 test("a command in a directory without a database says so and creates none", async () => {
-  const ran = await program.run(["user", "list"]);
+  const fresh = openFreshProgram();
+  const ran = await fresh.run(["user", "list"]);
   expect(ran.code).toBe(3);
-  expect(existsSync(program.data)).toBe(false);
+  expect(existsSync(fresh.data)).toBe(false);
+  fresh.close();
 });
 
 test("an emptied database file counts as no database and stays empty", async () => {
   const file = join(program.data, "podkeep.db");
-  mkdirSync(program.data);
   writeFileSync(file, "");
   expect(await program.run(["user", "list"])).toMatchObject({ code: 3, err: expect.stringContaining("no database") });
   expect(statSync(file).size).toBe(0);
@@ -173,29 +174,34 @@ test.each([["user list"], ["--help"], ["completion bash"], ["play list alice --c
   },
 );
 
-test("output to a full disk is an error that says so", async () => {
-  await program.run(["user", "create", "alice"]);
-  const shell = Bun.spawnSync([...PROGRAM, "user", "list", "--data-dir", program.data], {
-    stdout: Bun.file("/dev/full"),
-    stderr: "pipe",
-  });
-  expect([shell.exitCode, shell.stderr.toString()]).toEqual([1, "error: the disk is full\n"]);
-});
+test.each(["user list", "--help", "--version", "help user"])(
+  "%s to a full disk is an error that says so",
+  async (words) => {
+    await program.run(["user", "create", "alice"]);
+    const shell = Bun.spawnSync([...PROGRAM, ...words.split(" "), "--data-dir", program.data], {
+      stdout: Bun.file("/dev/full"),
+      stderr: "pipe",
+    });
+    expect([shell.exitCode, shell.stderr.toString()]).toEqual([1, "error: the disk is full\n"]);
+  },
+);
 
 test("commands work on PostgreSQL, and the server's first lines hide its password", async () => {
   const postgres = await sharedPostgres();
   await postgres.createDatabase("commands");
   const database = ["--database-url", postgres.url("commands")];
-  const server = await program.serve(database);
+  const fresh = openFreshProgram();
+  const server = await fresh.serve(database);
   expect(await server.until("--token phone --database-url postgres://postgres:PASSWORD@")).not.toContain(
     new URL(postgres.url("commands")).password,
   );
-  expect((await program.run(["user", "create", "alice", ...database])).code).toBe(0);
-  const { token } = (await program.run(["token", "issue", "alice", "--json", ...database])).json;
-  expect((await program.run(["opml", "import", "alice", "-", ...database], OPML)).out).toContain("1 added");
+  expect((await fresh.run(["user", "create", "alice", ...database])).code).toBe(0);
+  const { token } = (await fresh.run(["token", "issue", "alice", "--json", ...database])).json;
+  expect((await fresh.run(["opml", "import", "alice", "-", ...database], OPML)).out).toContain("1 added");
   const headers = { Authorization: `Bearer ${token}` };
   expect(await (await fetch(`${server.address}/subscriptions`, { headers })).json()).toMatchObject({ total: 1 });
-  expect((await program.run(["user", "list", "--json", ...database])).json).toMatchObject([{ subscriptions: 1 }]);
+  expect((await fresh.run(["user", "list", "--json", ...database])).json).toMatchObject([{ subscriptions: 1 }]);
   expect(await server.stop()).toBe(0);
-  expect(existsSync(program.data)).toBe(false);
+  expect(existsSync(fresh.data)).toBe(false);
+  fresh.close();
 });

@@ -6,6 +6,7 @@ import { symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { type App, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
+import { APPLICATION_ID } from "../../../src/db/sqlite/file.ts";
 import { readMovingFile } from "../../../src/moving/apart.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
@@ -350,6 +351,7 @@ describe("from a file", () => {
         "its table FeedItems has no column item_identifier",
       ],
       ["another program's", () => other("other.db"), "neither AntennaPod's nor gPodder's"],
+      ["podkeep's own", () => other("own.db", `pragma application_id = ${APPLICATION_ID}`), "podkeep backup restore"],
       ["larger than is read", async () => large("large.db"), "larger than 20 MB"],
       ["empty", async () => write("empty", ""), "empty"],
       ["no list", async () => write("text", "hello"), "not OPML"],
@@ -387,9 +389,9 @@ describe("from a file", () => {
       await Bun.write(path, bytes);
       return path;
     }
-    function other(name: string) {
+    function other(name: string, made = "create table bookmarks (url text)") {
       const database = new Database(file(name));
-      database.run("create table bookmarks (url text)");
+      database.run(made);
       database.close();
       return file(name);
     }

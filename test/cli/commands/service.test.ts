@@ -52,6 +52,20 @@ test("the unit waits for the server, watches it, and keeps its JIT compiler enab
   expect(unit).not.toMatch(/MemoryDenyWriteExecute|LimitAS/);
 });
 
+test("the password of the database is not shown, given now or earlier", async () => {
+  const shown = 'PODKEEP_DATABASE_URL="postgres://ann:***@db.example/x"\n';
+  const given = await program.run(
+    "service install --user --dry-run --database-url postgres://ann:s3cr3t@db.example/x".split(" "),
+  );
+  expect([given.out.includes(shown), given.out.includes("s3cr3t")]).toEqual([true, false]);
+  const file = join(program.folder, ".config", "podkeep.env");
+  mkdirSync(join(program.folder, ".config"));
+  writeFileSync(file, "PODKEEP_DATABASE_URL=postgres://ann:s3cr3t@db.example/x\n");
+  const { steps } = await install("--port", "1");
+  rmSync(join(program.folder, ".config"), { recursive: true });
+  expect(JSON.stringify(steps)).not.toContain("s3cr3t");
+});
+
 test("flags become the service's settings, quoted for systemd", async () => {
   const { steps } = await install("--public-url", "https://a.example/$x", "--host", "0.0.0.0");
   expect(written(steps, "podkeep.env")).toContain(
