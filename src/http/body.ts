@@ -44,13 +44,22 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunksOf(request.body)) {
-    size += chunk.length;
-    if (size > max) throw tooLarge(what);
-    hold(request, holder, chunk.length, max);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of chunksOf(request.body)) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > max) throw tooLarge(what);
+      hold(request, holder, chunk.length, max);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    for (const chunk of chunks) free(chunk);
   }
-  return Buffer.concat(chunks);
+}
+
+/** Gives back the memory of a chunk, instead of leaving it to the next garbage collection. */
+function free({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**
