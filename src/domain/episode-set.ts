@@ -45,6 +45,9 @@ export const guidKey = (guid: string): number => numberOf(guid);
 /** Whether two URLs are of one episode. */
 export const isSameUrl = (a: string, b: string) => withoutScheme(a) === withoutScheme(b);
 
+/** Whether what an app calls the URL of an episode can be its guid only. */
+export const mayBeGuid = (url: string) => !/^https?:/i.test(url);
+
 const keyOf = (podcast: number, text: string) => `${podcast} ${text}`;
 
 const FIELDS = ["podcast", "feed_url", "guid", "url", "has_url"] as const;
@@ -89,7 +92,7 @@ export class EpisodeSet {
   /** The episode that a guid and a URL mean in a podcast. */
   #find(podcast: number, guid: string | null, url: string): Episode | undefined {
     const sameUrl = this.#byUrl.get(keyOf(podcast, withoutScheme(url)));
-    if (guid === null) return sameUrl;
+    if (guid === null) return sameUrl ?? (mayBeGuid(url) ? this.#byGuid.get(keyOf(podcast, url)) : undefined);
     const named = this.#byGuid.get(keyOf(podcast, guid));
     // It came by the URL alone.
     const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
@@ -109,6 +112,8 @@ export class EpisodeSet {
 
   /** Gives an episode a URL, which means it from now on unless another with that URL was used later. */
   #giveUrl(episode: Episode, url: string): void {
+    // Some apps write the guid in place of the URL, by which others find the episode.
+    if (url === episode.guid && url !== episode.url) return;
     const found = this.#byUrl.get(keyOf(episode.podcast, withoutScheme(url)));
     const other = found === episode ? undefined : found;
     const latest = latestOf([...episode.actions, ...(other?.actions ?? [])]);

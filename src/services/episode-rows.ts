@@ -1,6 +1,6 @@
 // Loading episodes into memory, saving what has changed of them, and having them follow their podcasts.
 import type { Tx } from "../db/statement.ts";
-import { type Episode, EpisodeSet, guidKey, urlKey, waitingPodcast } from "../domain/episode-set.ts";
+import { type Episode, EpisodeSet, guidKey, mayBeGuid, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import type { StoredAction } from "../domain/episodes.ts";
 import { withoutScheme } from "../domain/spellings.ts";
 import type { SubscriptionChange } from "../domain/subscription-state.ts";
@@ -31,7 +31,8 @@ export async function loadEpisodes({ tx, user_id, nextEpisode }: UserTx, named: 
 
 async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Episode[]> {
   const guids = new Map<string, { podcast: number; guid_key: number }>();
-  for (const { podcast, guid } of named) {
+  for (const { podcast, guid: sent, url } of named) {
+    const guid = sent ?? (mayBeGuid(url) ? url : null);
     if (guid !== null) guids.set(`${podcast} ${guid}`, { podcast, guid_key: guidKey(guid) });
   }
   const byGuid = await findByGuid(tx, { user_id }, [...guids.values()]);

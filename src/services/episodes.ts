@@ -32,7 +32,7 @@ export interface ActionQuery {
   since: number;
   /** Only actions in this feed; the client's position stays as it is. */
   feed_url: string | null;
-  /** One action for each episode: its play, or else its latest. */
+  /** Of each episode its play, and the latest action after it. */
   aggregated: boolean;
   /** True to leave the client's position as it is. */
   peek: boolean;

@@ -375,10 +375,17 @@ test("one feed's actions can be read without moving the client on", async () => 
   expect((await read(tablet, { since: first.timestamp })).actions).toMatchObject([{ position: 3 }]);
 });
 
-test("aggregated, an episode comes once: with its place if it has one", async () => {
+test("aggregated, an episode comes with its place, and with the latest that was done with it after that", async () => {
   const other = "https://feed.example/2.mp3";
   const none = { kind: "delete", position: null, total: null, started: null } as const;
-  await upload(clientOf("phone"), play(1, { sent_at: 1000 }), play(0, { ...none, sent_at: 5000 }));
+  await upload(
+    clientOf("phone"),
+    play(0, { ...none, kind: "download", sent_at: 500 }),
+    play(1, { sent_at: 1000 }),
+    play(0, { ...none, sent_at: 5000 }),
+    // Called unplayed.
+    play(0, { ...none, kind: "new", sent_at: 6000 }),
+  );
   await upload(
     clientOf("phone"),
     play(0, { ...none, kind: "download", episode_url: other, sent_at: 1000 }),
@@ -386,9 +393,10 @@ test("aggregated, an episode comes once: with its place if it has one", async ()
   );
   const kinds = async (aggregated: boolean) =>
     (await read(clientOf("tablet"), { aggregated })).actions.map(({ kind, episode_url }) => [kind, episode_url.at(-5)]);
-  expect(await kinds(false)).toHaveLength(4);
+  expect(await kinds(false)).toHaveLength(6);
   expect(await kinds(true)).toEqual([
     ["play", "1"],
+    ["new", "1"],
     ["delete", "2"],
   ]);
 });
