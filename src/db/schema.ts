@@ -227,7 +227,8 @@ export interface ClientTable {
 export interface CursorTable {
   user_id: number;
   client: string;
-  stream: "feeds" | "episodes";
+  /** `lists`: whole lists, of which only `start` counts. */
+  stream: "feeds" | "episodes" | "lists";
   since: number;
   start: number;
   own: number;

@@ -1,6 +1,6 @@
 // The feed list of a device: what a GET sends of the user's subscriptions (docs/devices.md).
 import type { Habits } from "./habits.ts";
-import { type FormerSpelling, inOtherScheme, withoutScheme } from "./spellings.ts";
+import { type FormerSpelling, inOtherScheme, withoutScheme, withSmallScheme } from "./spellings.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
 
 /** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
@@ -72,7 +72,7 @@ export function heldUrl(
 ): string {
   if (holding) return holding.feed_url;
   const later = (former.get(feed) ?? []).filter(({ until }) => until > began).sort((a, b) => a.until - b.until);
-  return later[0]?.feed_url ?? feed_url;
+  return withSmallScheme(later[0]?.feed_url ?? feed_url);
 }
 
 /** The URLs under which a client may hold a feed that it is to remove. */
@@ -118,12 +118,12 @@ export function changesFor(
       // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
       const skips = habits.ignoresScheme && other !== null && withoutScheme(other) === withoutScheme(feed_url);
       if (resent && other !== null && !skips) remove.push(other);
-    } else if (window.since !== 0 || holding?.reported) {
+    } else if (window.since !== 0 || holding?.reported || habits.asksAll) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       remove.push(...urlsToRemove(listing, holding, spellings, habits));
     }
   }
-  return { add, remove };
+  return { add, remove: habits.removesOthers ? [] : remove };
 }
 
 /**
@@ -157,4 +157,5 @@ export function assumeFullSync(
   });
 }
 
-const UNREPORTED = { other_url: null, reported: null, reported_at: null, decided: null, resend_at: null };
+/** A holding of which nothing was reported. */
+export const UNREPORTED = { other_url: null, reported: null, reported_at: null, decided: null, resend_at: null };

@@ -11,12 +11,18 @@ export interface Habits {
   echoes: "never" | "at once" | "once accepted";
   /** Whether the app reports all that it held before when it asks for everything again. */
   reportsAll: boolean;
+  /** Whether the app asks for everything at each sync, although it keeps its list. */
+  asksAll: boolean;
   /** Whether the app reports a feed as added only if that is new: its user added it, or it echoes what it received. */
   reportsNews: boolean;
+  /** Whether the app queues each tap, so that one upload may both add and remove a feed. */
+  queuesTaps: boolean;
   /** Whether URLs that differ in the scheme alone are one feed to the app. */
   ignoresScheme: boolean;
   /** Whether the app follows a feed's redirect to https and holds the new URL without reporting it. */
   followsRedirects: boolean;
+  /** Whether the app removes another feed in place of one that it is sent. */
+  removesOthers: boolean;
   /** What the app sends as `since`: a timestamp that it was given, its device's time, or that only after an upload. */
   clock: "server" | "own" | "own after upload";
   /** Whether the app adds one to each timestamp that it is given. */
@@ -41,11 +47,14 @@ export const NO_HABITS: Habits = {
   mistakesOwn: false,
   echoes: "never",
   reportsAll: false,
+  asksAll: false,
   reportsNews: false,
+  queuesTaps: false,
   ignoresScheme: true,
   followsRedirects: false,
-  // Nextcloud's gPodder Sync answers an upload with no timestamp that an app would have to keep.
-  clock: "own",
+  removesOthers: false,
+  // What it was sent otherwise, it may not have kept: to send a change twice is better than never.
+  clock: "server",
   addsOne: false,
   rereads: false,
   uploadsFirst: false,

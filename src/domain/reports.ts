@@ -8,6 +8,7 @@ import {
   isOwn,
   isSent,
   type Listing,
+  UNREPORTED,
 } from "./device-list.ts";
 import type { Habits } from "./habits.ts";
 import { withoutScheme } from "./spellings.ts";
@@ -21,6 +22,8 @@ export interface Report {
   subscribed: boolean;
   /** True if a whole list reports a removal by not having the feed. */
   implied?: boolean;
+  /** True if it was also reported the other way round, and nothing says which came last: nothing changes. */
+  undone?: boolean;
 }
 
 /** What the server knows when an upload arrives. */
@@ -31,7 +34,9 @@ export interface Known {
   last: SyncPosition | null;
   /** The user's clock. */
   clock: Millis;
-  /** Until when the client knew all changes before that GET. */
+  /** Until when the client knew all changes because it read the whole list; 0 if it never did. */
+  listed: Millis;
+  /** Until when the client knew all changes before that GET, or by reading the list. */
   knew: Millis;
   habits: Habits;
   /** What the upload adds: feeds, and the subscriptions that they lead to. */
@@ -75,6 +80,10 @@ export function hear(report: Report, known: Known): Heard {
   const { feed, feed_url, subscribed } = report;
   const listing = known.listings.get(feed);
   const holding = known.holdings.get(feed);
+  if (report.undone) {
+    const holds = holding ?? { ...UNREPORTED, feed, feed_url };
+    return { report: { ...report, subscribed: isListed(listing) }, change: false, holds, resend: true };
+  }
   if (!subscribed && isNothing(report, listing, holding, known))
     return { report, change: false, holds: null, resend: false };
   const received = listing ? heldUrl(listing, holding, known.spellings) : (holding?.feed_url ?? feed_url);
@@ -128,7 +137,7 @@ function isNothing(
   { feed, feed_url, implied }: Report,
   listing: Listing | undefined,
   holding: Holding | undefined,
-  { added, last, habits }: Known,
+  { added, last, listed, habits }: Known,
 ): boolean {
   if (added.has(feed)) return true;
   // Apps echo the removals that they received, those of URLs that a subscription left too.
@@ -137,7 +146,11 @@ function isNothing(
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (holding?.other_url === feed_url && !same) return true;
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
-  const known = Math.max(last === null ? 0 : endOf(last.given), holding?.reported ? (holding.reported_at ?? 0) : 0);
+  const known = Math.max(
+    last === null ? 0 : endOf(last.given),
+    listed,
+    holding?.reported ? (holding.reported_at ?? 0) : 0,
+  );
   return implied === true && !isOwn(listing, holding) && listing.changed > known;
 }
 

@@ -53,6 +53,10 @@ const SCHEME = /^https?:\/\//i;
 /** A URL without its scheme: one app reads a feed by http, another by https. */
 export const withoutScheme = (feed_url: string): string => feed_url.replace(SCHEME, "");
 
+/** The URL with its scheme in small letters: AntennaPod skips others. */
+export const withSmallScheme = (feed_url: string): string =>
+  feed_url.startsWith("http") ? feed_url : feed_url.replace(SCHEME, (scheme) => scheme.toLowerCase());
+
 /** The URL with the scheme and the slashes at the end of another one. */
 export const spelledLike = (feed_url: string, other: string): string =>
   `${SCHEME.exec(other)?.[0] ?? ""}${withoutSlashesAtEnd(withoutScheme(feed_url))}${other.slice(withoutSlashesAtEnd(other).length)}`;

@@ -19,37 +19,49 @@ const GPODDER: Partial<Habits> = {
   readsBarePlays: true,
 };
 
+/** What an app does, and what differs by protocol. */
+type Row = Partial<Habits> & Partial<Record<Protocol, Partial<Habits>>>;
+
+const ANTENNAPOD: Row = {
+  // FeedDatabaseWriter's events queue what SyncService applied (run: b7ee12c).
+  echoes: "at once",
+  // SyncService: a last sync of 0 uploads all feeds.
+  reportsAll: true,
+  // SynchronizationQueueStorage, enqueueFeedAdded: queues what is added, and takes its removal off the queue.
+  reportsNews: true,
+  // FeedUpdateWorker: changes the URL of a feed that is redirected for good, and posts no event.
+  followsRedirects: true,
+  // SyncService: keeps the timestamp of the response to its upload.
+  clock: "server",
+  // SyncService: a queued action that is newer wins.
+  rereads: true,
+  // SyncService, syncEpisodeActions: keeps the timestamp last, and not at all if the upload fails.
+  uploadsFirst: true,
+  // UrlChecker: decodes %3A in what it receives.
+  spelling: "colons",
+  // NextcloudSyncService: takes the phone's time once it has uploaded.
+  nextcloud: { clock: "own after upload" },
+};
+
 /** What apps of a protocol do. */
 const PROTOCOLS: Record<Protocol, Partial<Habits>> = {
   gpodder: {},
   // The gpoddersync app answers so: plays only, with guid, in +00:00.
-  nextcloud: { playsOnly: true, readsZones: true },
+  // Its servers take a feed that is both added and removed (Podcast Merlin).
+  nextcloud: { playsOnly: true, readsZones: true, queuesTaps: true },
 };
 
-/** What each app does otherwise, by its product in lower case, and what differs by protocol. */
-const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Habits>>>> = {
+/** What each app does otherwise, by its product in lower case. */
+const APPS: Record<string, Row> = {
   antennapod: {
-    // FeedDatabaseWriter's events queue what SyncService applied (run: b7ee12c).
-    echoes: "at once",
-    // SyncService: a last sync of 0 uploads all feeds.
-    reportsAll: true,
-    // SynchronizationQueueStorage, enqueueFeedAdded: queues what is added, and takes its removal off the queue.
-    reportsNews: true,
-    // FeedUpdateWorker: changes the URL of a feed that is redirected for good, and posts no event.
-    followsRedirects: true,
-    // SyncService: keeps the timestamp of the response to its upload.
-    clock: "server",
-    // SyncService: a queued action that is newer wins.
-    rereads: true,
-    // SyncService, syncEpisodeActions: keeps the timestamp last, and not at all if the upload fails.
-    uploadsFirst: true,
+    ...ANTENNAPOD,
     // SynchronizationQueueStorage: after a failed upload the queue is written as text that is no JSON (since 3.9.0).
     forgetsQueue: true,
-    // UrlChecker: decodes %3A in what it receives.
-    spelling: "colons",
-    // NextcloudSyncService: takes the phone's time once it has uploaded.
-    nextcloud: { clock: "own after upload" },
   },
+  // Made from its code, before it forgot its queue. Its queue of additions does not know that of removals.
+  focuspodcast: { ...ANTENNAPOD, queuesTaps: true },
+  // SyncService.kt, removeFeedWithDownloadUrl: removes the last feed, whatever it is sent, and queues that as its own.
+  podcini: { ...ANTENNAPOD, removesOthers: true },
   kasts: {
     // sync.cpp, "Fetch": uploads all feeds.
     reportsAll: true,
@@ -77,6 +89,22 @@ const APPS: Record<string, Partial<Habits> & Partial<Record<Protocol, Partial<Ha
     // It and hullcaster name no product, and read times with a zone.
     readsZones: true,
   },
+  "music assistant": {
+    // __init__.py, get_library_podcasts: adds to the list that it has.
+    asksAll: true,
+  },
+  // Cardo. Gpodder.ts: takes a time without a zone for local time.
+  "tauri-plugin-http": {
+    readsZones: true,
+    // Sync.tsx, setLastSync: its own time at the end of each sync.
+    clock: "own",
+    // Nextcloud.ts: adds a zone.
+    nextcloud: { readsZones: false },
+  },
+  // EpisodeAction.swift: a time without a zone is no time, which it takes for now.
+  yourpods: { readsZones: true },
+  // nextcloud_sync/mod.rs: the time at which its last sync began.
+  "gnome podcasts": { clock: "own" },
   // It moves in from another podkeep.
   podkeep: { readsBarePlays: true },
 };

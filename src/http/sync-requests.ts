@@ -14,8 +14,9 @@ import { takeTurns } from "../turns.ts";
 import { appNamed, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
+import { readJsonBytes } from "./json-body.ts";
 import { parseArray, readElements } from "./json-elements.ts";
-import { MOST_DETAILS, mostActionBytes, mostActions, mostValues, requireFew, requireFewValues } from "./limits.ts";
+import { MOST_DETAILS, mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
 import { streamText } from "./stream.ts";
 import { productOf } from "./user-agent.ts";
 
@@ -33,8 +34,7 @@ export async function readJson<T>(c: Ctx, app: App, schema: z.ZodType<T>): Promi
 }
 
 async function readAnyJson(c: Ctx, { config }: App): Promise<unknown> {
-  const bytes = await readBody(c, config.max_body);
-  requireFewValues(bytes, config);
+  const bytes = await readJsonBytes(c, config);
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
@@ -73,11 +73,15 @@ function textsIn(name: string, list: unknown, { max_items }: App["config"]): str
 }
 
 /** @returns the timestamp of the response */
-export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
+export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null, protocol: Protocol): Promise<number> {
   const body = await readAnyJson(c, app);
   if (!isObject(body) || Array.isArray(body)) throw invalid(["body: not an object"]);
   const [add, remove] = [textsIn("add", body["add"], app.config), textsIn("remove", body["remove"], app.config)];
   requireFew(add.length + remove.length, app.config.max_items, "podcasts");
+  // gPodder API, Subscriptions: Upload Subscription Changes.
+  if (!appNamed(productOf(c.req.raw), protocol).habits.queuesTaps && !new Set(add).isDisjointFrom(new Set(remove))) {
+    throw invalid(["body: a feed is both added and removed"]);
+  }
   return uploadFeedChanges(app, c.get("actor"), client, { add, remove });
 }
 
@@ -148,11 +152,11 @@ async function readActionsIn(c: Ctx, app: App): Promise<EpisodeAction[]> {
 export async function receiveActions(
   c: Ctx,
   app: App,
-  clientOf: (device: string | null) => Client | null,
+  clientOf: (device: string | null) => Client | null | Promise<Client | null>,
 ): Promise<number> {
   const actions = await readActionsIn(c, app);
   // Kasts names its device in actions only, or has the cookie of another.
   const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));
-  const client = clientOf(others.length === 0 ? device : null);
+  const client = await clientOf(others.length === 0 ? device : null);
   return uploadActions(app, c.get("actor"), client, actions);
 }

@@ -66,6 +66,11 @@ export class ClientCursor {
     return ClientCursor.read(user.tx, user.user_id, client, stream);
   }
 
+  /** Whether the client is known. */
+  get isKnown(): boolean {
+    return this.row !== undefined;
+  }
+
   /** When the client was first seen, on the user's clock; the end of time if it is new. */
   get began(): Millis {
     return this.row?.began ?? Number.MAX_SAFE_INTEGER;
@@ -136,6 +141,26 @@ export class ClientCursor {
 async function noteSeen({ tx, user_id, actor }: UserTx, { id, device }: Client, now: Millis): Promise<void> {
   await noteClientSeen(tx, { user_id, id, seen_at: now });
   if (device !== null) await noteSync(tx, actor, device, now);
+}
+
+/**
+ * Keeps when a known client read the whole list: what it reports after that is news, and the user's clock says that it is
+ * after that. A full disk must not lock it out.
+ */
+export async function noteListRead(context: Context, actor: Actor, client: Client, clock: Millis): Promise<void> {
+  const { user_id } = actor;
+  const key = { user_id, client: client.id, stream: "lists" } as const;
+  const listed = { since: 0, start: clock, own: 0, given: 0, uploaded_at: null, ahead: null };
+  try {
+    await transactAsReader(context, actor, async ({ tx, moveClock }) => {
+      const { isKnown } = await ClientCursor.read(tx, user_id, client, key.stream);
+      if (!isKnown) return;
+      await saveCursor(tx, { ...key, ...listed });
+      moveClock(clock + 1);
+    });
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
+  }
 }
 
 const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncPosition, "own"> & { own: number }) => {

@@ -16,7 +16,7 @@ import {
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { statusOf } from "../domain/history.ts";
-import { type FormerSpelling, writeFor } from "../domain/spellings.ts";
+import { type FormerSpelling, withSmallScheme, writeFor } from "../domain/spellings.ts";
 import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
 import { findNews, listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
@@ -24,8 +24,9 @@ import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { findSpellings, listSpellings } from "../store/spellings.ts";
 import { countSubscribed, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
+import { mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
-import { ClientCursor, readStream } from "./client-cursor.ts";
+import { ClientCursor, noteListRead, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { renewForClient } from "./episode-rows.ts";
@@ -70,10 +71,10 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const hasNews = since === 0 || (await findNews(tx, { user_id, client: client?.id ?? "", start })).length > 0;
   if (!hasNews) return null;
   const listings = new Map<string, Listing>();
-  for (const row of await listChangedAfter(tx, { user_id, start })) {
+  await mapInTurns(await listChangedAfter(tx, { user_id, start }), (row) => {
     const listing = currentListing(hashFeedUrl(row.feed_url), row);
     listings.set(listing.feed, listing);
-  }
+  });
   for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
     listings.set(feed, leftListing(feed, left_url, left_at));
   }
@@ -90,8 +91,9 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   for (const holding of assumed) holdings.set(holding.feed, holding);
   const habits = client?.habits ?? NO_HABITS;
   const changes = changesFor(window, listings.values(), holdings, spellings, habits);
-  const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
-  const [add, remove] = [write(changes.add), write(changes.remove)];
+  const write = async (urls: string[]) =>
+    (await mapInTurns(urls, (url) => (isSafeAddress(url) ? writeFor(url, habits.spelling) : []))).flat();
+  const [add, remove] = [await write(changes.add), await write(changes.remove)];
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return {
@@ -192,10 +194,10 @@ async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_url
   const asked = isFew ? feed_urls.map((feed_url) => ({ feed: hashFeedUrl(feed_url) })) : [];
   const holdings = isFew ? await findHoldings(tx, of, asked) : await listHoldings(tx, of);
   const rows = isFew ? await findSpellings(tx, { user_id }, asked) : await listSpellings(tx, { user_id });
-  const urls = new Set(feed_urls);
+  const urls = new Set(feed_urls.map(withSmallScheme));
   const others = byFeed(holdings.filter(({ feed_url }) => !urls.has(feed_url)));
   // Most clients spell all feeds as the server does: then no hash is needed.
-  if (others.size === 0 && rows.length === 0) return (feed_url: string) => feed_url;
+  if (others.size === 0 && rows.length === 0) return withSmallScheme;
   const held: Holdings = byFeed(holdings);
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
   const spellings = spellingsOf(rows, cursor);
@@ -205,19 +207,29 @@ async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_url
   };
 }
 
-/** All feeds that the user is subscribed to, in the client's own spelling. */
+/**
+ * All feeds that the user is subscribed to, in the client's own spelling.
+ * @param peek true to leave what the client knows as it is
+ */
 export async function listDeviceFeeds(
-  { database }: Context,
-  { user_id }: Actor,
+  context: Context,
+  actor: Actor,
   client: Client | null,
+  { peek = false }: { peek?: boolean } = {},
 ): Promise<{ feed_url: string; title: string | null }[]> {
-  return database.read(async (tx) => {
+  const { user_id } = actor;
+  const { listed, cursor } = await context.database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
     const safe = client ? feeds.filter(({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
-    return safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
+    const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
+    return { listed, cursor: await ClientCursor.read(tx, user_id, client, "lists") };
   });
+  const { isKnown, last, clock } = cursor;
+  const isNoted = last !== null && clock <= last.start + 1;
+  if (client && !peek && isKnown && !isNoted) await noteListRead(context, actor, client, clock);
+  return listed;
 }
 
 /** How many feeds the user is subscribed to. */

@@ -7,7 +7,6 @@ import { addedIn, hear, isReversed, type Known, newlyHeld, type Report, reportsO
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
-import { DomainError } from "../errors.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
@@ -20,14 +19,14 @@ import { byFeed, keepHoldings, readSpellings } from "./device-list.ts";
 import { renewForClient } from "./episode-rows.ts";
 import { findMeant } from "./meant-feeds.ts";
 import { splitReports } from "./parts.ts";
-import { listingsIn, readPast } from "./reported-feeds.ts";
-import { transact, type UserTx } from "./transact.ts";
+import { type LaterChanges, listingsIn, pastOf, readLater } from "./reported-feeds.ts";
+import { rehearse, transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
 /**
- * Applies what a client reports that its user added and removed. Feed URLs that are refused are left out.
+ * Applies what a client reports that its user added and removed. Feed URLs that are refused are left out. Some apps queue
+ * each tap: a URL that is both added and removed counts as often as it is in each list.
  * @returns the timestamp that the client was given last; 0 if it was given none
- * @throws DomainError "invalid" if a URL is both added and removed
  */
 export async function uploadFeedChanges(
   context: Context,
@@ -35,13 +34,19 @@ export async function uploadFeedChanges(
   client: Client | null,
   { add, remove }: { add: string[]; remove: string[] },
 ): Promise<Seconds> {
-  const both = new Set(add);
-  if (remove.some((url) => both.has(url))) throw new DomainError("invalid", "A feed URL is both added and removed");
-  const removed = await readFeedUrls(remove);
-  const sent = [...removed, ...(await readFeedUrls(add))];
+  const taps = new Map<string, number>();
+  for (const url of add) taps.set(url, (taps.get(url) ?? 0) + 1);
+  for (const url of remove) taps.set(url, (taps.get(url) ?? 0) - 1);
+  const tapped = (sign: number) =>
+    readFeedUrls([...taps.keys()].filter((url) => Math.sign(taps.get(url) ?? 0) === sign));
+  const [removed, undone, added] = [await tapped(-1), await tapped(0), await tapped(1)];
+  const sent = [...removed, ...undone, ...added];
   return upload(context, actor, client, client?.habits ?? NO_HABITS, sent, async (user) => {
     const meant = await findMeant(user, client, sent);
-    return meant.map(({ hash, feed_url }, n) => ({ feed: hash, feed_url, subscribed: n >= removed.length }));
+    return meant.map(({ hash, feed_url }, n) => {
+      const subscribed = n >= removed.length + undone.length;
+      return { feed: hash, feed_url, subscribed, undone: !subscribed && n >= removed.length };
+    });
   });
 }
 
@@ -60,9 +65,14 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
 interface Upload {
   cursor: ClientCursor;
   parts: Report[][];
+  /** What changed after the client knew the list last, if a part needed it. */
+  later: LaterChanges | null;
   /** The user's clock after the part that was applied last. */
   clock: Millis;
 }
+
+/** Feeds that are read in the transaction of the first part. */
+const FEW = 256;
 
 /** By user: an app that gave up on a large upload may send what its user did since, before the last part is applied. */
 const uploads = new KeyedQueue();
@@ -81,15 +91,18 @@ function upload(
   readReports: (user: UserTx) => Promise<Report[]>,
 ): Promise<Seconds> {
   const urls = new Map(sent.map((url) => [url.feed_url, url]));
+  const split = async (user: UserTx) => splitReports(user, await readReports(user));
   return uploads.run(actor.user_id, async () => {
+    // Of a large one not in a transaction, for which other users would wait.
+    const parts = sent.length > FEW ? await rehearse(context, actor, split) : null;
     let begun: Upload | undefined;
     for (let n = 0; n < (begun?.parts.length ?? 1); n++) {
       begun = await transact(context, actor, async (user) => {
         // At each part, because the client may have been forgotten since the last one.
         const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
-        const upload = begun ?? { cursor, parts: await splitReports(user, await readReports(user)), clock: 0 };
-        await applyReports(context, user, upload.cursor, habits, upload.parts[n] ?? [], urls);
-        return { ...upload, clock: user.clock() };
+        const upload = begun ?? { cursor, parts: parts ?? (await split(user)), later: null, clock: 0 };
+        const later = await applyReports(context, user, upload, habits, upload.parts[n] ?? [], urls);
+        return { ...upload, later, clock: user.clock() };
       });
     }
     return client ? (begun?.cursor.last?.given ?? 0) : givenToUnknown(begun?.clock ?? 0);
@@ -99,14 +112,15 @@ function upload(
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
   (await mapInTurns(urls, (url) => readFeedUrl(url.trim()))).flatMap((feed) => ("message" in feed ? [] : [feed]));
 
+/** @returns what changed after the client knew the list last, for the next part */
 async function applyReports(
   context: Context,
   user: UserTx,
-  cursor: ClientCursor,
+  { cursor, later: earlier }: Upload,
   habits: Habits,
   reports: Report[],
   sent: ReadonlyMap<string, FeedUrl>,
-): Promise<void> {
+): Promise<LaterChanges | null> {
   const { client } = cursor;
   const clock = user.clock();
   const read = new Map<string, FeedUrl>();
@@ -116,7 +130,7 @@ async function applyReports(
   });
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
-  const known = await readKnown(user, cursor, habits, reports, set, read);
+  const { later, ...known } = await readKnown(user, cursor, habits, reports, set, read, earlier);
   const holdings = new Map(known.holdings);
   const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });
@@ -128,7 +142,7 @@ async function applyReports(
     if (change && url) applyReport(set, report, url);
   });
   await saveWorkingSet(user, set, context);
-  if (!client) return;
+  if (!client) return later;
   await cursor.noteUpload(user, context.clock.now(), user.clock() > clock);
   const listings = await listingsIn(set, read.keys());
   for (const one of heard) {
@@ -138,7 +152,11 @@ async function applyReports(
   }
   await saveHeld(user, client, holdings, listings, known);
   await renewForClient(user, client.id, newlyHeld(heard, known));
+  return later;
 }
+
+/** The later one of two times that may not be known. */
+const latest = (a: Millis | null, b: Millis | undefined) => (b === undefined ? a : Math.max(a ?? 0, b));
 
 /** Reads what reports are compared with. */
 async function readKnown(
@@ -148,25 +166,32 @@ async function readKnown(
   reports: Report[],
   set: WorkingSet,
   read: ReadonlyMap<string, FeedUrl>,
-): Promise<Known> {
+  earlier: LaterChanges | null,
+): Promise<Known & { later: LaterChanges | null }> {
   const { tx, user_id } = user;
   const { client, last } = cursor;
   const feeds = rowsOf("feed", read.keys());
   const listings = await listingsIn(set, read.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const until = knownUntil(last, habits);
+  const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []);
+  const isNews = listings.size === 0 && holdings.size === 0;
+  const listed = isNews ? undefined : (await ClientCursor.read(tx, user_id, client, "lists")).last?.start;
+  const until = latest(knownUntil(last, habits), listed);
   const knew = until ?? last?.start ?? 0;
   const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);
   return {
+    later,
     listings,
     last,
+    listed: listed ?? 0,
     knew,
     clock: user.clock(),
     habits,
     leadsTo,
     added: addedIn(reports, leadsTo),
-    holdings: byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []),
-    wasListed: await readPast(user, set, reversed, until),
+    holdings,
+    wasListed: pastOf(set, reversed, until === null ? null : later),
     spellings: await readSpellings(tx, user_id, cursor, read.keys()),
   };
 }

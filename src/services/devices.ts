@@ -33,19 +33,32 @@ export function listDevices({ database }: Context, { user_id }: Actor) {
   return database.read((tx) => listRows(tx, { user_id }));
 }
 
+/** The device of the actor's token; null if it has none or several. */
+export async function findDeviceOf(context: Context, actor: Actor): Promise<string | null> {
+  if (actor.kind !== "token") return null;
+  const [only, ...others] = (await listDevices(context, actor)).filter(({ token_id }) => token_id === actor.id);
+  return only && others.length === 0 ? only.id : null;
+}
+
 /** Lists the devices of all users, by user and id. */
 export const listAllDevices = ({ database }: Context) => database.read((tx) => listAllRows(tx, {}));
 
-/** Creates a device, or sets what is given of one that is there. */
+/**
+ * Creates a device, or sets what is given of one that is there.
+ * @param product the app's; as a caption it is no reason to give up another one
+ */
 export async function saveDevice(
   context: Context,
   actor: Actor,
   { id, caption, type }: { id: string; caption?: string | undefined; type?: DeviceType | undefined },
+  product: string | null = null,
 ): Promise<void> {
   const named = caption === undefined ? null : readCaption(caption) || null;
   await transact(context, actor, async ({ tx, user_id }) => {
     await keep(tx, newDevice(actor, id, context.clock.now()));
-    await updateDevice(tx, { user_id, id, caption: named, type: type ?? null });
+    const known = (await listRows(tx, { user_id })).find((one) => one.id === id);
+    const isUsual = named?.toLowerCase() === product?.toLowerCase() && known?.caption !== id;
+    await updateDevice(tx, { user_id, id, caption: isUsual ? null : named, type: type ?? null });
   });
 }
 
@@ -88,7 +101,8 @@ export async function renameDevice({ database }: Context, actor: Actor, id: stri
   requireWrite(actor);
   const { user_id } = actor;
   const caption = readCaption(text);
-  if (!caption) throw new DomainError("invalid", `A device's name has 1 to ${LONGEST_CAPTION} printable characters`);
+  if (!caption || text.trim().length > LONGEST_CAPTION)
+    throw new DomainError("invalid", `A device's name has 1 to ${LONGEST_CAPTION} printable characters`);
   const [row] = await database.write((tx) => updateDevice(tx, { user_id, id, caption, type: null }), user_id);
   if (!row) throw new DomainError("not_found", `There is no device ${id}`);
   return row;

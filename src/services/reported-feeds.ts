@@ -1,7 +1,7 @@
 // What the reports of a device are compared with: feeds as they are listed, and as they were.
 import type { Listing } from "../domain/device-list.ts";
 import { hashFeedUrl } from "../domain/feed-url.ts";
-import { statusOf, undoChanges } from "../domain/history.ts";
+import { type Change, statusOf, undoChanges } from "../domain/history.ts";
 import type { Report } from "../domain/reports.ts";
 import type { Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
@@ -10,20 +10,29 @@ import { mapInTurns } from "../turns.ts";
 import { currentListing, leftListing } from "./device-list.ts";
 import type { UserTx } from "./transact.ts";
 
-/** Whether feeds were on the list when the client knew it last, as far as they were the user's then. */
-export async function readPast(
-  { tx, user_id }: UserTx,
-  set: WorkingSet,
-  reports: Report[],
-  until: Millis | null,
-): Promise<Map<string, boolean>> {
+/** What changed after a time, newest first. */
+export interface LaterChanges {
+  after: Millis;
+  /** The user's clock when they were read. */
+  clock: Millis;
+  changes: Change[];
+}
+
+/** Reads what changed after a time. @param read what an earlier part of the upload has read, which is not read again */
+export async function readLater(user: UserTx, after: Millis, read: LaterChanges | null): Promise<LaterChanges> {
+  const known = read?.after === after ? read : { clock: after, changes: [] };
+  const news = await listChangesFrom(user.tx, { user_id: user.user_id, from: known.clock + 1 });
+  return { after, clock: user.clock(), changes: [...news, ...known.changes] };
+}
+
+/** Whether feeds were on the list before the changes, as far as they were the user's then. */
+export function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null): Map<string, boolean> {
   const listed = new Map<string, boolean>();
-  if (reports.length === 0 || until === null) return listed;
-  const changes = await listChangesFrom(tx, { user_id, from: until + 1 });
+  if (reports.length === 0 || later === null) return listed;
   const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(
     states.map((one) => ({ ...one, status: statusOf(one) })),
-    changes,
+    later.changes,
   );
   const byUrl = new Map([...past.values()].map((one) => [hashFeedUrl(one.feed_url), one]));
   for (const { feed } of reports) {

@@ -18,6 +18,20 @@ const OCS = { "OCS-APIRequest": "true" };
 const GET_TOKEN = "/ocs/v2.php/core/getapppassword";
 const END_TOKEN = "/ocs/v2.php/core/apppassword";
 
+test("it is not sent its own plays, though it asks since the time at which its last sync began", async () => {
+  await addElsewhere(server);
+  const place = "/index.php/apps/gpoddersync/episode_action";
+  const app = basicAuth("ann", server.token);
+  const began = Math.floor(server.clock.now() / 1000);
+  server.clock.advance(2000);
+  await send("GET", `${place}?since=0`, app);
+  server.clock.advance(2000);
+  const play = JSON.stringify([{ ...played(300), timestamp: "2026-01-01T00:00:03Z" }]);
+  expect((await send("POST", `${place}/create`, app, play)).status).toBe(200);
+  server.clock.advance(60_000);
+  expect((await send("GET", `${place}?since=${began}`, app)).body.actions).toEqual([]);
+});
+
 test("the password gets a token, which syncs both ways until signing out revokes it", async () => {
   await addElsewhere(server);
   const given = await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) });

@@ -113,3 +113,24 @@ test("a stored address at which apps stop is sent to none of them, and the other
     }
   }
 });
+
+test("a podcast whose URL begins with Http:// reaches AntennaPod, which skips it so, and stays as it is where it came from", async () => {
+  const [typed, small] = ["Http://capital.example/rss", "http://capital.example/rss"];
+  const carol = await podkeep.user("carol");
+  const appOf = async (agent: string) => {
+    const app = await carol.another();
+    return async (method: string, path: string, body?: unknown) =>
+      (await app.request(method, path.replace("/ann", "/carol"), body, { "User-Agent": agent })).body;
+  };
+  const [phone, tablet] = [await appOf("AntennaPod/3.11"), await appOf("AntennaPod/3.11")];
+  await phone("GET", `${DEVICE}?since=0`);
+  await phone("POST", DEVICE, { add: [typed], remove: [] });
+  await phone("POST", PLAYS, [play(typed)]);
+  const { add, timestamp } = await tablet("GET", `${DEVICE}?since=0`);
+  const { actions } = await tablet("GET", `${PLAYS}?since=0`);
+  expect([add, await tablet("GET", LIST), actions[0].podcast]).toEqual([[small], [small], small]);
+  expect(await phone("GET", LIST)).toEqual([typed]);
+  await tablet("POST", DEVICE, { add: [], remove: [small] });
+  expect((await phone("GET", `${DEVICE}?since=${timestamp}`)).remove).toContain(typed);
+  expect(await tablet("GET", LIST)).toEqual([]);
+});

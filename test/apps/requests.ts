@@ -35,6 +35,8 @@ export interface AppRequests {
   play?: (play: Play) => object;
   /** Whether it can read an action. */
   canRead?: (action: Record<string, unknown>) => boolean;
+  /** True if it is sent no removals, because it would remove another podcast. */
+  removesOthers?: true;
   /** Its `since` is the time of the device's clock, not the timestamp that it was given. */
   ownClock?: true;
   signOut?: Sent & { 0: string };
@@ -54,6 +56,8 @@ const isNumber = (value: unknown) => typeof value === "number";
 const hasAllNumbers = ({ started, position, total }: Record<string, unknown>) =>
   [started, position, total].every(isNumber);
 const hasZone = ({ timestamp }: Record<string, unknown>) => /(Z|[+-]\d\d:\d\d)$/.test(String(timestamp));
+/** How JavaScript reads a time: without a zone as local time. */
+const isInstant = (time: string) => !Number.isNaN(Date.parse(time)) && /(Z|[+-]\d\d:\d\d)$/.test(time);
 const zoned = (play: Play) => ({ ...play, timestamp: `${play.timestamp}.123456+00:00` });
 
 export const APPS: readonly AppRequests[] = [
@@ -77,7 +81,7 @@ export const APPS: readonly AppRequests[] = [
   },
   {
     name: "FocusPodcast",
-    agent: "FocusPodcast/2.0",
+    agent: "FocusPodcast_2.0.1",
     protocol: "gpodder",
     signIn: "login",
     device: "focus",
@@ -86,10 +90,11 @@ export const APPS: readonly AppRequests[] = [
   },
   {
     name: "Podcini.X",
-    agent: "Podcini/10.5",
+    agent: "Mozilla/5.0 (compatible; Podcini/11.1.10; Android)",
     protocol: "nextcloud",
     signIn: "flow",
     ownClock: true,
+    removesOthers: true,
     canRead: hasAllNumbers,
   },
   {
@@ -151,6 +156,8 @@ export const APPS: readonly AppRequests[] = [
     signIn: "login",
     device: "cardo",
     setUp: [GET_DEVICES, SAVE_DEVICE],
+    // Sync.tsx: `new Date(update.timestamp)`.
+    canRead: ({ timestamp }) => isInstant(String(timestamp)),
     signOut: LOGOUT,
     ends: true,
   },
@@ -161,6 +168,8 @@ export const APPS: readonly AppRequests[] = [
     protocol: "nextcloud",
     signIn: "flow",
     ownClock: true,
+    // Nextcloud.ts: `new Date(update.timestamp + '+00:00')`. What is no time is stored, and never replaced.
+    canRead: ({ timestamp }) => isInstant(`${timestamp}+00:00`),
   },
   {
     name: "GNOME Podcasts",
@@ -219,9 +228,11 @@ export const APPS: readonly AppRequests[] = [
   },
   {
     name: "YourPods with the gPodder API",
-    agent: "YourPods/1 CFNetwork/1498.700.2 Darwin/23.6.0",
+    agent: "YourPods/1.0",
     protocol: "gpodder",
     signIn: "login",
+    // ISO8601DateFormatter: what has no zone is now.
+    canRead: hasZone,
     device: "yourpods-ios",
     setUp: [SAVE_DEVICE, ["GET", "/api/2/episodes/ann.json?since=0&deviceid=yourpods-ios"]],
   },

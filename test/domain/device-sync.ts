@@ -350,7 +350,7 @@ export class Server implements SyncServer {
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
     const spellings = this.spellingsOf(client);
-    const known = { listings, last, knew, clock: this.clock, habits, added, leadsTo, wasListed, spellings };
+    const known = { listings, last, listed: 0, knew, clock: this.clock, habits, added, leadsTo, wasListed, spellings };
     const heard = reports.map((report) => {
       const one = this.rules.hear(report, { ...known, holdings });
       if (one.holds) holdings.set(report.feed, one.holds);

@@ -33,6 +33,7 @@ const knownOf = (listing: Listing, holding: Holding | null, more: Partial<Known>
   listings: new Map([["x", listing]]),
   holdings: new Map(holding ? [["x", holding]] : []),
   last,
+  listed: 0,
   knew: 1000,
   clock: 3000,
   habits: kasts,

@@ -36,7 +36,7 @@ const deletionMessages = {
   PENDING: "Deletion is pending",
   SUCCESS: "Subscription deleted successfully",
   FAILURE:
-    "The deletion process encountered an error and was rolled back: cancelled, because the subscription was added again",
+    "The deletion process encountered an error and was rolled back: cancelled, because the subscription was added again, merged or set to subscribed",
 };
 
 /** A timestamp in the wire format. */

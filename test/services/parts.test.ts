@@ -110,6 +110,18 @@ test.each(Object.entries(REQUESTS))("%s that is cut off is completed by its repe
   expect(await countHistory(user)).toBe(MANY);
 });
 
+// Reads take 256 rows at a time.
+test.each([255, 256, 257, 512])("a device that asks for a list of %d feeds is sent each once", async (count) => {
+  const user = await podkeep.user();
+  await addFeeds(podkeep.app, user.id, urls("new", count));
+  const phone = deviceOf(user, "phone");
+  const { add } = await get(phone, 0);
+  expect(add.sort()).toEqual(urls("new", count).sort());
+  await uploadFeedList(podkeep.app, phone.actor, phone.client, add);
+  await uploadFeedList(podkeep.app, phone.actor, phone.client, ["https://new.example/1"]);
+  expect(await listOf(user)).toEqual(["https://new.example/1"]);
+});
+
 /** Ways back to a list of which an app removed everything. */
 const WAYS_BACK: Record<string, (context: Context, user: TestUser) => Promise<unknown>> = {
   "Put back": async (context, user) => {

@@ -1,9 +1,10 @@
 // The user, the device and the client that a request names.
 import type { Context, MiddlewareHandler } from "hono";
+import type { App } from "../../app.ts";
 import { foldName } from "../../domain/user-name.ts";
 import { DomainError } from "../../errors.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
-import { isDeviceId } from "../../services/devices.ts";
+import { findDeviceOf, isDeviceId } from "../../services/devices.ts";
 import { appNamed } from "../apps.ts";
 import type { HttpEnv } from "../env.ts";
 import { nameDevice } from "../sign-in.ts";
@@ -38,12 +39,21 @@ export const clientOf = (c: Context<HttpEnv>): Client =>
   identifyClient(c.get("actor"), appNamed(productOf(c.req.raw), "gpodder"));
 
 /**
- * The client of a request whose path has no device; null if the password signs in and nothing names a device.
+ * The client of a request whose path has no device; null if the password signs in and nothing names a device. An app that
+ * keeps no cookies names its device elsewhere: it is the token's, if that has one only.
  * @param inBody the device that the body names; it counts before others
  */
-export function clientIfNamed(c: Context<HttpEnv>, inBody: string | null = null): Client | null {
+export async function clientIfNamed(
+  c: Context<HttpEnv>,
+  app: App,
+  inBody: string | null = null,
+): Promise<Client | null> {
   const named = inBody ?? c.req.query("device");
   if (named !== undefined && isDeviceId(named)) nameDevice(c, named);
+  else if (c.get("actor").device === null && productOf(c.req.raw) !== null) {
+    const found = await findDeviceOf(app, c.get("actor"));
+    if (found !== null) nameDevice(c, found);
+  }
   const { kind, device } = c.get("actor");
   return kind === "token" || device !== null ? clientOf(c) : null;
 }

@@ -30,7 +30,8 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
   http.on(["POST", "PUT"], "/api/2/devices/:user/:device", requireUserInPath, async (c) => {
     const id = nameDeviceOf(c, c.req.param("device"));
     const { caption, type } = await readJson(c, app, Device);
-    await saveDevice(app, c.get("actor"), { id, caption: caption ?? undefined, type: type ?? undefined });
+    const device = { id, caption: caption ?? undefined, type: type ?? undefined };
+    await saveDevice(app, c.get("actor"), device, productOf(c.req.raw));
     return c.body("", 200);
   });
 

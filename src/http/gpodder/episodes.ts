@@ -7,9 +7,9 @@ import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./clie
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   const path = "/api/2/episodes/:user";
-  http.get(path, requireUserInPath, (c) => sendActions(c, app, clientIfNamed(c), "gpodder"));
+  http.get(path, requireUserInPath, async (c) => sendActions(c, app, await clientIfNamed(c, app), "gpodder"));
   http.post(path, requireUserInPath, async (c) =>
-    c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, device)), update_urls: [] }),
+    c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, app, device)), update_urls: [] }),
   );
   // As oPodSync has it.
   http.post("/api/2/episodes/:user/:device", requireUserInPath, async (c) => {

@@ -49,7 +49,7 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
 }
 
 async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, file: string): Promise<Response> {
-  const feeds = await listDeviceFeeds(app, c.get("actor"), client);
+  const feeds = await listDeviceFeeds(app, c.get("actor"), client, { peek: c.req.raw.method === "HEAD" });
   if (file.endsWith(".json")) return c.json(feeds.map(({ feed_url }) => feed_url));
   if (file.endsWith(".txt")) {
     // Hono leaves this type to the runtime, which forgets it if the response has a cookie.

@@ -1,6 +1,7 @@
 // The gPodder API as its apps use it.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { actAsAdmin } from "../../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
+import { renameDevice } from "../../../src/services/devices.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { type Answer, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
@@ -279,6 +280,23 @@ test("what is no text in a list of feeds keeps the others not back", async () =>
   expect((await ann.changes()).map(({ feed_url }) => feed_url)).toEqual([A]);
 });
 
+test("a feed that FocusPodcast both adds and removes stops no sync, and the app is sent what the server has", async () => {
+  const app = appOf("FocusPodcast_2.0.1");
+  const C = "https://c.example/rss";
+  const sync = async (since: number) => (await app("GET", `${subscriptions}?since=${since}`)).body;
+  await ann.add(A);
+  await sync(0);
+  // It queued A as it came, and its user removed it; B was added and removed, C twice and removed once.
+  const queued = { add: [A, B, C, C], remove: [A, B, C] };
+  const { status, body } = await app("POST", subscriptions, queued);
+  expect(status).toBe(200);
+  expect((await app("GET", "/subscriptions/ann/other.json")).body.toSorted()).toEqual([A, C]);
+  expect(await sync(body.timestamp)).toMatchObject({
+    add: expect.arrayContaining([A]),
+    remove: expect.arrayContaining([B]),
+  });
+});
+
 test("changes of feeds that can't be read are refused, with the reason, and change nothing", async () => {
   const app = appOf("AntennaPod/3.5.0");
   const refusals = [
@@ -388,6 +406,38 @@ describe("gPodder", () => {
     });
   }
 
+  for (const upload of ["changes", "whole lists"]) {
+    test(`reads whole lists and uploads ${upload}: what it adds or removes after that counts`, async () => {
+      await ann.add(B);
+      const app = appOf("mygpoclient/1.9");
+      const path = "/subscriptions/ann/script.json";
+      const read = async (): Promise<string[]> => (await app("GET", path)).body.toSorted();
+      const write = (list: string[]) => {
+        if (upload === "whole lists") return app("PUT", path, list);
+        return app("POST", `/api/2${path}`, list.includes(A) ? { add: [A] } : { remove: [A] });
+      };
+      await write([A, B]);
+      const { guid } = (await ann.changes()).at(-1);
+      const elsewhere = (is_subscribed: boolean) => ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed });
+      for (const _ of [1, 2]) {
+        await elsewhere(false);
+        expect(await read()).toEqual([B]);
+        await write([A, B]);
+        expect(await read()).toEqual([A, B]);
+        await elsewhere(false);
+        await elsewhere(true);
+        expect(await read()).toEqual([A, B]);
+        await write([B]);
+        expect(await read()).toEqual([B]);
+      }
+      // What it uploads again before it has read that it was removed is a repetition.
+      await write([A, B]);
+      await elsewhere(false);
+      await write([A, B]);
+      expect(await read()).toEqual([B]);
+    });
+  }
+
   test("is not told its own changes", async () => {
     const app = appOf(GPODDER);
     const path = "/api/2/subscriptions/ann/desktop.json";
@@ -409,6 +459,20 @@ test("Kasts fetches everything again, and what was removed elsewhere stays remov
   await app("POST", subscriptions, { add: [A], remove: [] });
   expect(await since(told.timestamp + 1)).toMatchObject({ add: [], remove: [A] });
   expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: false });
+});
+
+test("YourPods, which calls its device by its own name at each start, leaves the name that a user has given", async () => {
+  const app = appOf("YourPods/1.0");
+  const start = () => app("POST", "/api/2/devices/ann/yourpods-ios.json", { caption: "YourPods", type: "mobile" });
+  const names = async () =>
+    (await app("GET", "/api/2/devices/ann.json")).body.map((one: { caption: string }) => one.caption);
+  await start();
+  expect(await names()).toEqual(["YourPods"]);
+  await renameDevice(server.app, actAsUser(ann.id), "yourpods-ios", "Kitchen");
+  await start();
+  expect(await names()).toEqual(["Kitchen"]);
+  await app("POST", "/api/2/devices/ann/yourpods-ios.json", { caption: "Ann's phone" });
+  expect(await names()).toEqual(["Ann's phone"]);
 });
 
 test("PinePods, which reads the lists of devices, finds one before there is any", async () => {

@@ -67,6 +67,17 @@ test.each([PLACE, "/apps/gpoddersync"])(
   },
 );
 
+test("what an app queued offline as added and removed counts by its number, and keeps nothing else back", async () => {
+  const app = appOf(ann.token);
+  await ann.add(A);
+  const [tried, kept] = ["https://tried.example/rss", "https://kept.example/rss"];
+  // Podcast Merlin: removed A and added it again, tried one, and tried another twice before keeping it.
+  const queued = { add: [A, tried, kept, B, kept], remove: [A, tried, kept] };
+  await app("POST", `${PLACE}/subscription_change/create`, queued);
+  const { add } = await app("GET", `${PLACE}/subscriptions?since=0`);
+  expect(add.toSorted()).toEqual([A, B, kept]);
+});
+
 test("an app with the password is told all since its `since`, inclusive", async () => {
   const app = appOf(PASSWORD);
   await ann.add(A);

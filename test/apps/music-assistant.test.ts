@@ -1,0 +1,55 @@
+// Music Assistant, which keeps a list and yet asks for everything at each sync of its library.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
+
+let server: Awaited<ReturnType<typeof openFor>>;
+beforeEach(async () => {
+  server = await openFor();
+  await addElsewhere(server);
+});
+afterEach(() => server.close());
+
+const ROUTES = {
+  "the gPodder API": { feeds: "/api/2/subscriptions/ann/mass.json?", actions: "/api/2/episodes/ann.json?device=mass&" },
+  Nextcloud: {
+    feeds: "/index.php/apps/gpoddersync/subscriptions?",
+    actions: "/index.php/apps/gpoddersync/episode_action?",
+  },
+};
+
+for (const [name, routes] of Object.entries(ROUTES)) {
+  const ask = async (path: string) => {
+    const agent = { "User-Agent": "Music Assistant/2.7.0 aiohttp/3.13.2 Python/3.13" };
+    const answer = await openAs(server, { Authorization: `Bearer ${server.token}`, ...agent })("GET", path);
+    expect(answer.status).toBe(200);
+    return answer.body;
+  };
+  const elsewhere = (path: string, body: unknown) => {
+    server.clock.advance(60_000);
+    const headers = { ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" };
+    return openAs(server, headers)("POST", path, {}, JSON.stringify(body));
+  };
+
+  test(`with ${name} a podcast that was removed elsewhere leaves its list`, async () => {
+    const list = new Set<string>();
+    const sync = async () => {
+      const { add, remove } = await ask(`${routes.feeds}since=0`);
+      for (const feed of add) list.add(feed);
+      for (const feed of remove) list.delete(feed);
+      return [...list];
+    };
+    expect(await sync()).toEqual([FEED]);
+    await elsewhere("/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
+    expect(await sync()).toEqual([]);
+  });
+
+  test(`with ${name} it resumes where another app is, though it has shown the podcast since its last sync`, async () => {
+    const { timestamp } = await ask(`${routes.actions}since=0`);
+    await elsewhere("/api/2/episodes/ann.json", [{ ...played(300), timestamp: "2026-01-01T00:01:00" }]);
+    // What is shown is not kept, and neither is its timestamp.
+    await ask(`${routes.actions}since=0`);
+    const { actions } = await ask(`${routes.actions}since=${timestamp}`);
+    expect(actions).toMatchObject([{ episode: EPISODE, position: 300 }]);
+  });
+}

@@ -1,0 +1,52 @@
+// YourPods (the source in Dart, 1.3.1), which writes an episode's guid in place of its URL.
+import { afterEach, expect, test } from "bun:test";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, EPISODE, openAs, openFor, played } from "./phone.ts";
+
+let server: Awaited<ReturnType<typeof openFor>>;
+afterEach(() => server.close());
+
+test("its plays reach the apps that find an episode by its URL", async () => {
+  server = await openFor();
+  await addElsewhere(server);
+  server.clock.advance(120_000);
+  const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  const own = { ...played(300), episode: "one", guid: "one", timestamp: "2026-01-01T00:01:00.000Z" };
+  // What is marked as played in a list has no guid.
+  const marked = { ...own, guid: null, position: 600, timestamp: "2026-01-01T00:02:00.000Z" };
+  for (const [position, action] of [
+    [300, own],
+    [600, marked],
+  ] as const) {
+    const path = "/index.php/apps/gpoddersync/episode_action/create";
+    const sent = await as("YourPods/1.3.1 (+https://yourpods.app)")("POST", path, {}, JSON.stringify([action]));
+    expect(sent.status).toBe(200);
+    const { body } = await as("gPodder/3.11.5")("GET", "/api/2/episodes/ann.json?since=0");
+    expect(body.actions).toMatchObject([{ episode: EPISODE, guid: "one", position }]);
+  }
+});
+
+/** Of which nothing is known either: it asks since the time of the last action that it keeps. */
+const AGENTS = ["YourPods/1.3.1 (+https://yourpods.app)", "Unknown/1"];
+
+test.each(AGENTS)("%s gets what it was sent beside its sync, and did not keep", async (agent) => {
+  server = await openFor();
+  await addElsewhere(server);
+  const path = "/index.php/apps/gpoddersync/episode_action";
+  const send = (method: string, query: string, body?: unknown) =>
+    openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent })(
+      method,
+      `${path}${query}`,
+      {},
+      body === undefined ? undefined : JSON.stringify(body),
+    );
+  const first = await send("GET", "?since=0");
+  const since = Date.parse(first.body.actions[0].timestamp) / 1000;
+  server.clock.advance(60_000);
+  const other = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" });
+  const later = { ...played(300), timestamp: "2026-01-01T00:01:00" };
+  await other("POST", "/api/2/episodes/ann.json", {}, JSON.stringify([later]));
+  // A page of what is in progress.
+  await send("GET", "?since=0");
+  expect((await send("GET", `?since=${since}`)).body.actions).toMatchObject([{ position: 300 }]);
+});
