@@ -4,6 +4,7 @@ import { type ChangedBy, readChangedBy } from "../domain/history.ts";
 import type { WrittenPlay } from "../domain/play-files.ts";
 import type { Play } from "../domain/plays.ts";
 import { readableEpisode } from "../domain/readable-url.ts";
+import { hasWords, wordsOf } from "../domain/search-words.ts";
 import {
   findEntries,
   findPlace,
@@ -54,7 +55,7 @@ export function listPlays(
   { user_id }: Actor,
   { after = END, podcast = 0, by = "", search = "", limit }: PlayQuery,
 ): Promise<PlayPage> {
-  const words = search.normalize().toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(search);
   const isFiltered = podcast !== 0 || by !== "" || words.length > 0;
   const examined = words.length > 0 ? SEARCHED : FILTERED;
   return database.read(async (tx) => {
@@ -71,7 +72,7 @@ export function listPlays(
 /** Finds first which plays have the words, because their other columns would take as long again. */
 async function searchPlays(tx: Tx, page: Parameters<typeof listRows>[1], words: string[]) {
   const texts = await listTexts(tx, { ...page, limit: SEARCHED });
-  const found = texts.filter((row) => hasWords(row, words)).slice(0, page.limit);
+  const found = texts.filter((row) => hasWords(textOf(row), words)).slice(0, page.limit);
   const rows = await findEntries(tx, { user_id: page.user_id }, found.map(placeOf));
   return rows.sort((a, b) => b.begun_at - a.begun_at || b.id - a.id);
 }
@@ -79,11 +80,11 @@ async function searchPlays(tx: Tx, page: Parameters<typeof listRows>[1], words: 
 const placeOf = ({ begun_at, id }: PlayPosition) => ({ begun_at, id });
 const isAfter = (a: PlayPosition, b: PlayPosition) => a.begun_at === b.begun_at && a.id < b.id;
 
-function hasWords(play: Pick<PlayEntry, "title" | "feed_url" | "episode_title" | "episode_url">, words: string[]) {
+/** What a search looks for words in. */
+function textOf(play: Pick<PlayEntry, "title" | "feed_url" | "episode_title" | "episode_url">): string {
   const { title, feed_url, episode_title, episode_url } = play;
   const decoded = episode_url.includes("%") ? readableEpisode(episode_url) : "";
-  const text = `${title ?? ""} ${feed_url} ${episode_title ?? ""} ${episode_url} ${decoded}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+  return `${title ?? ""} ${feed_url} ${episode_title ?? ""} ${episode_url} ${decoded}`;
 }
 
 function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {

@@ -1,6 +1,7 @@
 // Plays: keeping what was listened to, and setting a position.
 import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
+import { clockOf } from "../domain/play-time.ts";
 import { follows, keepPlay, mayFollow, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
@@ -126,8 +127,12 @@ export function setPosition(
     const end = rows[0]?.duration ? Math.max(rows[0].duration, before?.position ?? 0) : null;
     const total = before?.total ?? (position === null ? end : null);
     const to = position ?? total;
-    if (to === null || !Number.isSafeInteger(to) || to < 1 || to > (total ?? Number.POSITIVE_INFINITY)) {
-      throw new DomainError("invalid", `The episode has no position ${position ?? "at its end"}`);
+    if (to === null) {
+      throw new DomainError("invalid", "The length of this episode is not known: it can't be marked as finished");
+    }
+    if (!Number.isSafeInteger(to) || to < 1) throw new DomainError("invalid", "A position is at least 0:01");
+    if (total !== null && to > total) {
+      throw new DomainError("invalid", `The episode ends at ${clockOf(total)}: it has no position ${clockOf(to)}`);
     }
     const now = Math.max(context.clock.now(), user.clock(), (before?.acted_at ?? 0) + 1000);
     const set = new EpisodeSet([episode], user.nextEpisode);

@@ -1,6 +1,7 @@
 // A user's podcasts for people: a list that is sorted by title, searchable, in pages; and one podcast.
 import { readChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
+import { hasWords, wordsOf } from "../domain/search-words.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
 import { findAddition } from "../store/history.ts";
 import { listPresent } from "../store/subscriptions.ts";
@@ -54,13 +55,12 @@ export async function listPodcasts(
 ): Promise<PodcastPage> {
   const rows = await database.read((tx) => listPresent(tx, { user_id }));
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
-  const words = search.normalize().toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(search);
   await nextTurn();
   const found = rows.filter(({ title, feed_url, ...row }) => {
     if ((row.is_subscribed === 1) !== is_subscribed) return false;
     if (words.length === 0) return true;
-    const text = `${title ?? ""} ${feed_url}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return hasWords(`${title ?? ""} ${feed_url}`, words);
   });
   const number = Math.max(1, Math.min(page, Math.ceil(found.length / per_page)));
   const named = await mapInTurns(found, withName);

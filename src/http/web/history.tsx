@@ -1,6 +1,6 @@
 // Routes of the history: list, put back, restore a list.
 /** @jsxImportSource hono/jsx */
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
@@ -49,7 +49,6 @@ const RestoreForm = {
   before: number.optional(),
   zone: Zone,
   exact: z.string().optional(),
-  confirmed: z.string().optional(),
 };
 
 export function serveHistory(http: Hono<HttpEnv>, app: App): void {
@@ -92,36 +91,45 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     return c.redirect("/podcasts", 303);
   });
 
+  // The preview is a page of its own, to which the Back button leads.
   http.get("/history/restore", async (c) => {
+    const { data: asked } = z.object(RestoreForm).safeParse(c.req.query());
+    if (asked && momentOf(asked)) return restore(c, app, asked, true);
     const actor = c.get("actor");
     const since = await readHistorySince(app, actor);
     const props = { since, moments: await listMoments(app, actor), as_of: c.req.query("as_of") ?? "" };
     return show(c, <RestorePage {...props} />);
   });
 
-  // Shows what would change; with `confirmed` changes it.
-  http.post("/history/restore", async (c) => {
-    const { as_of = "", before, zone = 0, exact, confirmed } = await readForm(c, RestoreForm);
-    const actor = c.get("actor");
-    const since = await readHistorySince(app, actor);
-    const props = { as_of, before, zone, since, exact: exact !== undefined };
-    const moment = before === undefined ? readTime(as_of, zone) : { before };
-    if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
-    try {
-      const options = { exact: props.exact, dry_run: confirmed === undefined };
-      const changes = await restoreSubscriptions(app, actor, moment, options);
-      if (confirmed !== undefined) return c.redirect(`/history?restored=${changes.length}`, 303);
-      const then = await listSubscribedAt(app, actor, moment);
-      const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
-      const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
-      return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length }} />);
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== "invalid") throw error;
-      const isFuture = "as_of" in moment && moment.as_of >= since;
-      const problem = isFuture ? texts.history.future : texts.history.tooEarly;
-      return show(c, <RestorePage {...props} problem={problem} />, 400);
-    }
-  });
+  http.post("/history/restore", async (c) => restore(c, app, await readForm(c, RestoreForm), false));
+}
+
+type RestoreFields = z.infer<z.ZodObject<typeof RestoreForm>>;
+
+const momentOf = ({ as_of = "", before, zone = 0 }: RestoreFields) =>
+  before === undefined ? readTime(as_of, zone) : { before };
+
+/** Restores a list. @param dry_run true to show what would change */
+async function restore(c: Context<HttpEnv>, app: App, fields: RestoreFields, dry_run: boolean): Promise<Response> {
+  const { as_of = "", before, zone = 0, exact } = fields;
+  const actor = c.get("actor");
+  const since = await readHistorySince(app, actor);
+  const props = { as_of, before, zone, since, exact: exact !== undefined };
+  const moment = momentOf(fields);
+  if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
+  try {
+    const changes = await restoreSubscriptions(app, actor, moment, { exact: props.exact, dry_run });
+    if (!dry_run) return c.redirect(`/history?restored=${changes.length}`, 303);
+    const then = await listSubscribedAt(app, actor, moment);
+    const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
+    const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
+    return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length }} />);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "invalid") throw error;
+    const isFuture = "as_of" in moment && moment.as_of >= since;
+    const problem = isFuture ? texts.history.future : texts.history.tooEarly;
+    return show(c, <RestorePage {...props} problem={problem} />, 400);
+  }
 }
 
 /** The latest times at which podcasts were removed or lost: before each, the list may have been right. */

@@ -74,7 +74,7 @@ function Banner() {
 }
 
 /** What somebody is called: the app's label and its device, or the command. */
-export function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
+function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
   const { actors } = texts.history;
   const named = label && (actors.commands.get(label) ?? label);
   const name = kind === "page" ? actors.page : named || actors[kind];
@@ -84,11 +84,20 @@ export function actorName({ kind, label, device }: ChangedBy, captions: Map<stri
 
 /** The same as a part of a page. */
 export function ActorName({ by }: { by: ChangedBy }) {
-  return <>{actorName(by, useContext(FrameContext).captions)}</>;
+  return <bdi>{actorName(by, useContext(FrameContext).captions)}</bdi>;
 }
 
 /** What the history is filtered by for one app; empty for apps without any name. */
-export const keyOf = ({ id, label, device }: ChangedBy): string => id ?? label ?? device ?? "";
+const keyOf = ({ id, label, device }: ChangedBy): string => id ?? device ?? label ?? "";
+
+/** What apps are called, by what the history is filtered by. @param by the present filter, which is there in any case */
+export function choicesOf(apps: ChangedBy[], by: string | null, captions: Map<string, string>): Map<string, string> {
+  const { token } = texts.history.actors;
+  const names = new Map(apps.map((one) => [keyOf(one), one.id ? one.label || token : actorName(one, captions)]));
+  names.delete("");
+  if (by && !names.has(by)) names.set(by, by);
+  return names;
+}
 
 /** The history of one app. */
 function changesBy(changed: ChangedBy): string {

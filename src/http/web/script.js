@@ -59,8 +59,18 @@ for (const button of document.querySelectorAll("button[data-reveal]")) {
   });
 }
 
-// Marks a form whose response is on its way; the Back button may show the page as it was left.
-addEventListener("submit", ({ target }) => target.setAttribute("aria-busy", "true"));
+/** Milliseconds after which a form without a response can be sent again. */
+const PATIENCE = 10_000;
+
+// Marks a form whose response is on its way, and sends it once: the second click of a double click would get the response
+// that all is done already.
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method === "post" && form.hasAttribute("aria-busy")) event.preventDefault();
+  form.setAttribute("aria-busy", "true");
+  setTimeout(() => form.removeAttribute("aria-busy"), PATIENCE);
+});
+// The Back button may show the page as it was left.
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
 });
@@ -78,8 +88,8 @@ for (const field of document.querySelectorAll("input[data-filter]")) {
   const rows = [...document.querySelectorAll(".links > li")];
   const names = rows.map((row) => row.textContent.toLowerCase());
   const count = field.form.querySelector("output");
-  field.addEventListener("input", () => {
-    const words = field.value.toLowerCase().split(/\s+/);
+  const filter = () => {
+    const words = field.value.normalize().toLowerCase().split(/\s+/);
     let shown = 0;
     rows.forEach((row, n) => {
       row.hidden = !words.every((word) => names[n].includes(word));
@@ -87,11 +97,8 @@ for (const field of document.querySelectorAll("input[data-filter]")) {
     });
     count.hidden = shown === rows.length;
     count.textContent = field.dataset.filter.replace("#", shown);
-  });
-}
-
-// A choice takes effect at once; without JavaScript, by the button.
-for (const { form } of document.querySelectorAll("select[data-submits]")) {
-  form.querySelector("[type=submit]").hidden = true;
-  form.addEventListener("change", () => form.requestSubmit());
+  };
+  field.addEventListener("input", filter);
+  // The Back button brings what was typed back.
+  addEventListener("pageshow", filter);
 }

@@ -58,7 +58,8 @@ test("a position is set by the episode's id, URL or guid", async () => {
 test.each([
   ["play set alice 1", 2, "Give a position"],
   ["play set alice 1 --position 20:99", 2, "Examples: 20:00"],
-  ["play set alice 1 --position 2:00:00", 2, "no position"],
+  ["play set alice 1 --position 2:00:00", 2, "The episode ends at 54:00: it has no position 2:00:00"],
+  ["play set alice 1 --position 0", 2, "A position is at least 0:01"],
   ["play set alice nothing --finished", 4, "podkeep play list shows the ids"],
   ["play list alice --podcast https://c.example/", 4, "no subscription with this feed URL"],
 ])("podkeep %s fails with the next step", async (words, code, message) => {

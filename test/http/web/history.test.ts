@@ -8,12 +8,14 @@ import { identifyClient } from "../../../src/services/clients.ts";
 import { uploadFeedChanges } from "../../../src/services/device-uploads.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
+import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const HOUR = 3_600_000;
+const PASSWORD = "correct horse battery";
 let server: TestApp;
 let user: TestUser;
 let phone: TestUser;
@@ -34,6 +36,10 @@ const subscribed = async () => (await user.changes()).filter((item) => item.is_s
 async function wipe() {
   for (let n = 1; n <= 12; n++) await phone.request("PATCH", `/subscriptions/${guidOf(n)}`, { is_subscribed: false });
 }
+/** Asks what a restore would change. */
+const previewOf = (fields: Record<string, string>) => browser.open(`/history/restore?${new URLSearchParams(fields)}`);
+/** Follows the first link to such a preview. */
+const openPreview = (body: string) => browser.open(/href="(\/history\/restore\?[^"]*)"/.exec(body)?.[1] ?? "");
 /** The fields of the first form that goes to a path. */
 function fieldsOf(body: string, action: string): Record<string, string> {
   const form = new RegExp(`<form[^>]*action="${action}"[^>]*>([\\s\\S]*?)</form>`).exec(body)?.[1] ?? "";
@@ -94,13 +100,11 @@ test("the list as of a moment is shown first, and restored only then", async () 
   await wipe();
   await user.add("https://new.example/", guidOf(99));
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
-  const preview = await browser.submit("/history/restore", { as_of });
+  const preview = await previewOf({ as_of });
   expect(preview.body).toContain("The list had 12 podcasts");
   expect(await subscribed()).toEqual([guidOf(99)]);
-  const done = await browser.submit(
-    "/history/restore",
-    fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore"),
-  );
+  const fields = fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore");
+  const done = await browser.submit("/history/restore", fields);
   expect(done.path).toBe("/history?restored=12");
   expect(await subscribed()).toHaveLength(13);
 });
@@ -108,7 +112,7 @@ test("the list as of a moment is shown first, and restored only then", async () 
 test("a moment is taken in the visitor's zone, and the preview says what would happen", async () => {
   await wipe();
   const as_of = new Date(START + HOUR / 2 - 5 * HOUR).toISOString().slice(0, 16);
-  const preview = await browser.submit("/history/restore", { as_of, zone: "300" });
+  const preview = await previewOf({ as_of, zone: "300" });
   expect(preview.body).toContain("12 podcasts come back.");
   const fields = fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore");
   expect(fields).toMatchObject({ as_of, zone: "300" });
@@ -121,7 +125,7 @@ test("the preview calls podcasts by their titles", async () => {
   await browser.submit("/podcasts/import", { file: new File([`<opml><body>${outline}</body></opml>`], "list.opml") });
   await wipe();
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
-  const { body } = await browser.submit("/history/restore", { as_of });
+  const { body } = await previewOf({ as_of });
   expect(body).toContain("subscribe to Meta-Cast");
   expect(body).toContain("subscribe to 2.example");
 });
@@ -129,7 +133,7 @@ test("the preview calls podcasts by their titles", async () => {
 test("an exact restore also unsubscribes what was added since", async () => {
   await user.add("https://new.example/", guidOf(99));
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
-  await browser.submit("/history/restore", { as_of, exact: "1", confirmed: "1" });
+  await browser.submit("/history/restore", { as_of, exact: "1" });
   expect(await subscribed()).not.toContain(guidOf(99));
 });
 
@@ -141,7 +145,7 @@ for (const [name, as_of] of [
 ] as const) {
   test(`a restore as of ${name} says what is wrong and changes nothing`, async () => {
     const before = await user.changes();
-    const page = await browser.submit("/history/restore", { as_of, exact: "1", confirmed: "1" });
+    const page = await browser.submit("/history/restore", { as_of, exact: "1" });
     expect(page.status).toBe(400);
     expect(page.body).toContain('class="notice danger"');
     expect(await user.changes()).toEqual(before);
@@ -160,7 +164,7 @@ test.if(onSqlite)("podcasts that a restored backup lost come back from the histo
   browser = await signedIn(server, user);
   const page = await browser.open("/history");
   expect(page.body).toContain("lost 1, not in the backup");
-  const preview = await browser.submit("/history/restore", fieldsOf(page.body, "/history/restore"));
+  const preview = await openPreview(page.body);
   expect(preview.body).toContain("Before these changes the list had 12 podcasts");
   expect(preview.body).toContain("1 podcast comes back, 11 are there already.");
   expect(preview.body).toContain("add Meta-Cast");
@@ -178,7 +182,7 @@ test("a restore page without a moment, or with one that the history doesn't reac
   for (const before of ["x", "-1", ""]) {
     expect((await browser.submit("/history/restore", { before })).status).toBe(400);
   }
-  const early = await browser.submit("/history/restore", { before: "0", confirmed: "1" });
+  const early = await browser.submit("/history/restore", { before: "0" });
   expect([early.status, early.body]).toEqual([400, expect.stringContaining("There is no history of that time.")]);
   const page = await browser.open("/history/restore");
   expect(page.body).toContain(`The history begins <time datetime="${new Date(START).toISOString()}"`);
@@ -208,7 +212,7 @@ test("a session that can only read sees the history and can't put back", async (
   const { body } = await reader.open("/history");
   expect(body).toContain("removed 12");
   expect(body).not.toContain("Put back<");
-  const fields = { as_of: new Date(START + HOUR / 2).toISOString().slice(0, 16), confirmed: "1" };
+  const fields = { as_of: new Date(START + HOUR / 2).toISOString().slice(0, 16) };
   expect((await reader.submit("/history/restore", fields)).status).toBe(403);
 });
 
@@ -243,6 +247,26 @@ test("the history can be filtered by app and by podcast", async () => {
   expect(textOf(both.body)).not.toContain("added");
   for (const query of [`podcast=${guidOf(4)}&by=${key}`, `podcast=${guidOf(77)}`, "podcast=x", "by=nobody"]) {
     expect((await browser.open(`/history?${query}`)).body).toContain("No change matches.");
+  }
+});
+
+test("two devices with one app are two choices, each with its own changes", async () => {
+  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  browser = await signedIn(server, user);
+  for (const device of ["laptop", "desktop"]) {
+    const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
+    const body = JSON.stringify({ add: [`https://${device}.example/`], remove: [] });
+    await server.send("POST", `/api/2/subscriptions/ann/${device}.json`, { body, headers });
+  }
+  const { body } = await browser.open("/history");
+  for (const [device, other] of [
+    ["laptop", "desktop"],
+    ["desktop", "laptop"],
+  ]) {
+    const key = new RegExp(`<option value="([^"]*)">gPodder on ${device}</option>`).exec(body)?.[1];
+    const chosen = (await browser.open(`/history?by=${key}`)).body.split('<ul class="rows">')[1];
+    expect(chosen).toContain(`added ${device}.example`);
+    expect(chosen).not.toContain(`added ${other}.example`);
   }
 });
 
@@ -302,7 +326,7 @@ test("a restore offers the moments before podcasts were removed, with a preview 
   await wipe();
   const { body } = await browser.open("/history/restore");
   expect(body.replace(/<[^>]*>/g, "")).toContain("Before AntennaPod, phone removed 12");
-  const preview = await browser.submit("/history/restore", fieldsOf(body, "/history/restore"));
+  const preview = await openPreview(body);
   expect(preview.body).toContain("Before these changes the list had 12 podcasts");
   expect(preview.body).toContain("12 podcasts come back.");
   expect(preview.body).toContain("subscribe to 1.example");

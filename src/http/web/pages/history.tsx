@@ -5,7 +5,7 @@ import type { Change, ChangedBy, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActionButton, ActorName, actorName, keyOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
+import { ActionButton, ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface HistoryProps {
@@ -69,18 +69,16 @@ export function HistoryPage({ groups, next, by, podcast, changers, missing, canW
 function Filter({ by, podcast, changers }: { by: string | null; podcast: string | null; changers: ChangedBy[] }) {
   const text = texts.history;
   const { captions } = useContext(FrameContext);
-  const options = new Map(changers.map((one) => [keyOf(one), one.id ? one.label : actorName(one, captions)]));
-  options.delete("");
-  if (by && !options.has(by)) options.set(by, by);
+  const options = choicesOf(changers, by, captions);
   if (options.size < 2 && !by) return null;
   return (
     <form method="get" action="/history" class="bar">
       {podcast && <input type="hidden" name="podcast" value={podcast} />}
-      <select name="by" aria-label={text.filter} data-submits>
+      <select name="by" aria-label={text.filter}>
         <option value="">{text.everybody}</option>
         {[...options].map(([key, name]) => (
           <option value={key} selected={key === by}>
-            {name || text.actors.token}
+            {name}
           </option>
         ))}
       </select>
@@ -105,14 +103,17 @@ function Group({ group, canPutBack, canWrite }: { group: ChangeGroup; canPutBack
         <ChangeList changes={changes} of={sum(counts.values())} />
       </details>
       {canWrite && lost > 0 && (
-        <ActionButton action="/history/restore" before={from}>
+        <a class="button" href={previewPath(from)}>
           {texts.history.restoreBefore}
-        </ActionButton>
+        </a>
       )}
       {lost === 0 && canPutBack && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
     </li>
   );
 }
+
+/** The preview of a restore of the list before a change. @param before its timestamp */
+const previewPath = (before: number) => `/history/restore?${new URLSearchParams({ before: String(before) })}`;
 
 /** "removed 71, added 1". */
 function summaryOf(counts: ChangeGroup["counts"]): string {
@@ -183,9 +184,9 @@ export function RestorePage(props: RestoreProps) {
                   <Time ms={at} format="clock" />
                 </div>
               </div>
-              <ActionButton action="/history/restore" before={from}>
+              <a class="button" href={previewPath(from)}>
                 {text.preview}
-              </ActionButton>
+              </a>
             </li>
           ))}
         </ul>
@@ -196,7 +197,7 @@ export function RestorePage(props: RestoreProps) {
           <p class="muted">
             {text.begins} <Time ms={since} format="clock" />.
           </p>
-          <form method="post" action="/history/restore">
+          <form method="get" action="/history/restore">
             <input type="hidden" name="zone" value={zone} />
             <div class="field">
               <label for="as_of" data-local={text.asOf}>
@@ -225,7 +226,6 @@ export function RestorePage(props: RestoreProps) {
                 kind="primary"
                 action="/history/restore"
                 {...(before === undefined ? { as_of, zone } : { before })}
-                confirmed="1"
                 {...(exact && { exact: "1" })}
               >
                 {text.restoreNow}

@@ -28,7 +28,9 @@ export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeP
       <ListeningStyle />
       <h1>{episodeName(episode)}</h1>
       <p>
-        <a href={historyPath({ podcast })}>{nameOf(episode)}</a>
+        <a href={historyPath({ podcast })}>
+          <bdi>{nameOf(episode)}</bdi>
+        </a>
         {episode.published_at !== null && (
           <span class="muted">
             {" "}

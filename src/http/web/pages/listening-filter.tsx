@@ -5,7 +5,7 @@ import type { ChangedBy } from "../../../domain/history.ts";
 import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { FrameContext } from "../frame.ts";
-import { actorName, keyOf } from "../layout.tsx";
+import { choicesOf } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 const text = texts.listening;
@@ -30,9 +30,7 @@ interface FilterProps {
 
 export function Filter({ filters: { podcast, by, search }, podcasts, podcastName, players }: FilterProps) {
   const { captions } = useContext(FrameContext);
-  const apps = new Map(players.map((one) => [keyOf(one), actorName(one, captions)]));
-  apps.delete("");
-  if (by && !apps.has(by)) apps.set(by, by);
+  const apps = choicesOf(players, by, captions);
   if (podcast && podcastName !== null) podcasts.set(String(podcast), podcastName);
   if (podcast && !podcasts.has(String(podcast))) podcasts.set(String(podcast), text.thisPodcast);
   return (

@@ -41,7 +41,7 @@ function DeviceTimes({ label, devices }: { label: string; devices: (Device & { l
       {devices.slice(0, MOST).map(({ caption, last_sync_at }, n) => (
         <>
           {n > 0 && ", "}
-          {caption} <Time ms={last_sync_at} />
+          <bdi>{caption}</bdi> <Time ms={last_sync_at} />
         </>
       ))}
       {others > 0 && (
