@@ -5,6 +5,10 @@ import { latestOf, openPodcast, requireSuccess, type Subscription } from "./clie
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
+/** A size by which the list has several pages, but few: earlier runs leave what they have unsubscribed. */
+const sizePages = async (api: ReturnType<typeof openPodcast>) =>
+  Math.max(2, Math.ceil((await api.page("/subscriptions?per_page=1")).total / 50));
+
 export const openPodcastPages: Check[] = [
   {
     id: "openpodcast/page/envelope",
@@ -28,7 +32,7 @@ export const openPodcastPages: Check[] = [
       const api = openPodcast(prober);
       const feeds = Array.from({ length: 7 }, () => prober.feed());
       await api.add(...feeds);
-      const items = await api.changes(undefined, 2);
+      const items = await api.changes(undefined, await sizePages(api));
       expectEqual("feeds on all pages", urlsOf(items.filter((one) => prober.isOurs(one.feed_url))), feeds.toSorted());
     },
   },
@@ -75,12 +79,16 @@ export const openPodcastPages: Check[] = [
     level: "MUST",
     async run(prober) {
       const api = openPodcast(prober);
-      await api.addOne(prober.feed());
-      await prober.clock.sleep(1100);
-      const second = prober.feed();
-      const { subscription_changed } = await api.addOne(second);
+      // After many changes at once a server's timestamps may be ahead of its clock, and close together.
+      let [second, before, changed] = ["", 0, 0];
+      for (let added = 0; added < 2 || (changed - before < 600 && added < 20); added++) {
+        if (added > 0) await prober.clock.sleep(1100);
+        second = prober.feed();
+        before = changed;
+        changed = Date.parse((await api.addOne(second)).subscription_changed);
+      }
       for (const hours of [2, -2]) {
-        const local = new Date(Date.parse(subscription_changed) - 500 + hours * 3_600_000).toISOString();
+        const local = new Date(changed - 500 + hours * 3_600_000).toISOString();
         const since = local.replace("Z", `${hours < 0 ? "-" : "+"}02:00`);
         expectEqual(`feeds since ${since}`, urlsOf(await api.ours(since)), [second]);
       }
@@ -164,7 +172,7 @@ export const openPodcastPages: Check[] = [
     async run(prober) {
       const api = openPodcast(prober);
       await api.add(prober.feed(), prober.feed(), prober.feed());
-      let page = await api.page("/subscriptions?per_page=2");
+      let page = await api.page(`/subscriptions?per_page=${await sizePages(api)}`);
       expect("There are more items, but `next` is missing", page.next !== undefined);
       for (let pages = 1; page.next !== undefined && pages < 200; pages++) page = await api.page(page.next);
       expect("The list has no last page", page.next === undefined);
