@@ -20,7 +20,7 @@ export type DeletionStatus = DeletionTable["status"];
 export interface Deletion {
   id: number;
   status: DeletionStatus;
-  /** True if the subscription was added again before the deletion ran. */
+  /** True if the subscription was added again, merged or set to subscribed before the deletion ran. */
   cancelled: boolean;
   /** Why it was cancelled or what went wrong last; null if nothing did. */
   reason: string | null;
@@ -37,7 +37,7 @@ export interface DeletionDetails extends Deletion {
   guid: string | null;
 }
 
-const CANCELLED = "cancelled, because the subscription was added again";
+const CANCELLED = "cancelled, because the subscription was added again, merged or set to subscribed";
 
 function readDeletion(row: DeletionTable): Deletion {
   const { id, status, attempts, requested_at, run_after, finished_at } = row;

@@ -26,17 +26,19 @@ test("a deletion is PENDING, then SUCCESS", async () => {
   });
 });
 
-test("a cancelled deletion is FAILURE with the reason", async () => {
-  const deletion_id = await user.remove(guidOf(1));
-  await user.add("https://a.example/");
-  const { body } = await user.request("GET", `/deletions/${deletion_id}`);
-  expect(body).toEqual({
-    deletion_id,
-    status: "FAILURE",
-    message:
-      "The deletion process encountered an error and was rolled back: cancelled, because the subscription was added again",
-  });
-});
+test.each<[string, () => Promise<unknown>]>([
+  ["added again", () => user.add("https://a.example/")],
+  ["merged", () => user.request("PATCH", `/subscriptions/${guidOf(2)}`, { new_guid: guidOf(1) })],
+])(
+  "the deletion of a subscription that was %s is FAILURE, and the message says that this may be why",
+  async (what, cancel) => {
+    await user.add("https://b.example/", guidOf(2));
+    const deletion_id = await user.remove(guidOf(1));
+    await cancel();
+    const { body } = await user.request("GET", `/deletions/${deletion_id}`);
+    expect(body).toEqual({ deletion_id, status: "FAILURE", message: expect.stringContaining(what) });
+  },
+);
 
 test("while a deletion is pending, DELETE returns its id; a later deletion has another id", async () => {
   expect([await user.remove(guidOf(1)), await user.remove(guidOf(1))]).toEqual([1, 1]);
