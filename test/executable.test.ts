@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./support/patience.ts";
-import { openProgram } from "./support/program.ts";
+import { openFreshProgram } from "./support/program.ts";
 import { executable } from "./support/start-server.ts";
 
 test("the executable serves, syncs, deletes and restarts; files in the current directory don't affect it", async () => {
   const file = await executable();
-  const program = openProgram([file]);
+  const program = openFreshProgram([file]);
   const { out } = await program.run(["--version"]);
   expect(out).toMatch(/^\d+\.\d+\.\d+ \(commit [0-9a-f]{12}, built \d{4}-\d\d-\d\d\)\n$/);
   writeFileSync(join(program.folder, ".env"), "PODKEEP_PORT=nonsense\n");

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
-import { openProgram } from "../support/program.ts";
+import { openFreshProgram } from "../support/program.ts";
 import { HAS_CHROMIUM, launch, openWindow } from "./chromium.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -23,7 +23,7 @@ describe.skipIf(!HAS_CHROMIUM)("a new user", () => {
   afterAll(() => browser.close());
 
   test("comes from the setup link to a podcast and a place of AntennaPod, without typing a token", async () => {
-    const program = openProgram();
+    const program = openFreshProgram();
     const server = await program.serve();
     const link = /create the first one: (http\S+)"\}/.exec(await server.until("create the first one"))?.[1] ?? "";
     const { page, problems } = await openWindow(browser, server.address);

@@ -17,7 +17,7 @@ import { readConfig } from "../../src/config/settings.ts";
 import { checkBackups, checkNewestBackup } from "../../src/doctor/backups.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
-import { install } from "../support/start-server.ts";
+import { installOn } from "../support/start-server.ts";
 
 /** Accounts that need not exist. */
 const OWNER = 54321;
@@ -33,7 +33,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 async function examine(): Promise<{ code: number; findings: Finding[] }> {
-  const { code, stdout } = await install(directory).run(["doctor", "--port", "0", "--json"]);
+  const { code, stdout } = await installOn(directory).run(["doctor", "--port", "0", "--json"]);
   return { code, findings: JSON.parse(stdout) };
 }
 
@@ -41,7 +41,7 @@ test.skipIf(!isRoot)(
   "a file of another account in the data directory is a problem, with the command that fixes it",
   async () => {
     chownSync(directory, OWNER, OWNER);
-    await install(directory).user("ann");
+    await installOn(directory).user("ann");
     mkdirSync(join(directory, "backups"));
     chownSync(join(directory, "backups"), OTHER, OTHER);
     chmodSync(join(directory, "backups"), 0o700);
@@ -69,8 +69,8 @@ test.skipIf(!isRoot)(
 test.skipIf(!isRoot)(
   "without the rights to read the data directory, the doctor reports that, and says to use sudo",
   async () => {
-    await install(directory).user("ann");
-    const [program = ""] = (await install(directory).command([])).argv;
+    await installOn(directory).user("ann");
+    const [program = ""] = (await installOn(directory).command([])).argv;
     const other = join(mkdtempSync("/tmp/podkeep-doctor-"), "podkeep");
     copyFileSync(program, other);
     chmodSync(other, 0o755);
@@ -129,7 +129,7 @@ test("without a schedule, no backups or old ones are a warning", () => {
 });
 
 test("the newest backup is read: a damaged one is a problem, one without users a warning", async () => {
-  const podkeep = install(directory);
+  const podkeep = installOn(directory);
   await podkeep.user("ann");
   const { file } = JSON.parse((await podkeep.run(["backup", "create", "--json"])).stdout);
   const check = () => checkNewestBackup(config(), Date.now())[0];
@@ -145,7 +145,7 @@ test("the newest backup is read: a damaged one is a problem, one without users a
 });
 
 test("a server whose database file was moved is a problem, although it responds", async () => {
-  const podkeep = install(directory);
+  const podkeep = installOn(directory);
   const server = await podkeep.serve();
   renameSync(podkeep.database, `${podkeep.database}.moved`);
   const { hostname: host, port } = new URL(server.url);

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path";
 import { PATIENCE, until } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
-import { type Installation, install, type Server } from "../support/start-server.ts";
+import { type Installation, install, installOn, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
@@ -62,7 +62,7 @@ const LOSSES: [what: string, lose: Loss][] = [
     async ({ data, database }) => {
       await Bun.sleep(100);
       return async () => {
-        const podkeep = install(data);
+        const podkeep = installOn(data);
         const backup = join(data, "copy.db");
         rmSync(backup, { force: true });
         expect((await podkeep.run(["backup", "create", backup])).code).toBe(0);

@@ -351,12 +351,8 @@ const PAGE: Record<string, Example> = {
   "GET /history": same("/history?by=<own.token_id>"),
   "POST /history/put-back": form("/history/put-back", { by: BY, from: "0", to: "9999999999999" }, 303),
   "POST /history/keep": form("/history/keep", { to: "1" }, 303),
-  "GET /history/restore": same("/history/restore?as_of=2026-01-01"),
-  "POST /history/restore": form(
-    "/history/restore",
-    { as_of: "2026-01-01T00:00:00Z", exact: "on", confirmed: "1" },
-    303,
-  ),
+  "GET /history/restore": { ...same("/history/restore?as_of=2026-01-01T00:00:00Z"), reader: 403 },
+  "POST /history/restore": form("/history/restore", { as_of: "2026-01-01T00:00:00Z", exact: "on" }, 303),
   "GET /apps": same("/apps"),
   "POST /apps/devices/:id/rename": form("/apps/devices/<own.device>/rename", { caption: "<own.mark> tablet" }, 303, {
     other: 404,

@@ -4,7 +4,12 @@ import type { Logger } from "../../src/log.ts";
 import { createLookupWorker, type LookupWorker } from "../../src/lookup/worker.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
-export const DAY = 24 * 60 * 60 * 1000;
+export const MINUTE = 60_000;
+export const DAY = 24 * 60 * MINUTE;
+/** More than the longest time between two lookups that worked. */
+export const WEEK = 8 * DAY;
+export const GUID = "917393e3-1b1e-5cef-ace4-edaa54e1f810";
+export const OTHER = "29cdca4a-32d8-56ba-b48b-09a011c5daa9";
 
 export const rss = (title: string, more = "") =>
   `<rss xmlns:podcast="https://podcastindex.org/namespace/1.0" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd">

@@ -3,13 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsWorker } from "../../src/services/actor.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { guidOf } from "../support/app.ts";
-import { DAY, type Feeds, guidTag, newUrlTag, openFeeds, rss } from "./feeds.ts";
-
-const MINUTE = 60_000;
-/** More than the longest time between two lookups that worked. */
-const WEEK = 8 * DAY;
-const GUID = "917393e3-1b1e-5cef-ace4-edaa54e1f810";
-const OTHER = "29cdca4a-32d8-56ba-b48b-09a011c5daa9";
+import { DAY, type Feeds, GUID, guidTag, MINUTE, newUrlTag, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 
 let feeds: Feeds;
 beforeEach(async () => {

@@ -5,14 +5,9 @@ import { listFeeds } from "../../src/services/feeds.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
 import { until } from "../support/patience.ts";
-import { DAY, type Feeds, guidTag, openFeeds, rss } from "./feeds.ts";
+import { type Feeds, GUID, guidTag, MINUTE, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 
-const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** More than the longest time between two lookups that worked. */
-const WEEK = 8 * DAY;
-const GUID = "917393e3-1b1e-5cef-ace4-edaa54e1f810";
-const OTHER = "29cdca4a-32d8-56ba-b48b-09a011c5daa9";
 
 let feeds: Feeds;
 beforeEach(async () => {

@@ -6,6 +6,7 @@ import { noteClientSeen } from "../../src/store/clients.ts";
 import {
   anyArrived,
   deleteActionsOf,
+  findArrival,
   listArrived,
   listArrivedEpisodes,
   listArrivedOf,
@@ -267,7 +268,8 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
         many((n) => ({ begun_at: n, id: n })),
       ),
   ],
-  ["what is begun", "arrived_at", (tx) => listBegun(tx, { user_id, from: EPISODES - 1000, limit: 50 })],
+  ["what is begun", "arrived_at", (tx) => listBegun(tx, { user_id, from: EPISODES - 1000, to: EPISODES, limit: 50 })],
+  ["where a part of the actions begins", "arrived_at", (tx) => findArrival(tx, { user_id, to: EPISODES, skip: 99 })],
   ["plays of an episode", "episode", (tx) => listPlaysOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
   [
     "the latest play of each episode",

@@ -8,6 +8,7 @@ import { openApp } from "../../src/app.ts";
 import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
 import { tables } from "../../src/db/tables.ts";
 import { nextTurn } from "../../src/turns.ts";
+import { PREPARED_FILE } from "./data-directory.ts";
 import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
 export interface Store {
@@ -32,6 +33,7 @@ let migrated: Promise<string> | undefined;
 /** A file of the present schema, of which each test gets a copy: migrating takes longer than most tests. */
 function migratedFile(): Promise<string> {
   migrated ??= (async () => {
+    if (PREPARED_FILE) return PREPARED_FILE;
     const { config } = readConfig({ data_dir: mkdtempSync(join(tmpdir(), "podkeep-migrated-")) }, {});
     await (await openApp(config)).close();
     return databaseFile(config);

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
+import { createDataDirectory } from "./data-directory.ts";
 import { track } from "./start-server.ts";
 
 export interface Ran {
@@ -20,6 +21,13 @@ export const PROGRAM = built ? [built] : SOURCE;
 
 /** Creates a directory and runs `program` on it, with only `more` of the environment. */
 export function openProgram(program: string[] = PROGRAM, more: Record<string, string> = {}) {
+  const opened = openFreshProgram(program, more);
+  createDataDirectory(opened.data);
+  return opened;
+}
+
+/** The same without a data directory, for what the first start does, and for one that `more` names. */
+export function openFreshProgram(program: string[] = PROGRAM, more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cli-"));
   const env = { HOME: folder, PATH: process.env["PATH"] ?? "", PODKEEP_DATA_DIR: join(folder, "data"), ...more };
   const started: Subprocess[] = [];

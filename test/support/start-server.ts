@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
+import { createDataDirectory } from "./data-directory.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "podkeep-executable-"));
 const running = new Set<Subprocess>();
@@ -79,8 +80,15 @@ export interface Installation {
   serve(env?: Record<string, string>): Promise<Server>;
 }
 
-/** A new data directory, or `data`, with the means to run the executable on it. */
-export function install(data = mkdtempSync(join(scratch, "data-"))): Installation {
+/** A new data directory with the means to run the executable on it. */
+export function install(): Installation {
+  const data = mkdtempSync(join(scratch, "data-"));
+  createDataDirectory(data);
+  return installOn(data);
+}
+
+/** The same on a directory of the test. */
+export function installOn(data: string): Installation {
   const environment = (env: Record<string, string>) => ({ PATH: process.env["PATH"], PODKEEP_DATA_DIR: data, ...env });
   const logs = mkdtempSync(join(scratch, "log-"));
   mkdirSync(data, { recursive: true });
@@ -101,9 +109,9 @@ export function install(data = mkdtempSync(join(scratch, "data-"))): Installatio
       return { code, stdout, stderr };
     },
     async user(name) {
-      const { code, stderr } = await installation.run(["user", "create", name]);
+      const { code, stdout, stderr } = await installation.run(["user", "create", name, "--token", "test", "--json"]);
       if (code !== 0) throw new Error(stderr);
-      return (await installation.token(name)).token;
+      return JSON.parse(stdout).token.token;
     },
     async token(user, ...options) {
       const { code, stdout, stderr } = await installation.run(["token", "issue", user, "--json", ...options]);
@@ -118,7 +126,7 @@ export function install(data = mkdtempSync(join(scratch, "data-"))): Installatio
       const child = track(Bun.spawn(command, { env: environment(env), stdin: "ignore", stdout: out, stderr: out }));
       const log = () => readFileSync(file, "utf8");
       const url = await addressIn(log, child);
-      await fetch(`${url}/openapi.json`);
+      await fetch(`${url}/livez`);
       return connect(child, url, performance.now() - begin, log);
     },
   };

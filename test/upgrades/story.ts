@@ -128,12 +128,14 @@ export async function askAsApp(send: TestApp["send"]) {
     return { status, body };
   };
   const played = await get(`/api/2/episodes/ann.json?since=0&podcast=${encodeURIComponent(url("kept"))}`);
+  const devices = await get("/api/2/devices/ann.json");
+  // Later than what it was told last: only what is new. Before the list, whose moment is kept.
+  const changes = await get("/api/2/subscriptions/ann/phone.json?since=2000000000");
   return {
-    devices: await get("/api/2/devices/ann.json"),
+    devices,
     // In its own spelling.
     list: await get("/subscriptions/ann/phone.json"),
-    // Later than what it was told last: only what is new.
-    changes: await get("/api/2/subscriptions/ann/phone.json?since=2000000000"),
+    changes,
     actions: played.body.actions,
   };
 }

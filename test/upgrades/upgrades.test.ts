@@ -38,8 +38,11 @@ const Recorded = z.object({
   /** Responses to a client of the draft of the Open Podcast API; not recorded before 0017_draft. */
   draft: z.record(z.string(), z.unknown()).optional(),
 });
-const readRecorded = async (version: string) =>
-  Recorded.parse(await Bun.file(join(import.meta.dirname, `${version}.json`)).json());
+async function readRecorded(version: string) {
+  const text = await Bun.file(join(import.meta.dirname, `${version}.json`)).text();
+  // A message for people, which has more reasons by now.
+  return Recorded.parse(JSON.parse(text.replaceAll(/added again(?=")/g, "added again, merged or set to subscribed")));
+}
 const recorded = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith(".db.gz"))
   .map((name) => name.slice(0, -6));

@@ -1,7 +1,7 @@
 // `podkeep feed`.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { PATIENCE } from "../../support/patience.ts";
-import { openProgram } from "../../support/program.ts";
+import { openFreshProgram, openProgram } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -52,7 +52,7 @@ test("a feed that fails is shown with its reason, without secrets, and with exit
 test("a list says that lookups are off, rather than that feeds wait", async () => {
   await run("subscription add alice", url());
   expect((await run("feed list alice")).out).toMatch(/\toff\t-\t-\t/);
-  const on = openProgram(undefined, { PODKEEP_DATA_DIR: program.data, PODKEEP_FEED_LOOKUP: "on" });
+  const on = openFreshProgram(undefined, { PODKEEP_DATA_DIR: program.data, PODKEEP_FEED_LOOKUP: "on" });
   expect((await on.run(["feed", "list", "alice"])).out).toMatch(/\twaiting\t/);
   on.close();
 });
@@ -61,7 +61,7 @@ test("a feed of this machine is refused unless the settings allow it", async () 
   await run("subscription add alice", url());
   const looked = await run("feed lookup alice --json", url());
   expect(looked.json).toMatchObject({ reason: "HTTP status 404" });
-  const other = openProgram(undefined, { PODKEEP_DATA_DIR: program.data });
+  const other = openFreshProgram(undefined, { PODKEEP_DATA_DIR: program.data });
   expect((await other.run(["feed", "lookup", "alice", url(), "--json"])).code).toBe(1);
   expect((await other.run(["feed", "list", "alice", "--json"])).json).toMatchObject([
     { reason: "the address is not public" },

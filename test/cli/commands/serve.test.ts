@@ -1,11 +1,11 @@
 // `podkeep serve`: start and shutdown.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../support/free-port.ts";
 import { PATIENCE, until, WAIT } from "../../support/patience.ts";
-import { openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
+import { openFreshProgram, openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -78,14 +78,15 @@ test("a taken port is exit code 1, so that systemd tries again, and no directory
 });
 
 test("a wrong setting is exit code 3 and named as given, and no directory is created", async () => {
-  const ran = await program.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
+  const fresh = openFreshProgram();
+  const ran = await fresh.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
   const err = expect.stringContaining('--trusted-proxies="10.0.0.1, caddy" contains caddy, which is not an IP address');
   expect(ran).toMatchObject({ code: 3, err });
-  expect(existsSync(program.data)).toBe(false);
+  expect(existsSync(fresh.data)).toBe(false);
+  fresh.close();
 });
 
 test("a file of another program is exit code 3 and stays unchanged", async () => {
-  mkdirSync(program.data);
   const file = join(program.data, "podkeep.db");
   writeFileSync(file, "not a database, but somebody's text");
   chmodSync(file, 0o600);
@@ -171,13 +172,15 @@ test.each(["192.0.2.1", "name.invalid"])("the address %s, which may appear later
 });
 
 test("a file in place of the data directory is exit code 1", async () => {
-  writeFileSync(program.data, "");
-  const ran = await program.run(["serve", "--port", "0"]);
+  const fresh = openFreshProgram();
+  writeFileSync(fresh.data, "");
+  const ran = await fresh.run(["serve", "--port", "0"]);
   expect(ran.code).toBe(1);
-  expect(ran.err).toContain(program.data);
-  const list = await program.run(["user", "list"]);
+  expect(ran.err).toContain(fresh.data);
+  const list = await fresh.run(["user", "list"]);
   expect(list.code).toBe(3);
   expect(list.err).toContain("can't be used");
+  fresh.close();
 });
 
 test("a damaged database, and one of a newer podkeep, are exit code 3 with a reason", async () => {
@@ -199,7 +202,7 @@ test("a damaged database, and one of a newer podkeep, are exit code 3 with a rea
 });
 
 test("the setup link that the first start prints makes the first user, and is printed no more after that", async () => {
-  const other = openProgram();
+  const other = openFreshProgram();
   const server = await other.serve([]);
   const link = /create the first one: (http\S+)"\}/.exec(await server.until("create the first one"))?.[1] ?? "";
   expect(link).toStartWith(`${server.address}/setup/`);
@@ -219,7 +222,7 @@ test.each<[string, string[], (folder: string) => Record<string, string>]>([
   ["in a directory with a space", ["--data-dir", "my data"], () => ({})],
   ["in systemd's state directory", [], (folder) => ({ PODKEEP_DATA_DIR: "", STATE_DIRECTORY: join(folder, "state") })],
 ])("the command shown at the first start works if pasted: %s", async (_case, args, env) => {
-  const other = openProgram(SOURCE, env(program.folder));
+  const other = openFreshProgram(SOURCE, env(program.folder));
   const server = await other.serve(args);
   const command = /first app: (.*)"\}/.exec(await server.until("user create me"))?.[1] ?? "";
   // There is no terminal to ask for a password on, and the shell has nothing of the server's environment.

@@ -65,11 +65,7 @@ const forms: [string, () => string, () => Promise<Record<string, string | File>>
   ["subscribing", () => `/podcasts/${guidOf(1)}/subscribe`, async () => ({ back: "/podcasts" })],
   ["an import", () => "/podcasts/import", async () => ({ file: file() })],
   ["putting back", () => "/history/put-back", putBackFields],
-  [
-    "restoring a list",
-    () => "/history/restore",
-    async () => ({ as_of: "2026-01-01T00:30", exact: "1", confirmed: "1" }),
-  ],
+  ["restoring a list", () => "/history/restore", async () => ({ as_of: "2026-01-01T00:30", exact: "1" })],
   ["renaming a device", () => "/apps/devices/phone/rename", async () => ({ caption: "My phone" })],
   ["forgetting a device", () => "/apps/devices/phone/forget", async () => ({})],
   ["revoking an app", () => `/apps/${token_id}/revoke`, async () => ({})],
