@@ -72,9 +72,8 @@ export async function giveSession(
   audience: Audience,
   browser?: string,
 ): Promise<void> {
-  const { text, expires_at } = await createSession(app, actor, audience, browser);
-  const maxAge = Math.floor((expires_at - app.clock.now()) / 1000);
-  writeSessionCookie(c, shared, audience, { text, maxAge });
+  const { text, lifetime } = await createSession(app, actor, audience, browser);
+  writeSessionCookie(c, shared, audience, { text, maxAge: lifetime / 1000 });
 }
 
 /** The session in the request's cookie; null if there is none that is good. */

@@ -53,17 +53,18 @@ export interface Session extends SignedIn {
 /**
  * Begins a session, on the device that the actor has.
  * @param browser what signs in to the page, for people
- * @returns its text and when it ends
+ * @returns its text, and how many milliseconds it lasts
  */
 export async function createSession(
   context: Context,
   { user_id, kind, id, label, device }: Actor,
   audience: Audience,
   browser = "",
-): Promise<{ text: string; expires_at: number }> {
+): Promise<{ text: string; lifetime: number }> {
   const { public_id, key } = await requireKey(context, user_id);
   const now = context.clock.now();
-  const expires_at = now + LIFETIMES[audience];
+  const lifetime = LIFETIMES[audience];
+  const expires_at = now + lifetime;
   const app = kind === "session" ? label : null;
   const session_id = context.ids.random(ID_LENGTH);
   if (audience === "page") {
@@ -75,7 +76,7 @@ export async function createSession(
     }, user_id);
   }
   const payload: SessionPayload = { audience, token_id: id, app, device, id: session_id, expires_at };
-  return { text: signSession(public_id, payload, key), expires_at };
+  return { text: signSession(public_id, payload, key), lifetime };
 }
 
 /**

@@ -158,6 +158,14 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
+const YEAR = 365 * 24 * 60 * 60_000;
+
+/** On a machine without a clock of its own, when it learns the time. */
+const jumps = fc.record({
+  readings: fc.integer({ min: 1, max: 6 }),
+  ms: fc.constantFrom(-1000, -60 * 60_000, -10 * YEAR),
+});
+
 interface FuzzRequest {
   name: string;
   method: string;
@@ -166,6 +174,8 @@ interface FuzzRequest {
   body: Body;
   way: Way;
   headers: Record<string, string>;
+  /** When the clock goes back while the request runs. */
+  jump: { readings: number; ms: number } | null;
 }
 
 /** Requests to one route: its example, with a part of the path, the query, the body, the method or the user replaced. */
@@ -191,6 +201,7 @@ function requestsTo([name, example]: [string, Example]): fc.Arbitrary<FuzzReques
       body: bodyLike(example),
       way: ways,
       headers: fc.oneof({ weight: 2, arbitrary: fc.constant<Record<string, string>>({}) }, headers),
+      jump: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, jumps),
     })
     .map(({ replaced, others, slash, ...rest }) => {
       const changed = (others ? path.replaceAll("<own.", "<other.") : path).split("/");
@@ -235,11 +246,17 @@ async function send(request: FuzzRequest, own: Person, other: Person, sessions?:
   );
   const { body, headers } = await encodeBody(filled.body as Example);
   const sent = ["GET", "HEAD"].includes(request.method) || body === undefined ? {} : { body: body };
-  return world.server.send(request.method, query.size > 0 ? `${path}?${query}` : path, {
+  const signedIn = await credentials(own, request.way, sessions);
+  const { clock, send } = world.server;
+  const now = clock.now();
+  if (request.jump) clock.jumpAfter(request.jump.readings, request.jump.ms);
+  const answer = await send(request.method, query.size > 0 ? `${path}?${query}` : path, {
     ...sent,
-    headers: { ...headers, ...(await credentials(own, request.way, sessions)), ...filled.headers },
+    headers: { ...headers, ...signedIn, ...filled.headers },
     address: "192.0.2.1",
   });
+  clock.set(now);
+  return answer;
 }
 
 /** A user with a login flow that is not over. */

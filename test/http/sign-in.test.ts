@@ -302,6 +302,13 @@ describe("with a session", () => {
     expect(second.headers.getSetCookie()).toEqual([]);
   });
 
+  test("one begins although the clock goes back ten years meanwhile", async () => {
+    for (let readings = 1; readings <= 6; readings++) {
+      server.clock.jumpAfter(readings, -10 * 365 * 24 * 60 * 60_000);
+      expect((await login()).headers.getSetCookie()[0]).toContain("Max-Age=31536000;");
+    }
+  });
+
   test("it is not given again with the same credentials, but with others", async () => {
     const cookie = cookieOf(await login());
     expect((await get("/me", { ...cookie, ...basicAuth("ann", PASSWORD) })).headers.getSetCookie()).toEqual([]);

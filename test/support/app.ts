@@ -59,6 +59,8 @@ export interface TestApp {
   clock: Clock & {
     set(ms: number): void;
     advance(ms: number): void;
+    /** Lets it jump by some milliseconds after it was read some times more. */
+    jumpAfter(readings: number, ms: number): void;
     /** Milliseconds slept; sleeping takes no time. */
     slept: number[];
   };
@@ -102,18 +104,29 @@ export async function openTestApp(
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
   let now = START;
+  let jump: { readings: number; ms: number } | null = null;
   const slept: number[] = [];
   const clock = {
-    now: () => now,
+    now: () => {
+      if (jump && jump.readings-- === 0) {
+        now += jump.ms;
+        jump = null;
+      }
+      return now;
+    },
     slept,
     sleep: async (ms: number) => {
       slept.push(ms);
     },
     set: (ms: number) => {
       now = ms;
+      jump = null;
     },
     advance: (ms: number) => {
       now += ms;
+    },
+    jumpAfter: (readings: number, ms: number) => {
+      jump = { readings, ms };
     },
   };
   const ids = countingIds();
