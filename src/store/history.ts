@@ -15,10 +15,21 @@ const isBefore = (row: ExpressionBuilder<Schema, "history">, p: Position) =>
     row.and([row("changed_at", "=", p.changed_at), row("seq", "<", p.seq)]),
   ]);
 
-/** A user's changes before a position, newest first. */
-const changesBefore = (db: Kysely<Schema>, p: Position) =>
+/** A page of a user's changes before a position, newest first. */
+const pageBefore = (db: Kysely<Schema>, p: Position) =>
   db
     .selectFrom("history")
+    .where("user_id", "in", [p.user_id])
+    .where((row) => isBefore(row, p))
+    // Says the same again, in the form that the index serves.
+    .where("changed_at", "<=", p.changed_at)
+    .orderBy("changed_at", "desc")
+    .orderBy("seq", "desc")
+    .limit(limitTo(p.limit));
+
+/** The same with the titles that the podcasts have now. */
+const changesBefore = (db: Kysely<Schema>, p: Position) =>
+  pageBefore(db, p)
     .select(columnsOf("history").map((column) => `history.${column}` as const))
     .select((row) =>
       row
@@ -27,14 +38,7 @@ const changesBefore = (db: Kysely<Schema>, p: Position) =>
         .whereRef("subscriptions.user_id", "=", "history.user_id")
         .whereRef("subscriptions.id", "=", "history.subscription")
         .as("present_title"),
-    )
-    .where("user_id", "in", [p.user_id])
-    .where((row) => isBefore(row, p))
-    // Says the same again, in the form that the index serves.
-    .where("changed_at", "<=", p.changed_at)
-    .orderBy("changed_at", "desc")
-    .orderBy("seq", "desc")
-    .limit(p.limit);
+    );
 
 export const listHistory = statement(changesBefore);
 
@@ -115,16 +119,7 @@ export const firstChangeAfter = statement((db, p: Owner & { at: number }) =>
 );
 
 const listChangesBefore = statement((db, p: Position & { from: number }) =>
-  db
-    .selectFrom("history")
-    .select(columnsOf("history"))
-    .where("user_id", "in", [p.user_id])
-    .where("changed_at", ">=", p.from)
-    .where((row) => isBefore(row, p))
-    .where("changed_at", "<=", p.changed_at)
-    .orderBy("changed_at", "desc")
-    .orderBy("seq", "desc")
-    .limit(limitTo(p.limit)),
+  pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
 );
 
 /** All changes from a timestamp on, newest first. */
@@ -137,16 +132,9 @@ export const listChangesFrom = (tx: Tx, { user_id, from }: Owner & { from: numbe
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: Position & { from: number }) =>
-  db
-    .selectFrom("history")
+  pageBefore(db, p)
     .select(["changed_at", "seq", "at", "subscription", "what", "before", "merged_into", ...ACTOR])
-    .where("user_id", "in", [p.user_id])
-    .where("changed_at", ">=", p.from)
-    .where((row) => isBefore(row, p))
-    .where("changed_at", "<=", p.changed_at)
-    .orderBy("changed_at", "desc")
-    .orderBy("seq", "desc")
-    .limit(limitTo(p.limit)),
+    .where("changed_at", ">=", p.from),
 );
 
 export const readHistoryStart = statement((db, p: Owner) =>
