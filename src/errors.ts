@@ -79,6 +79,8 @@ export const TLS_REASONS: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: "no TLS on this port",
 };
 
+const DISK_FULL = "the disk is full";
+
 const REASONS: Record<string, string> = {
   ...TLS_REASONS,
   EACCES: "permission denied",
@@ -95,16 +97,16 @@ const REASONS: Record<string, string> = {
   ENAMETOOLONG: "the name is too long",
   ENETUNREACH: "no route to the network",
   ENOENT: "no such file or directory",
-  ENOSPC: "the disk is full",
+  ENOSPC: DISK_FULL,
   ENOTFOUND: "the host name has no IP address",
   ENOTDIR: "a part of the path is not a directory",
   EPERM: "not permitted",
   EROFS: "the file system is read-only",
   ETIMEDOUT: "no response in time",
   ETXTBSY: "the program is running",
-  SQLITE_FULL: "the disk is full",
+  SQLITE_FULL: DISK_FULL,
   // SQLite finds no room for the index of its log.
-  SQLITE_IOERR_SHMSIZE: "the disk is full",
+  SQLITE_IOERR_SHMSIZE: DISK_FULL,
   ConnectionRefused: "connection refused",
   TimeoutError: "no response in time",
 };
@@ -122,11 +124,9 @@ export function reasonOf(error: unknown): string {
   );
 }
 
-const FULL = new Set(["ENOSPC", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"]);
-
 /** Whether a full disk is the cause. */
 export const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && (FULL.has(codeOf(error)) || isDiskFull(error.cause));
+  error instanceof Error && (REASONS[codeOf(error)] === DISK_FULL || isDiskFull(error.cause));
 
 /** The code of a system error; empty if it has none. */
 export const codeOf = (error: unknown): string =>

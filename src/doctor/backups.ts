@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { latestBackup, verifyBackup } from "../backups/backups.ts";
 import { lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
-import { codeOf, messageOf, reasonOf } from "../errors.ts";
+import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "backups";
@@ -17,9 +17,8 @@ const DURATION = 60 * 60 * 1000;
 export function checkBackups(config: Config, now: number): Finding {
   const refusal = findRefusal(config.backup_dir);
   if (refusal) {
-    const isFull = codeOf(refusal) === "ENOSPC";
     const rights = "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
-    const advice = isFull ? "Free some space: old backups, logs, packages" : rights;
+    const advice = isDiskFull(refusal) ? "Free some space: old backups, logs, packages" : rights;
     return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, advice);
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
