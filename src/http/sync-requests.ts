@@ -73,13 +73,13 @@ function textsIn(name: string, list: unknown, { max_items }: App["config"]): str
 }
 
 /** @returns the timestamp of the response */
-export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null, protocol: Protocol): Promise<number> {
+export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null): Promise<number> {
   const body = await readAnyJson(c, app);
   if (!isObject(body) || Array.isArray(body)) throw invalid(["body: not an object"]);
   const [add, remove] = [textsIn("add", body["add"], app.config), textsIn("remove", body["remove"], app.config)];
   requireFew(add.length + remove.length, app.config.max_items, "podcasts");
   // gPodder API, Subscriptions: Upload Subscription Changes.
-  if (!appNamed(productOf(c.req.raw), protocol).habits.queuesTaps && !new Set(add).isDisjointFrom(new Set(remove))) {
+  if (client && !client.habits.queuesTaps && !new Set(add).isDisjointFrom(new Set(remove))) {
     throw invalid(["body: a feed is both added and removed"]);
   }
   return uploadFeedChanges(app, c.get("actor"), client, { add, remove });

@@ -13,6 +13,6 @@ export function serveSubscriptions(http: Hono<HttpEnv>, app: App): void {
   });
   http.post(path, requireUserInPath, async (c) => {
     nameDeviceOf(c, c.req.param("device"));
-    return c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c), "gpodder"), update_urls: [] });
+    return c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)), update_urls: [] });
   });
 }

@@ -17,7 +17,7 @@ export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
     http.use(`${place}/*`, refuseCrossSite(shared, { page: false }), signIn, requireScope);
     http.get(`${place}/subscriptions`, (c) => sendFeedChanges(c, app, clientOf(c)));
     http.post(`${place}/subscription_change/create`, async (c) =>
-      c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c), "nextcloud") }),
+      c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),
     );
     http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c), "nextcloud"));
     http.post(`${place}/episode_action/create`, async (c) =>
