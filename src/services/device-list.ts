@@ -224,11 +224,12 @@ export async function listDeviceFeeds(
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
-    return { listed, cursor: await ClientCursor.read(tx, user_id, client, "lists") };
+    return { listed, cursor: client && !peek ? await ClientCursor.read(tx, user_id, client, "lists") : null };
   });
-  const { isKnown, last, clock } = cursor;
-  const isNoted = last !== null && clock <= last.start + 1;
-  if (client && !peek && isKnown && !isNoted) await noteListRead(context, actor, client, clock);
+  if (client && cursor?.isKnown) {
+    const { last, clock } = cursor;
+    if (last === null || clock > last.start + 1) await noteListRead(context, actor, client, clock);
+  }
   return listed;
 }
 

@@ -7,6 +7,7 @@ import { addedIn, hear, isReversed, type Known, newlyHeld, type Report, reportsO
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
+import { findCursor } from "../store/cursors.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
@@ -175,8 +176,8 @@ async function readKnown(
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
   const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []);
   const isNews = listings.size === 0 && holdings.size === 0;
-  const listed = isNews ? undefined : (await ClientCursor.read(tx, user_id, client, "lists")).last?.start;
-  const until = latest(knownUntil(last, habits), listed);
+  const [list] = client && !isNews ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
+  const until = latest(knownUntil(last, habits), list?.start);
   const knew = until ?? last?.start ?? 0;
   const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
   const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);
@@ -184,7 +185,7 @@ async function readKnown(
     later,
     listings,
     last,
-    listed: listed ?? 0,
+    listed: list?.start ?? 0,
     knew,
     clock: user.clock(),
     habits,

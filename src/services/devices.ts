@@ -54,11 +54,11 @@ export async function saveDevice(
   product: string | null = null,
 ): Promise<void> {
   const named = caption === undefined ? null : readCaption(caption) || null;
+  const isProduct = named !== null && named.toLowerCase() === product?.toLowerCase();
   await transact(context, actor, async ({ tx, user_id }) => {
     await keep(tx, newDevice(actor, id, context.clock.now()));
-    const known = (await listRows(tx, { user_id })).find((one) => one.id === id);
-    const isUsual = named?.toLowerCase() === product?.toLowerCase() && known?.caption !== id;
-    await updateDevice(tx, { user_id, id, caption: isUsual ? null : named, type: type ?? null });
+    const isNamed = isProduct && (await listRows(tx, { user_id })).some((one) => one.id === id && one.caption !== id);
+    await updateDevice(tx, { user_id, id, caption: isNamed ? null : named, type: type ?? null });
   });
 }
 
