@@ -6,6 +6,9 @@ const HOUR = 60 * 60 * SECOND;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
+/** When something began: now, if that is not known, or if the clock was ahead then. */
+export const beginOf = (now: number, begun: number | null): number => Math.min(begun ?? now, now);
+
 /** Between the first lookups of feeds that a user adds together, in milliseconds. */
 export const FIRST_LOOKUPS_APART = 2 * SECOND;
 /** Between a busy or broken host's failure and the next lookup of any of its feeds, if it names no other time. */
@@ -48,6 +51,10 @@ export const timeAfterHost = (until: number, feed: string) => until + Math.round
 export const hostPause = (now: number, retry_after: number | null) =>
   now + Math.max(HOST_PAUSE, Math.min(retry_after ?? 0, DAY));
 
+/** Whether a host's feeds still wait. A later time than any pause is from a clock that was wrong. */
+export const isWaiting = (until: number, now: number): boolean =>
+  until > now && until <= hostPause(now, Number.POSITIVE_INFINITY);
+
 /** Where a feed says that it moved, since when, and at how many lookups it said so. */
 export interface Move {
   moved_to: string | null;
@@ -79,7 +86,7 @@ function isMove(from: string, to: string): boolean {
 export function countMove(known: Move, target: string | null, now: number): Move {
   if (target === null) return { moved_to: null, moved_since: null, moved_seen: 0 };
   if (target !== known.moved_to) return { moved_to: target, moved_since: now, moved_seen: 1 };
-  return { ...known, moved_seen: known.moved_seen + 1 };
+  return { ...known, moved_since: beginOf(now, known.moved_since), moved_seen: known.moved_seen + 1 };
 }
 
 /** A move counts when three lookups over at least a week saw it. */

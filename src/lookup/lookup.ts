@@ -5,6 +5,7 @@ import { ItemFinder, type WantedEpisode } from "../domain/feed-items.ts";
 import { readFeedUrl } from "../domain/feed-url.ts";
 import { type Finding, lookupKey, type Outcome } from "../domain/lookup-rules.ts";
 import {
+  beginOf,
   countMove,
   isSettled,
   type Move,
@@ -97,7 +98,7 @@ function failed(
     next_at: timeAfterFailure(now, row.feed, failures, retry_after),
     checked_at: now,
     failures,
-    failing_since: row.failing_since ?? now,
+    failing_since: beginOf(now, row.failing_since),
     reason,
   };
 }

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import type { App } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
-import { HORIZON, hostPause, timeAfterHost } from "../domain/lookup-schedule.ts";
+import { HORIZON, hostPause, isWaiting, timeAfterHost } from "../domain/lookup-schedule.ts";
 import { networkList } from "../domain/networks.ts";
 import { messageOf } from "../errors.ts";
 import { listDue, listFar, postponeLookup } from "../store/feed-lookups.ts";
@@ -116,7 +116,7 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
   async function takeDue(): Promise<FeedLookupTable | null> {
     for (;;) {
       const now = clock.now();
-      for (const [origin, until] of waiting) if (until <= now) waiting.delete(origin);
+      for (const [origin, until] of waiting) if (!isWaiting(until, now)) waiting.delete(origin);
       const due = await database.read((tx) => listDue(tx, { now, limit: CANDIDATES }));
       const far = await database.read((tx) => listFar(tx, { horizon: now + HORIZON, limit: 1 }));
       let changed = false;

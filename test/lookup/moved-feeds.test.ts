@@ -30,6 +30,18 @@ describe("a feed that moved", () => {
     expect(await feeds.add("old")).toMatchObject({ guid: computed });
   });
 
+  test("moves it also if the clock was years ahead at the first lookup", async () => {
+    feeds.serve("old", movedTo("new"));
+    feeds.serve("new", rss("New"));
+    await feeds.add("old");
+    feeds.podkeep.clock.advance(3650 * DAY);
+    await feeds.after(MINUTE);
+    feeds.podkeep.clock.advance(-3650 * DAY);
+    await feeds.after(WEEK);
+    await feeds.after(WEEK);
+    expect(Object.keys(await feeds.rows())).toEqual(["new"]);
+  });
+
   test("is in the history as moved by the lookup", async () => {
     feeds.serve("old", movedTo("new"));
     feeds.serve("new", rss("New"));

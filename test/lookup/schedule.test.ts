@@ -126,6 +126,19 @@ describe("a feed is looked up", () => {
     expect(times("a")).toBe(1);
   });
 
+  test("after the clock was wrong while its host was down", async () => {
+    feeds.serve("a", () => new Response(null, { status: 503 }));
+    await feeds.add("a");
+    await feeds.after(0);
+    feeds.podkeep.clock.advance(3650 * DAY);
+    await feeds.after(0);
+    feeds.podkeep.clock.advance(-3650 * DAY);
+    await feeds.after(0);
+    expect(times("a")).toBe(2);
+    const now = feeds.podkeep.clock.now();
+    expect(await feeds.lookup("a")).toMatchObject({ failures: 2, failing_since: now });
+  });
+
   test("also if an older server found it, during an upgrade", async () => {
     feeds.serve("a", rss("A"));
     await feeds.add("a");
