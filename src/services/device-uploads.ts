@@ -92,15 +92,21 @@ function upload(
   readReports: (user: UserTx) => Promise<Report[]>,
 ): Promise<Seconds> {
   const urls = new Map(sent.map((url) => [url.feed_url, url]));
+  const begin = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
   const split = async (user: UserTx) => splitReports(user, await readReports(user));
   return uploads.run(actor.user_id, async () => {
-    // Of a large one not in a transaction, for which other users would wait.
-    const parts = sent.length > FEW ? await rehearse(context, actor, split) : null;
+    let parts: Report[][] | null = null;
+    if (sent.length > FEW) {
+      // What reports mean depends on what a new client takes over.
+      await transact(context, actor, begin);
+      // Not in a transaction, for which other users would wait.
+      parts = await rehearse(context, actor, split);
+    }
     let begun: Upload | undefined;
     for (let n = 0; n < (begun?.parts.length ?? 1); n++) {
       begun = await transact(context, actor, async (user) => {
         // At each part, because the client may have been forgotten since the last one.
-        const cursor = await ClientCursor.begin(user, client, "feeds", false, context.clock.now());
+        const cursor = await begin(user);
         const upload = begun ?? { cursor, parts: parts ?? (await split(user)), later: null, clock: 0 };
         const later = await applyReports(context, user, upload, habits, upload.parts[n] ?? [], urls);
         return { ...upload, later, clock: user.clock() };

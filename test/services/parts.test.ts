@@ -244,6 +244,17 @@ test("what an app removes while it has no response to a large upload stays remov
   expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
 });
 
+test("a large list that an app uploads with a new token lacks what its user removed since the one with the old", async () => {
+  const user = await podkeep.user();
+  const upload = (token: string, list: string[]) => {
+    const actor: Actor = { ...actAsUser(user.id, null, "laptop"), kind: "token", id: token };
+    return uploadFeedList(podkeep.app, actor, identifyClient(actor, appNamed("gPodder", "gpodder")), list);
+  };
+  await upload("old", urls("new"));
+  await upload("new", urls("new").slice(1));
+  expect(await listOf(user)).toEqual(urls("new").slice(1).sort());
+});
+
 test("a device that is forgotten between parts of its upload is known again", async () => {
   const user = await podkeep.user();
   const phone = deviceOf(user, "phone");
