@@ -140,12 +140,12 @@ export async function endPageSession({ database }: Context, { user_id }: Actor, 
 }
 
 /** Ends a session of an app. */
-export async function endAppSession({ database, clock }: Context, session: Session): Promise<void> {
+export async function endAppSession({ database }: Context, session: Session): Promise<void> {
   const { actor, hash, expires_at } = session;
   const { user_id } = actor;
   await database.write(async (tx) => {
     await insertEndedSession(tx, { user_id, session_hash: hash, expires_at });
-    await deleteOldEndedSessions(tx, { user_id, now: clock.now(), kept: MOST_ENDED });
+    await deleteOldEndedSessions(tx, { user_id, kept: MOST_ENDED });
   }, user_id);
 }
 

@@ -30,25 +30,20 @@ export const insertEndedSession = statement((db, p: ValuesOf<EndedSessionTable>)
     .onConflict((conflict) => conflict.columns(["user_id", "session_hash"]).doNothing()),
 );
 
-/** Deletes what has expired, and all but the `kept` that expire last. */
-export const deleteOldEndedSessions = statement((db, p: Owner & { now: number; kept: number }) =>
+/** Deletes all but the `kept` that expire last. None is deleted by the time: the clock may be ahead for a while. */
+export const deleteOldEndedSessions = statement((db, p: Owner & { kept: number }) =>
   db
     .deleteFrom("ended_sessions")
     .where("user_id", "=", p.user_id)
-    .where((row) =>
-      row.or([
-        row("expires_at", "<=", p.now),
-        row("session_hash", "in", (rows) =>
-          rows
-            .selectFrom("ended_sessions")
-            .select("session_hash")
-            .where("user_id", "=", p.user_id)
-            .orderBy("expires_at", "desc")
-            .orderBy("session_hash")
-            .limit(sql.lit(1_000_000))
-            .offset(p.kept),
-        ),
-      ]),
+    .where("session_hash", "in", (rows) =>
+      rows
+        .selectFrom("ended_sessions")
+        .select("session_hash")
+        .where("user_id", "=", p.user_id)
+        .orderBy("expires_at", "desc")
+        .orderBy("session_hash")
+        .limit(sql.lit(1_000_000))
+        .offset(p.kept),
     ),
 );
 
