@@ -125,12 +125,21 @@ export const saveCounters = statement((db, p: Counters & { user_id: number }) =>
     .where("id", "=", p.user_id),
 );
 
-/** Sets or removes the password, and ends all sessions. */
+/** Sets or removes the password, later than the one before even if the clock went back, and ends all sessions. */
 export const setPassword = statement(
   (db, p: { user_id: number; password_hash: string | null; password_changed_at: number }) =>
     db
       .updateTable("users")
-      .set({ password_hash: p.password_hash, password_changed_at: p.password_changed_at, session_key: null })
+      .set((row) => ({
+        password_hash: p.password_hash,
+        password_changed_at: row
+          .case()
+          .when("password_changed_at", ">=", p.password_changed_at)
+          .then(row("password_changed_at", "+", 1))
+          .else(p.password_changed_at)
+          .end(),
+        session_key: null,
+      }))
       .where("id", "=", p.user_id),
 );
 

@@ -289,6 +289,18 @@ describe("restoring a backup", () => {
     await expect(findLoginFlow(podkeep.app, await as("ann"), flow.page)).rejects.toMatchObject({ code: "not_found" });
   });
 
+  test("a password that was set since stays so, though the clock went back in between", async () => {
+    const admin = await actAsAdmin(podkeep.app, "ann", "test");
+    await setPassword(podkeep.app, admin, "old password");
+    const { file } = backup();
+    podkeep.clock.advance(-3_600_000);
+    await setPassword(podkeep.app, admin, "new password");
+    const hash = () => podkeep.sql("select password_hash from users");
+    const expected = await hash();
+    await restore(file);
+    expect(await hash()).toEqual(expected);
+  });
+
   test("a password in the backup that was changed later than the data's is restored", async () => {
     await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "early password");
     const { file: early } = backup();
