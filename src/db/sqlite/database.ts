@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
-import { LONGEST_TURN, takeTurns } from "../../turns.ts";
+import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
@@ -109,6 +109,7 @@ class SqliteDatabase implements Database {
   readonly #checkpointer: Checkpointer;
   readonly #files: OpenFiles;
   #isLost = false;
+  #reading = 0;
 
   constructor(
     private readonly writer: SqliteConnection,
@@ -137,6 +138,7 @@ class SqliteDatabase implements Database {
   }
 
   async read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#reading++;
     let snapshot = this.#snapshots.find(({ isFree }) => isFree);
     while (!snapshot) {
       await Promise.race(this.#snapshots.map(({ ended }) => ended));
@@ -147,6 +149,8 @@ class SqliteDatabase implements Database {
       return await snapshot.run(() => work(txOn(connection, this.kysely, LONGEST_READ)));
     } catch (error) {
       throw connection.translate(error);
+    } finally {
+      this.#reading--;
     }
   }
 
@@ -188,6 +192,7 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#group.idle();
+    while (this.#reading > 0) await nextTurn();
     await this.#checkpointer.close();
     for (const snapshot of this.#snapshots) {
       snapshot.end();

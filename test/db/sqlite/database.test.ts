@@ -3,7 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Tx } from "../../../src/db/statement.ts";
 import { countUsers, insertUser } from "../../../src/store/users.ts";
-import { LONGEST_TURN } from "../../../src/turns.ts";
+import { LONGEST_TURN, nextTurn } from "../../../src/turns.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 
@@ -54,6 +54,14 @@ describe("reads", () => {
     expect(await database.read(count)).toEqual([{ count: 2 }]);
     resolve();
     expect(await earlier).toEqual([[{ count: 1 }], undefined, [{ count: 1 }]]);
+  });
+
+  test("that are under way when the database closes end first", async () => {
+    const { database } = server.app;
+    const count = (tx: Tx) => countUsers(tx, {});
+    const read = database.read(async (tx) => [await count(tx), await nextTurn(), await count(tx)]);
+    await database.close();
+    expect(await read).toEqual([[{ count: 1 }], undefined, [{ count: 1 }]]);
   });
 
   test("never see half of a write", async () => {
