@@ -23,7 +23,7 @@ type Count = () => void;
 interface Job {
   /** Whose data it changes; undefined for several users. */
   user: number | undefined;
-  /** Whether a group was committed while it waited. */
+  /** Whether a group ended while it waited. */
   waited: boolean;
   run(count: Count): Promise<unknown>;
   resolve(value: unknown): void;
@@ -77,7 +77,6 @@ export class GroupWriter {
     do {
       await nextTurn();
       await this.#runGroup();
-      for (const job of this.#queue) job.waited = true;
     } while (this.#queue.length > 0);
     this.#loop = null;
   }
@@ -106,12 +105,12 @@ export class GroupWriter {
       if (!job) break;
       const begun = performance.now();
       const outcome = await (isFirst ? this.#runFirst(job) : this.#runNext(job));
-      if (performance.now() - begun < LONGEST_TURN) this.#long.delete(job.user);
-      else this.#long.set(job.user, (this.#long.get(job.user) ?? 0) + 1);
       if (!outcome) {
         this.#queue.unshift(job);
         break;
       }
+      if (performance.now() - begun < LONGEST_TURN) this.#long.delete(job.user);
+      else this.#long.set(job.user, (this.#long.get(job.user) ?? 0) + 1);
       outcomes.push(outcome);
       if (!this.connection.inTransaction) {
         this.#groupLost(outcomes);
@@ -193,7 +192,7 @@ export class GroupWriter {
       failed = { error: isCommitted ? inDoubt(error) : this.connection.translate(error) };
     }
     if (!failed) this.options.committed(outcomes.length, performance.now() - start);
-    this.options.ended();
+    this.#end();
     for (const outcome of outcomes) {
       if ("error" in outcome) outcome.job.reject(this.connection.translate(outcome.error));
       else if (failed) outcome.job.reject(failed.error);
@@ -206,6 +205,12 @@ export class GroupWriter {
     const last = outcomes.pop();
     if (last && "error" in last) last.job.reject(this.connection.translate(last.error));
     this.#queue.unshift(...outcomes.map((outcome) => outcome.job));
+    this.#end();
+  }
+
+  // Before jobs are answered: the next part of a large request, which comes then, has not waited yet.
+  #end(): void {
+    for (const job of this.#queue) job.waited = true;
     this.options.ended();
   }
 }
