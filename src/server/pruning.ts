@@ -8,37 +8,51 @@ import { pruneLoginTokens } from "../services/login-tokens.ts";
 import { prunePlays } from "../services/plays.ts";
 import { pruneActions } from "../services/sync-actions.ts";
 
-/** Not at the start, which should be fast. */
-const FIRST_PAUSE = 60_000;
-const PAUSE = 12 * 60 * 60 * 1000;
+const HOUR = 60 * 60 * 1000;
+/** Not at the start, when the clock may be wrong. */
+const FIRST_PAUSE = HOUR;
+const PAUSE = 12 * HOUR;
 
 /** Prunes twice a day. @returns the function that ends it */
 export function startPruning(app: App): () => Promise<void> {
   const ended = new AbortController();
+  const prune = preparePruning(app);
   let running = Promise.resolve();
-  let timer = setTimeout(prune, FIRST_PAUSE);
+  let timer = setTimeout(run, FIRST_PAUSE);
 
-  function prune(): void {
-    running = pruneAll()
+  function run(): void {
+    running = prune(ended.signal)
       .catch((error) => app.log.error({ reason: messageOf(error) }, "old data can't be deleted"))
       .finally(() => {
-        if (!ended.signal.aborted) timer = setTimeout(prune, PAUSE);
+        if (!ended.signal.aborted) timer = setTimeout(run, PAUSE);
       });
-  }
-
-  async function pruneAll(): Promise<void> {
-    const pruned = await pruneHistory(app, ended);
-    if (pruned > 0) app.log.info({ pruned }, "old history deleted");
-    const plays = await prunePlays(app, ended);
-    if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
-    await pruneClients(app, ended);
-    await pruneActions(app);
-    await pruneLoginTokens(app);
   }
 
   return () => {
     ended.abort();
     clearTimeout(timer);
     return running;
+  };
+}
+
+/**
+ * The function that deletes what was old already when it was called last, or is made here: a clock that is years ahead for
+ * a while must not delete for ever.
+ */
+export function preparePruning(app: App): (signal?: AbortSignal) => Promise<void> {
+  let last = app.clock.now();
+  return async (signal) => {
+    const now = app.clock.now();
+    const then = Math.min(last, now);
+    last = now;
+    const past = { ...app, clock: { ...app.clock, now: () => then } };
+    const ended = signal ? { signal } : {};
+    const pruned = await pruneHistory(past, ended);
+    if (pruned > 0) app.log.info({ pruned }, "old history deleted");
+    const plays = await prunePlays(past, ended);
+    if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
+    await pruneClients(past, ended);
+    await pruneActions(past);
+    await pruneLoginTokens(past);
   };
 }
