@@ -162,9 +162,6 @@ async function applyReports(
   return later;
 }
 
-/** The later one of two times that may not be known. */
-const latest = (a: Millis | null, b: Millis | undefined) => (b === undefined ? a : Math.max(a ?? 0, b));
-
 /** Reads what reports are compared with. */
 async function readKnown(
   user: UserTx,
@@ -183,7 +180,8 @@ async function readKnown(
   const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []);
   const isNews = listings.size === 0 && holdings.size === 0;
   const [list] = client && !isNews ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
-  const until = latest(knownUntil(last, habits), list?.start);
+  const known = knownUntil(last, habits);
+  const until = list && list.start > (known ?? last?.start ?? 0) ? list.start : known;
   const knew = until ?? last?.start ?? 0;
   const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
   const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);

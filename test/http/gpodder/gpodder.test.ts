@@ -438,6 +438,25 @@ describe("gPodder", () => {
     });
   }
 
+  test("knows what changed since it read its whole list, once it has asked for changes", async () => {
+    const app = appOf("Script/1");
+    const path = "/api/2/subscriptions/ann/script.json";
+    const ask = async (since: number) => (await app("GET", `${path}?since=${since}`)).body;
+    await app("POST", path, { add: [B] });
+    await app("GET", "/subscriptions/ann/script.json");
+    await app("POST", path, { add: [A] });
+    const { timestamp } = await ask(0);
+    const { guid } = (await ann.changes()).at(-1);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    expect((await ask(timestamp)).remove).toEqual([A]);
+    server.clock.advance(60_000);
+    await ann.add("https://c.example/rss");
+    // With an overlap.
+    await ask((await ask(timestamp + 1)).timestamp - 10);
+    await app("POST", path, { add: [A] });
+    expect((await ann.changes()).at(-1)).toMatchObject({ guid, is_subscribed: true });
+  });
+
   test("is not told its own changes", async () => {
     const app = appOf(GPODDER);
     const path = "/api/2/subscriptions/ann/desktop.json";
