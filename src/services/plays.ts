@@ -134,7 +134,8 @@ export function setPosition(
     if (total !== null && to > total) {
       throw new DomainError("invalid", `The episode ends at ${clockOf(total)}: it has no position ${clockOf(to)}`);
     }
-    const now = Math.max(context.clock.now(), user.clock(), (before?.acted_at ?? 0) + 1000);
+    // Not the user's clock: it may be ahead, and what is played next would be older.
+    const now = Math.max(context.clock.now(), (before?.acted_at ?? 0) + 1000);
     const set = new EpisodeSet([episode], user.nextEpisode);
     const arrival: Arrival = {
       now,

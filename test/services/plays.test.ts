@@ -217,14 +217,16 @@ test("the list of plays comes in pages, the latest first", async () => {
   expect(new Set(ids).size).toBe(25);
 });
 
+async function positions(client: Client) {
+  const all = { since: 0, feed_url: null, aggregated: false, peek: true };
+  const { pages } = await readActions(podkeep.app, ann, client, all);
+  return (await Array.fromAsync(pages)).flat().map(({ position, total }) => [position, total]);
+}
+
 test("a position that is set counts for every app, over plays of a later time too", async () => {
   const end = now();
   await upload("phone", [play(3600, { started: 3600, sent_at: end + 5 * MINUTE, guid: "g" })]);
-  const read = async () => {
-    const all = { since: 0, feed_url: null, aggregated: false, peek: true };
-    const { pages } = await readActions(podkeep.app, ann, clientOf("phone"), all);
-    return (await Array.fromAsync(pages)).flat().map(({ position, total }) => [position, total]);
-  };
+  const read = () => positions(clientOf("phone"));
   const [last] = await listened();
   const episode = last?.episode ?? 0;
   await setPosition(podkeep.app, ann, { episode, position: 1200 });
@@ -236,4 +238,18 @@ test("a position that is set counts for every app, over plays of a later time to
   await expect(setPosition(podkeep.app, ann, { episode: 99, position: 1 })).rejects.toMatchObject({
     code: "not_found",
   });
+});
+
+test("a position that is set gives way to what is played after it, also a day after a restore", async () => {
+  const kasts = identifyClient({ ...ann, device: "laptop" }, appNamed("Kasts", "gpodder"));
+  const send = (action: EpisodeAction) => uploadActions(podkeep.app, { ...ann, device: "laptop" }, kasts, [action]);
+  const end = now();
+  await send(play(600, { sent_at: end }));
+  // As a restore leaves it.
+  await podkeep.sql(`update users set clock = ${end + DAY}`);
+  const [last] = await listened();
+  await setPosition(podkeep.app, ann, { episode: last?.episode ?? 0, position: 60 });
+  podkeep.clock.advance(60 * MINUTE);
+  await send(play(900, { sent_at: podkeep.clock.now(), started: 60 }));
+  expect(await positions(kasts)).toEqual([[900, 3600]]);
 });
