@@ -17,7 +17,7 @@ import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { statusOf } from "../domain/history.ts";
 import { type FormerSpelling, withSmallScheme, writeFor } from "../domain/spellings.ts";
-import type { Seconds, SyncWindow } from "../domain/sync-window.ts";
+import type { Millis, Seconds, SyncWindow } from "../domain/sync-window.ts";
 import { findNews, listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
@@ -218,19 +218,24 @@ export async function listDeviceFeeds(
   { peek = false }: { peek?: boolean } = {},
 ): Promise<{ feed_url: string; title: string | null }[]> {
   const { user_id } = actor;
-  const { listed, cursor } = await context.database.read(async (tx) => {
+  const { listed, news } = await context.database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
     const safe = client ? feeds.filter(({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
-    return { listed, cursor: client && !peek ? await ClientCursor.read(tx, user_id, client, "lists") : null };
+    return { listed, news: client && !peek ? await findListNews(tx, user_id, client) : null };
   });
-  if (client && cursor?.isKnown) {
-    const { last, clock } = cursor;
-    if (last === null || clock > last.start + 1) await noteListRead(context, actor, client, clock);
-  }
+  if (client && news !== null) await noteListRead(context, actor, client, news);
   return listed;
+}
+
+/** The user's clock if there is news since a known client read the whole list last; null if there is none. */
+async function findListNews(tx: Tx, user_id: number, client: Client): Promise<Millis | null> {
+  const { isKnown, last, clock } = await ClientCursor.read(tx, user_id, client, "lists");
+  if (!isKnown) return null;
+  const isNews = !last || (await findNews(tx, { user_id, client: client.id, start: last.start })).length > 0;
+  return isNews ? clock : null;
 }
 
 /** How many feeds the user is subscribed to. */

@@ -5,7 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { appNamed } from "../../../src/http/apps.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
-import { readFeedChanges } from "../../../src/services/device-list.ts";
+import { listDeviceFeeds, readFeedChanges } from "../../../src/services/device-list.ts";
 import { readActions, uploadActions } from "../../../src/services/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
@@ -74,4 +74,22 @@ test("of the reads of one sync, only the first notes when the device synced", as
   expect(await pagesOf(() => readPodcasts(podcasts.timestamp))).toBe(4);
   server.clock.advance(5000);
   expect(await pagesOf(() => readPlays(plays.timestamp))).toBe(2);
+});
+
+test("devices that read whole lists in turn write once what they have read", async () => {
+  const ann = await server.user("ann");
+  await ann.add("https://a.example/");
+  const devices = ["laptop", "desktop"].map((device) => {
+    const actor = actAsUser(ann.id, null, device);
+    return { actor, client: identifyClient(actor, appNamed("Script", "gpodder")) };
+  });
+  for (const { actor, client } of devices) await readFeedChanges(server.app, actor, client, { since: 0 });
+  const readLists = async () => {
+    for (const { actor, client } of devices) await listDeviceFeeds(server.app, actor, client);
+  };
+  await readLists();
+  const log = () => readFileSync(`${databaseFile(server.app.config)}-wal`);
+  const before = log();
+  await readLists();
+  expect(log().equals(before)).toBe(true);
 });
