@@ -85,16 +85,18 @@ export function statement<P extends Values, R>(build: (db: Kysely<Schema>, p: P)
 /**
  * Makes a function that runs one query over many rows: the rows of an insert, or the members of an IN list. It takes as
  * few statements as these sizes allow, one after the other.
+ * @param most rows of one statement; less if a row takes long, because others get a turn between the statements only
  */
 export function bulkStatement<P extends Values, Row extends Values, R>(
   build: (db: Kysely<Schema>, p: P, rows: Row[]) => Buildable<R>,
+  most = 128,
 ) {
   const ofSize = (size: number) => {
     const list = () => Array.from({ length: size }, (_, index) => markers<Row>(index));
     return { size, plans: new WeakMap() as Plans, compile: (db: Kysely<Schema>) => build(db, markers<P>(), list()) };
   };
   const one = ofSize(1);
-  const sizes = LARGER.map(ofSize);
+  const sizes = LARGER.filter((size) => size <= most).map(ofSize);
   const run = (tx: Tx, values: P, rows: readonly Row[], start: number, { plans, compile }: typeof one) =>
     tx.execute(bind(planOf(tx, plans, compile), values, rows, start)) as Promise<R[]>;
   const runAll = async (tx: Tx, values: P, rows: readonly Row[]): Promise<R[]> => {

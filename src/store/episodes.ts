@@ -54,14 +54,14 @@ export const listOfPodcasts = bulkStatement((_, p: Owner, rows: { podcast: numbe
   withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"])),
 );
 
-/** In which subscriptions the user has episodes with these URLs. Reads an index of all that the user has. */
-export const findSubscriptionsOf = bulkStatement((db, p: Owner, rows: { url_key: number }[]) =>
-  db
-    .selectFrom("episodes")
-    .select(["podcast", "url"])
-    .where("user_id", "=", p.user_id)
-    .where("podcast", ">", sql.lit(0))
-    .where("url_key", "in", columnOf(rows, "url_key")),
+/** In which subscriptions the user has episodes with these URLs: asks each subscription for each URL. */
+export const findSubscriptionsOf = bulkStatement(
+  (_, p: Owner, rows: { url_key: number }[]) =>
+    sql<Pick<EpisodeTable, "podcast" | "url">>`select episodes.podcast, episodes.url from subscriptions
+      cross join episodes
+      where subscriptions.user_id in (${p.user_id}) and episodes.user_id in (${p.user_id})
+        and episodes.podcast = subscriptions.id and episodes.url_key in (${sql.join(columnOf(rows, "url_key"))})`,
+  16,
 );
 
 /** Inserts episodes, or replaces what is known of them. */

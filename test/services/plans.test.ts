@@ -231,7 +231,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
   ],
   [
     "the subscriptions that have episodes",
-    "podcast",
+    "url_key",
     (tx) =>
       findSubscriptionsOf(
         tx,
