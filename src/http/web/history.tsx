@@ -93,11 +93,12 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
 
   // The preview is a page of its own, to which the Back button leads.
   http.get("/history/restore", async (c) => {
-    const { data: asked } = z.object(RestoreForm).safeParse(c.req.query());
-    if (asked && momentOf(asked)) return restore(c, app, asked, true);
+    const query = c.req.query();
+    if ("as_of" in query || "before" in query) {
+      return restore(c, app, z.object(RestoreForm).safeParse(query).data ?? {}, true);
+    }
     const actor = c.get("actor");
-    const since = await readHistorySince(app, actor);
-    const props = { since, moments: await listMoments(app, actor), as_of: c.req.query("as_of") ?? "" };
+    const props = { since: await readHistorySince(app, actor), moments: await listMoments(app, actor) };
     return show(c, <RestorePage {...props} />);
   });
 
@@ -106,16 +107,17 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
 
 type RestoreFields = z.infer<z.ZodObject<typeof RestoreForm>>;
 
-const momentOf = ({ as_of = "", before, zone = 0 }: RestoreFields) =>
-  before === undefined ? readTime(as_of, zone) : { before };
-
 /** Restores a list. @param dry_run true to show what would change */
-async function restore(c: Context<HttpEnv>, app: App, fields: RestoreFields, dry_run: boolean): Promise<Response> {
-  const { as_of = "", before, zone = 0, exact } = fields;
+async function restore(
+  c: Context<HttpEnv>,
+  app: App,
+  { as_of = "", before, zone = 0, exact }: RestoreFields,
+  dry_run: boolean,
+): Promise<Response> {
   const actor = c.get("actor");
   const since = await readHistorySince(app, actor);
   const props = { as_of, before, zone, since, exact: exact !== undefined };
-  const moment = momentOf(fields);
+  const moment = before === undefined ? readTime(as_of, zone) : { before };
   if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
   try {
     const changes = await restoreSubscriptions(app, actor, moment, { exact: props.exact, dry_run });

@@ -178,12 +178,17 @@ test.if(onSqlite)("podcasts that a restored backup lost come back from the histo
 });
 
 test("a restore page without a moment, or with one that the history doesn't reach, says so", async () => {
-  expect((await browser.submit("/history/restore", {})).body).toContain("Enter a date and a time.");
-  for (const before of ["x", "-1", ""]) {
-    expect((await browser.submit("/history/restore", { before })).status).toBe(400);
+  const submit = (fields: Record<string, string>) => browser.submit("/history/restore", fields);
+  expect((await submit({})).body).toContain("Enter a date and a time.");
+  for (const before of ["x", "-1", ""]) expect((await submit({ before })).status).toBe(400);
+  for (const ask of [submit, previewOf]) {
+    const early = await ask({ before: "0" });
+    expect([early.status, early.body]).toEqual([400, expect.stringContaining("There is no history of that time.")]);
+    for (const as_of of ["", "yesterday"]) {
+      const { status, body } = await ask({ as_of, zone: "0" });
+      expect([status, body]).toEqual([400, expect.stringContaining("Enter a date and a time.")]);
+    }
   }
-  const early = await browser.submit("/history/restore", { before: "0" });
-  expect([early.status, early.body]).toEqual([400, expect.stringContaining("There is no history of that time.")]);
   const page = await browser.open("/history/restore");
   expect(page.body).toContain(`The history begins <time datetime="${new Date(START).toISOString()}"`);
 });
