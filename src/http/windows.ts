@@ -11,7 +11,7 @@ export interface Windows {
   /** Counts a failure, in a new window if the last has passed. Returns the failures in it. */
   count(key: string): number;
   takeBack(key: string): void;
-  /** Seconds until a key's window ends, at least 1. */
+  /** Seconds until a key's window ends: at least 1, at most its length. */
   secondsLeft(key: string): number;
 }
 
@@ -60,7 +60,9 @@ export function createWindows(clock: Clock, length: number, limit: number): Wind
       const known = find(key);
       if (known && known.count > 0) known.count--;
     },
-    secondsLeft: (key) =>
-      Math.max(1, Math.ceil(((find(key)?.start ?? clock.now() - length) + length - clock.now()) / 1000)),
+    secondsLeft(key) {
+      const left = (windows.get(key)?.start ?? Number.NEGATIVE_INFINITY) + length - clock.now();
+      return Math.ceil(Math.min(Math.max(left, 1000), length) / 1000);
+    },
   };
 }

@@ -31,3 +31,14 @@ test("asking for a key, and taking back what is not counted, leaves nothing", ()
   counted.takeBack("key");
   expect(counted.failures("key")).toBe(0);
 });
+
+test("nobody is told to wait for longer than a window, also if the clock goes back meanwhile", () => {
+  const years = 10 * 365 * 86_400_000;
+  for (let readings = 0; readings < 4; readings++) {
+    let left = Number.POSITIVE_INFINITY;
+    const counted = createWindows({ now: () => (left-- > 0 ? years : 0), sleep: async () => {} }, 60_000, LIMIT);
+    counted.count("key");
+    left = readings;
+    expect(counted.secondsLeft("key")).toBeWithin(1, 61);
+  }
+});
