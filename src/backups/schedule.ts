@@ -13,7 +13,8 @@ const Made = z.object({ file: z.string(), bytes: z.number(), tables: z.object({ 
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
- * Makes backups by the schedule, and one now if the last was missed while the server was off.
+ * Makes backups by the schedule, and one now if the last was missed while the server was off. None is made if that one is
+ * there: a clock that begins in 1970 meets all times of the schedule when it is set right.
  * @param program the arguments that start this program
  * @param findLoss why the database's files are not those that the server uses; null if they are
  * @param failed called after each failure
@@ -30,6 +31,7 @@ export function scheduleBackups(
   const ended = new AbortController();
   const run = async () => {
     try {
+      if (!isDue(config, systemClock.now())) return;
       const loss = findLoss();
       if (loss !== null) throw new Error(loss);
       await makeBackup(config, program, log, ended.signal);
@@ -39,25 +41,25 @@ export function scheduleBackups(
     }
   };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
-  const last = lastScheduled(config, systemClock.now());
-  if (last !== null && isMissed(config, last)) void cron.trigger();
+  void cron.trigger();
   return () => {
     cron.stop();
     ended.abort();
   };
 }
 
-/** When the last backup before `now` was due, in Unix milliseconds; null without a schedule. */
+/** When the last backup before `now` was due; null without a schedule. All in Unix milliseconds. */
 export function lastScheduled({ backup_schedule }: Config, now: number): number | null {
   if (backup_schedule === undefined) return null;
   const cron = new Cron(backup_schedule, { mode: "5-part", paused: true });
   return cron.previousRuns(1, new Date(now))[0]?.getTime() ?? null;
 }
 
-// If the backup directory can't be read, the backup fails and the log says why; the server starts.
-function isMissed(config: Config, last: number): boolean {
+/** Whether there is no backup since the last one was due. If the directory can't be read, making one says why. */
+export function isDue(config: Config, now: number): boolean {
+  const last = lastScheduled(config, now + 1);
   try {
-    return (latestBackup(config, systemClock.now())?.created_at ?? 0) < last;
+    return last !== null && (latestBackup(config, now)?.created_at ?? 0) < last;
   } catch {
     return true;
   }
