@@ -1,10 +1,10 @@
 // Statements on whole rows of every table: copying a user to another database, deleting a user.
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner, UserTable } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
-import { insertInto, refs } from "./rows.ts";
+import { insertInto, listInPages, PAGE, refs } from "./rows.ts";
 
 export type Row = Record<string, string | number | null>;
 
@@ -18,13 +18,23 @@ const owned: OwnedTable[] = Object.entries<Table<Row>>(tables).flatMap(([name, {
   owner === null ? [] : [{ name, owner, ...table }],
 );
 
-/** All rows of one user, in the order of their key. */
-const listRows = ({ name, owner, key, columns }: OwnedTable) =>
-  statement(
-    (_, p: Owner) =>
-      sql<Row>`select ${refs(Object.keys(columns))} from ${sql.table(name)}
-        where ${sql.ref(owner)} = ${p.user_id} order by ${refs(key)}`,
+/** Lists all rows of one user, in the order of their key. */
+function listRows({ name, owner, key, columns }: OwnedTable) {
+  const rest = key.filter((column) => column !== owner);
+  const page = (p: Owner, after: RawBuilder<unknown>) =>
+    sql<Row>`select ${refs(Object.keys(columns))} from ${sql.table(name)}
+      where ${sql.ref(owner)} = ${p.user_id} ${after} order by ${refs(key)} limit ${sql.lit(PAGE)}`;
+  const listFirst = statement((_, p: Owner) => page(p, sql``));
+  const listAfter = statement((_, p: Owner & Row) =>
+    page(p, sql`and (${refs(rest)}) > (${sql.join(rest.map((column) => p[column]))})`),
   );
+  return (tx: Tx, of: Owner) =>
+    listInPages<Row | null, Row>(
+      null,
+      (last) => (last ? listAfter(tx, { ...last, ...of }) : listFirst(tx, of)),
+      (row) => row,
+    );
+}
 
 /** The columns that mean something to the user; the id in the database doesn't. */
 const exportedColumns = ({ owner, columns }: OwnedTable) =>
