@@ -1,10 +1,12 @@
-// The words of a search.
+// The words of a search, in one form of Unicode.
 
-/** The words that a search is for, in the form in which titles are stored. */
-export const wordsOf = (search: string): string[] => search.normalize().toLowerCase().split(/\s+/).filter(Boolean);
+const inOneForm = (text: string) => text.normalize().toLowerCase();
+
+/** The words that a search is for. */
+export const wordsOf = (search: string): string[] => inOneForm(search).split(/\s+/).filter(Boolean);
 
 /** Whether a text has all of these words. */
 export function hasWords(text: string, words: readonly string[]): boolean {
-  const inLowerCase = text.toLowerCase();
-  return words.every((word) => inLowerCase.includes(word));
+  const searched = inOneForm(text);
+  return words.every((word) => searched.includes(word));
 }

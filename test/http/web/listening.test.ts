@@ -144,6 +144,15 @@ test("the history is searched and filtered by podcast and app, and comes in page
   }
 });
 
+test("an episode is found by its file's name, whatever form of Unicode that was written in", async () => {
+  for (const form of ["NFC", "NFD"]) {
+    const episode_url = url(encodeURIComponent(`gru\u0308n-${form}`.normalize(form)));
+    await upload("phone", [60, { episode_url, sent_at: server.clock.now() }]);
+  }
+  const { body } = await browser.open(`/listening/history?search=${encodeURIComponent("gr\u00fcn")}`);
+  expect(body.split("/listening/episodes/")).toHaveLength(3);
+});
+
 test("a stale phone set an episode back: two clicks on the page set it right for every app", async () => {
   const now = server.clock.now();
   const episode_url = url("set-back");
