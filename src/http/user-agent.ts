@@ -6,11 +6,15 @@ const NAMED_LATER = /^(?:mygpoclient\/.* (?=gPodder\/)|Mozilla\/\S+ \(compatible
 /** FocusPodcast writes its version so. */
 const VERSION = /[ _]v?\d+(\.\d+)+[\w.-]*$/;
 
+/** Characters. */
+const LONGEST = 100;
+
 /** The part of a User-Agent before the version. */
 export const productIn = (userAgent: string) =>
   printable(NAMED_LATER.exec(userAgent)?.[1] ?? userAgent.split("/", 1)[0] ?? "")
     .trim()
+    .slice(0, LONGEST)
     .replace(VERSION, "");
 
-/** What sends a request, up to 100 characters; null without a User-Agent. */
-export const productOf = ({ headers }: Request) => productIn(headers.get("user-agent") ?? "").slice(0, 100) || null;
+/** What sends a request; null without a User-Agent. */
+export const productOf = ({ headers }: Request) => productIn(headers.get("user-agent") ?? "") || null;
