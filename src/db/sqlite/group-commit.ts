@@ -122,12 +122,12 @@ export class GroupWriter {
 
   /** Takes the job that is next. One of a large request begins a group, after one group of others that wait. */
   #take(isFirst: boolean): Job | undefined {
-    const next =
-      (isFirst && this.#queue.find(({ waited }) => waited)) ||
-      this.#queue.find(({ user }) => (this.#long.get(user) ?? 0) < LARGE) ||
-      (isFirst && this.#queue[0]);
+    const isSmall = ({ user }: Job) => (this.#long.get(user) ?? 0) < LARGE;
+    const next = isFirst
+      ? (this.#queue.find(({ waited }) => waited) ?? this.#queue.find(isSmall) ?? this.#queue[0])
+      : this.#queue.find(isSmall);
     if (next) this.#queue.splice(this.#queue.indexOf(next), 1);
-    return next || undefined;
+    return next;
   }
 
   // Without a savepoint: if it fails, the transaction has nothing else.
