@@ -36,10 +36,11 @@ export async function uploadFeedChanges(
   { add, remove }: { add: string[]; remove: string[] },
 ): Promise<Seconds> {
   const taps = new Map<string, number>();
-  for (const url of add) taps.set(url, (taps.get(url) ?? 0) + 1);
-  for (const url of remove) taps.set(url, (taps.get(url) ?? 0) - 1);
+  const tap = (url: string, by: 1 | -1) => taps.set(url, (taps.get(url) ?? 0) + by);
+  for (const url of add) tap(url, 1);
+  for (const url of remove) tap(url, -1);
   const tapped = (sign: number) =>
-    readFeedUrls([...taps.keys()].filter((url) => Math.sign(taps.get(url) ?? 0) === sign));
+    readFeedUrls([...taps].flatMap(([url, sum]) => (Math.sign(sum) === sign ? url : [])));
   const [removed, undone, added] = [await tapped(-1), await tapped(0), await tapped(1)];
   const sent = [...removed, ...undone, ...added];
   return upload(context, actor, client, client?.habits ?? NO_HABITS, sent, async (user) => {
