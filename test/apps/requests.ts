@@ -181,7 +181,7 @@ export const APPS: readonly AppRequests[] = [
     signOut: END_TOKEN,
     ends: true,
   },
-  { name: "Podium", agent: "Podium/1.9", protocol: "nextcloud", signIn: "flow", poll: "query", ownClock: true },
+  { name: "Podium", agent: "Podium/1.9", protocol: "nextcloud", signIn: "flow", poll: "query" },
   {
     name: "Kodi's plugin.audio.podcasts",
     agent: "Kodi/21.2 plugin.audio.podcasts/2.3.3",
