@@ -69,11 +69,13 @@ async function carryOut(command: Command, steps: Step[], next: string, undo: Ste
 }
 
 const SECRETS = settingNames.filter(isSecret).map(envNameOf).join("|");
+/** Also where systemd ignores it: in a comment, or after `export`. */
+const SECRET = new RegExp(`^(.*\\b(?:${SECRETS})[ \\t]*=[ \\t]*)(["']?)(.*?)\\2$`, "gm");
 
 function withoutSecrets(step: Step): Step {
   if (!("text" in step)) return step;
-  const line = new RegExp(`^(${SECRETS})="?(.*?)"?$`, "gm");
-  return { ...step, text: step.text.replace(line, (_, name: string, value: string) => `${name}="${mask(value)}"`) };
+  const hide = (_: string, before: string, quote: string, value: string) => before + quote + mask(value) + quote;
+  return { ...step, text: step.text.replace(SECRET, hide) };
 }
 
 /** @throws DomainError "unavailable" if it does not run */
