@@ -24,15 +24,17 @@ import { inParts } from "./parts.ts";
 import { describeChange, loadWorkingSet } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
-export async function readHistorySince({ database }: Context, { user_id }: Actor): Promise<number> {
-  return database.read(async (tx) => (await readStart(tx, user_id)).since);
+export async function readHistorySince({ database, clock }: Context, { user_id }: Actor): Promise<number> {
+  return database.read(async (tx) => (await readStart(tx, user_id, clock.now())).since);
 }
 
 /** When a user's history begins, and the timestamp up to which it was deleted. */
-async function readStart(tx: Tx, user_id: number): Promise<{ since: number; deleted_to: number }> {
-  const [row] = await readHistoryStart(tx, { user_id });
-  const deleted_to = row?.history_since ?? 0;
-  return { since: Math.max(deleted_to, row?.created_at ?? 0), deleted_to };
+async function readStart(tx: Tx, user_id: number, now: number): Promise<{ since: number; deleted_to: number }> {
+  const [{ created_at, history_since: deleted_to } = { created_at: 0, history_since: 0 }] = await readHistoryStart(tx, {
+    user_id,
+  });
+  // If the clock was ahead when the user was created, it is not known when that was.
+  return { since: Math.max(deleted_to, created_at > now ? 0 : created_at), deleted_to };
 }
 
 /** All subscriptions, now and as they were before the changes from a timestamp on. */
@@ -47,11 +49,12 @@ export type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title
 
 /** The list as it was at a moment. @throws DomainError "invalid" if that is before the history begins */
 export async function listSubscribedAt(
-  { database }: Context,
+  { database, clock }: Context,
   { user_id }: Actor,
   moment: Moment,
 ): Promise<SubscribedThen[]> {
-  const { past } = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment)));
+  const now = clock.now();
+  const { past } = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment, now)));
   return [...past.values()].filter(({ status }) => status === "subscribed");
 }
 
@@ -77,10 +80,11 @@ export async function restoreSubscriptions(
   moment: Moment,
   { exact, dry_run }: RestoreOptions,
 ): Promise<Change[]> {
-  if ("as_of" in moment && moment.as_of > context.clock.now()) {
+  const now = context.clock.now();
+  if ("as_of" in moment && moment.as_of > now) {
     throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
   }
-  const before = await context.database.read((tx) => findMoment(tx, actor.user_id, moment));
+  const before = await context.database.read((tx) => findMoment(tx, actor.user_id, moment, now));
   const planned = await restoreBefore(context, actor, before, { exact, dry_run: true });
   if (dry_run) return planned;
   requireWrite(actor);
@@ -100,7 +104,8 @@ function restoreBefore(
 ): Promise<Change[]> {
   return describeChange(context, actor, dry_run, async (user) => {
     const { tx, user_id } = user;
-    const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }));
+    const now = context.clock.now();
+    const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }, now));
     const wanted = readWanted(past.values());
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
@@ -137,12 +142,12 @@ async function changeInParts(
 }
 
 /** The timestamp of the first change after a moment. */
-async function findMoment(tx: Tx, user_id: number, moment: Moment): Promise<number> {
-  const { since, deleted_to } = await readStart(tx, user_id);
+async function findMoment(tx: Tx, user_id: number, moment: Moment, now: number): Promise<number> {
+  const { since, deleted_to } = await readStart(tx, user_id, now);
   if ("as_of" in moment ? moment.as_of < since : moment.before <= deleted_to) {
     throw new DomainError("invalid", `The history begins at ${formatTime(since)}: nothing earlier can be restored`);
   }
-  return "as_of" in moment ? findTimestamp(tx, user_id, moment.as_of) : moment.before;
+  return "as_of" in moment ? findTimestamp(tx, user_id, moment.as_of, now) : moment.before;
 }
 
 const formatTime = (at: number) => new Date(at).toISOString();

@@ -25,9 +25,17 @@ export interface HistoryEntry extends Change {
   by: ChangedBy;
 }
 
-/** The timestamp of the first change that was made later than a wall time. */
-export async function findTimestamp(tx: Tx, user_id: number, at: number): Promise<number> {
-  const [first] = await firstChangeAfter(tx, { user_id, at });
+/**
+ * The timestamp of the first change that was made later than a wall time.
+ * @param until later wall times of changes are from a clock that was ahead
+ */
+export async function findTimestamp(
+  tx: Tx,
+  user_id: number,
+  at: number,
+  until = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
+  const [first] = await firstChangeAfter(tx, { user_id, at, until });
   return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
 }
 

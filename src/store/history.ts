@@ -106,17 +106,21 @@ export const countRemovals = statement((db, p: Owner & { from: number }) =>
     .where("actor_kind", "in", ["token", "session"]),
 );
 
-/** The first change that was recorded later than `at`. Its timestamp is not before its wall time. */
-export const firstChangeAfter = statement((db, p: Owner & { at: number }) =>
-  db
-    .selectFrom("history")
-    .select("changed_at")
-    .where("user_id", "=", p.user_id)
-    .where("changed_at", ">", p.at)
-    .where("at", ">", p.at)
-    .orderBy("changed_at")
-    .limit(sql.lit(1)),
-);
+/**
+ * The first change that was recorded later than `at`. One that is later than `until` is from a clock that was ahead: it
+ * counts as later too, unless a change after it was recorded before `at`.
+ */
+export const firstChangeAfter = statement((db, p: Owner & { at: number; until: number }) => {
+  const own = db.selectFrom("history").select("changed_at").where("user_id", "=", p.user_id).limit(sql.lit(1));
+  // A timestamp is not before its wall time.
+  const later = own.where("changed_at", ">", p.at).where("at", ">", p.at).orderBy("changed_at");
+  const surelyLater = later.where("at", "<=", p.until);
+  const earlier = own
+    .where("at", "<=", p.at)
+    .where("changed_at", "<", (row) => row.fn.coalesce(surelyLater, row.lit(Number.MAX_SAFE_INTEGER)))
+    .orderBy("changed_at", "desc");
+  return later.where("changed_at", ">", (row) => row.fn.coalesce(earlier, row.lit(0)));
+});
 
 const listChangesBefore = statement((db, p: Position & { from: number }) =>
   pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),

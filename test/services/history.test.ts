@@ -228,6 +228,23 @@ describe("restoring a list", () => {
     expect((await listSubscribedAt(server.app, me(), { as_of: after })).map(({ feed_url }) => feed_url)).toEqual([A]);
   });
 
+  test("works for times after a clock that was years ahead was set right, for a user from that time too", async () => {
+    server.clock.advance(3650 * DAY);
+    const eve = await server.user("eve");
+    await eve.add(A);
+    server.clock.advance(-3650 * DAY);
+    const before = later();
+    later();
+    await eve.add(B);
+    const after = later();
+    later();
+    await eve.add(C);
+    later();
+    const urlsAt = async (as_of: number) =>
+      (await listSubscribedAt(server.app, actAsUser(eve.id), { as_of })).map(({ feed_url }) => feed_url);
+    expect([await urlsAt(before), await urlsAt(after)]).toEqual([[], [A, B]]);
+  });
+
   test("is refused for the future and for a time before the history begins", async () => {
     await user.add(A);
     await expect(restore(server.clock.now() + 1)).rejects.toThrow("2026-01-01T00:00:00.001Z is in the future");
