@@ -60,7 +60,8 @@ export class Pace {
     this.#sent++;
     if (rate === 0) return;
     const now = clock.now();
-    const at = Math.max(now, this.#next);
+    // A later time than all waiting requests need is from before the clock went back.
+    const at = this.#next - now > MOST_WAIT * 1000 ? now : Math.max(now, this.#next);
     this.#next = at + 1000 / rate;
     if (at > now) await clock.sleep(at - now);
   }

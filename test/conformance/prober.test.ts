@@ -49,6 +49,14 @@ test("time that a check slept counts for the rate: no burst makes up for it", as
   expect(sent).toEqual([0, 10_000, 10_250, 10_500]);
 });
 
+test("a clock that goes back an hour delays no request", async () => {
+  const { prober, sent } = openProber(ok, { rate: 4 });
+  await prober.request("GET", "/");
+  await prober.clock.sleep(-3_600_000);
+  for (let n = 0; n < 2; n++) await prober.request("GET", "/");
+  expect(sent).toEqual([0, -3_600_000, -3_599_750]);
+});
+
 test("after 3,000 requests only what cleans up is sent", async () => {
   const { prober, sent } = openProber(ok);
   for (let n = 0; n < 3000; n++) await prober.request("GET", "/");
