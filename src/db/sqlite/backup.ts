@@ -37,7 +37,7 @@ const ATTEMPTS = 10;
 /**
  * Copies the database while others read and write it. The copy is compact, of mode 0600, checked and on disk.
  * @throws DomainError "conflict" if `to` exists, "config" if the database is damaged or not ours, "unavailable" if `to`
- * can't be written; then nothing of it is left
+ * can't be written, or the disk of `file` is full; then nothing of it is left
  */
 export function copyDatabase(file: string, to: string): Contents {
   if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
