@@ -7,7 +7,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
-import { play, type World, world } from "./device-world.ts";
+import { play, scriptWorld, type World, world } from "./device-world.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -17,18 +17,23 @@ const LATE = 1_000_000_000_000_000;
 
 const RUNS = Number(process.env["PODKEEP_MODEL_RUNS"] ?? 500);
 
-const explore = (rules: Rules, parameters: fc.Parameters<[World]>) =>
+const explore = (rules: Rules, parameters: fc.Parameters<[World]>, worlds = world) =>
   fc.check(
-    fc.asyncProperty(world, (one) => play(one, new Server(rules))),
+    fc.asyncProperty(worlds, (one) => play(one, new Server(rules))),
     parameters,
   );
 
-async function playWorlds(): Promise<void> {
-  const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS });
-  if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
-}
-
-test("every app ends with the server's list and no change is lost", playWorlds, PATIENCE + RUNS * 50);
+test.each([
+  ["app", world],
+  ["script", scriptWorld],
+])(
+  "every %s ends with the server's list and no change is lost",
+  async (_, worlds) => {
+    const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS }, worlds);
+    if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
+  },
+  PATIENCE + RUNS * 50,
+);
 
 test.each(Object.entries(STORIES))("%s", async (_, story) => {
   await play(story, new Server());
@@ -210,3 +215,9 @@ for (const [name, rules] of Object.entries(broken)) {
     expect(failed).toBe(true);
   });
 }
+
+test("the simulation notices when what a script has read in a whole list is not known", async () => {
+  const rules = { ...RULES, countsLists: false };
+  const { failed } = await explore(rules, { numRuns: 60_000, endOnFailure: true, seed: 8 }, scriptWorld);
+  expect(failed).toBe(true);
+});

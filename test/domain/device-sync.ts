@@ -4,6 +4,7 @@ import {
   type ClientSpellings,
   changesFor,
   type Holding,
+  heldUrl,
   type Listing,
 } from "../../src/domain/device-list.ts";
 import type { Habits } from "../../src/domain/habits.ts";
@@ -28,6 +29,8 @@ export const RULES = {
   sendsLeft: true,
   /** Whether clients keep the spelling that they received when the subscription takes another one. */
   keepsSpelling: true,
+  /** Whether a client knows the changes before it read the whole list. */
+  countsLists: true,
   /** Whether a forgotten device, a new credential or a restored server forget what a device holds. */
   forgetsHoldings: false,
 };
@@ -65,6 +68,8 @@ export interface SyncServer {
   ): Eventually<{ add: string[]; remove: string[]; timestamp: number }>;
   post(client: string, add: Iterable<string>, remove: Iterable<string>, habits: Habits): Eventually<number>;
   put(client: string, urls: Iterable<string>, habits: Habits): Eventually<number>;
+  /** Reads the whole list. Only servers of worlds that have scripts. */
+  list?(client: string, habits: Habits): Eventually<string[]>;
   /** Null before the client's first GET. */
   positionOf(client: string): Eventually<SyncPosition | null>;
   /** The other protocol: subscribe or unsubscribe. A deleted subscription comes back with the URL that was sent. */
@@ -107,6 +112,8 @@ export class Server implements SyncServer {
   readonly positions = new Map<string, SyncPosition>();
   readonly holdings = new Map<string, Map<string, Holding>>();
   private readonly clients = new Map<string, { began: number; fromNothing: boolean }>();
+  /** The clock of when each client read the whole list last. */
+  private readonly lists = new Map<string, number>();
   /** Clients whose earlier token still signs in. */
   private readonly lasting = new Set<string>();
   private readonly former = new Map<string, FormerSpelling[]>();
@@ -263,6 +270,7 @@ export class Server implements SyncServer {
     }
     for (const client of this.clients.values()) client.fromNothing = false;
     this.positions.clear();
+    this.lists.clear();
     for (const holdings of this.holdings.values()) {
       for (const [feed, one] of holdings) {
         holdings.set(feed, { ...one, reported_at: null, decided: null });
@@ -273,11 +281,13 @@ export class Server implements SyncServer {
 
   forget(client: string): void {
     this.positions.delete(client);
+    this.lists.delete(client);
     if (this.rules.forgetsHoldings) this.forgetAll(client);
   }
 
   renewToken(client: string, revoked: boolean): boolean {
     this.positions.delete(client);
+    this.lists.delete(client);
     // Its token is all that names its device.
     const signsIn = protocolOf(client) === "nextcloud";
     if (signsIn || this.rules.forgetsHoldings) this.forgetAll(client);
@@ -334,6 +344,16 @@ export class Server implements SyncServer {
     return this.upload(client, this.rules.reportsOf(whole, this.holdingsOf(client)), { ...habits, echoes: "never" });
   }
 
+  list(client: string, habits: Habits): string[] {
+    const holdings = this.holdings.get(client) ?? new Map<string, Holding>();
+    const urls = [...this.subscribed()].map(([feed, feed_url]) =>
+      writeFor(heldUrl({ feed, feed_url }, holdings.get(feed), this.spellingsOf(client)), habits.spelling),
+    );
+    // The server keeps nothing of a client that has uploaded nothing.
+    if (this.clients.has(client) && this.rules.countsLists) this.lists.set(client, this.clock++);
+    return urls;
+  }
+
   private upload(client: string, reports: Report[], habits: Habits): number {
     this.introduce(client, false);
     const last = this.positions.get(client) ?? null;
@@ -343,14 +363,16 @@ export class Server implements SyncServer {
       const listing = this.listing(feed);
       if (listing) listings.set(feed, listing);
     }
-    const until = this.rules.knownUntil(last, habits);
+    const before = this.rules.knownUntil(last, habits);
+    const listed = this.lists.get(client) ?? 0;
+    const until = listed > (before ?? last?.start ?? 0) ? listed : before;
     const knew = until ?? last?.start ?? 0;
     const past = until === null ? undefined : this.past.find(({ changed }) => changed > until);
     const wasListed = past?.listed ?? new Map<string, boolean>();
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
     const spellings = this.spellingsOf(client);
-    const known = { listings, last, listed: 0, knew, clock: this.clock, habits, added, leadsTo, wasListed, spellings };
+    const known = { listings, last, listed, knew, clock: this.clock, habits, added, leadsTo, wasListed, spellings };
     const heard = reports.map((report) => {
       const one = this.rules.hear(report, { ...known, holdings });
       if (one.holds) holdings.set(report.feed, one.holds);
@@ -372,7 +394,8 @@ export class Server implements SyncServer {
 }
 
 export const KINDS = ["antennapod", "kasts", "gpodder", "pinepods", "nextcloud"] as const;
-export type Kind = (typeof KINDS)[number];
+/** A script reads the whole list and uploads what its user changed. It keeps no plays. */
+export type Kind = (typeof KINDS)[number] | "script";
 
 /** What the app of a kind calls itself. */
 const PRODUCTS: Record<Kind, string | null> = {
@@ -381,10 +404,12 @@ const PRODUCTS: Record<Kind, string | null> = {
   gpodder: "gPodder",
   pinepods: null,
   nextcloud: "AntennaPod",
+  script: "Script",
 };
 
 /** The kind of a device by its name. */
-export const kindOf = (name: string): Kind => KINDS.find((kind) => name.startsWith(kind)) ?? "gpodder";
+export const kindOf = (name: string): Kind =>
+  [...KINDS, "script" as const].find((kind) => name.startsWith(kind)) ?? "gpodder";
 
 /** Kasts syncs by the one or the other. */
 export const protocolOf = (name: string) =>
@@ -400,6 +425,7 @@ const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
   gpodder: (a, b) => a === b,
   pinepods: (a, b) => a === b,
   nextcloud: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
+  script: (a, b) => a === b,
 };
 
 const move = (url: string, from: Set<string>, to: Set<string>) => {
@@ -551,6 +577,7 @@ export class Device {
     { lost, full }: Luck = { lost: null, full: false },
     between: () => Promise<void> = async () => {},
   ): Promise<boolean> {
+    if (this.kind === "script") return this.syncList(lost, between);
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
     if (full && this.habits.reportsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
@@ -602,6 +629,22 @@ export class Device {
       this.kind === "pinepods" || (this.kind === "nextcloud" && posted.add.size + posted.remove.size > 0);
     if (ownClock) given = Math.floor(this.server.wall / 1000) + this.skew;
     this.since = this.kind === "kasts" && given > 1 ? given + 1 : given;
+    return true;
+  }
+
+  /** The same for a script. */
+  private async syncList(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {
+    const list = await this.server.list?.(this.name, this.habits);
+    if (!list || lost === "get") return false;
+    // It has nothing that a full sync would upload.
+    this.since = 1;
+    this.urls = new Set([...list, ...this.added].filter((url) => !this.removed.has(url)));
+    await between();
+    if (this.added.size + this.removed.size === 0 || lost === "upload") return true;
+    await this.server.post(this.name, this.added, this.removed, this.habits);
+    if (lost === "post") return true;
+    this.added = new Set();
+    this.removed = new Set();
     return true;
   }
 

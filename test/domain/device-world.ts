@@ -101,21 +101,25 @@ const SKEWS = [0, 0, -90, 90, -30, -600, 600, -3600, -86_400, 86_400];
 /** Settings: devices of one protocol only; one error beside right clocks. */
 const { PODKEEP_MODEL_PROTOCOL: protocol, PODKEEP_MODEL_SKEW: skew } = process.env;
 const skews = skew === undefined ? SKEWS : [0, Number(skew), Number(skew)];
-const deviceAt = (index: number) => {
-  const kinds = KINDS.filter((kind) => (protocol ?? protocolOf(`${kind}-${index}`)) === protocolOf(`${kind}-${index}`));
+const deviceAt = (index: number, all: readonly Kind[]) => {
+  const kinds = all.filter((kind) => (protocol ?? protocolOf(`${kind}-${index}`)) === protocolOf(`${kind}-${index}`));
   return fc.record({ kind: fc.constantFrom(...kinds), skew: fc.constantFrom(...skews) });
 };
-const worldOf = (one: fc.Arbitrary<Step>, size: fc.SizeForArbitrary): fc.Arbitrary<World> =>
+const worldOf = (kinds: readonly Kind[], one: fc.Arbitrary<Step>, size: fc.SizeForArbitrary): fc.Arbitrary<World> =>
   fc.record({
-    devices: fc.tuple(deviceAt(0), deviceAt(1), deviceAt(2)),
+    devices: fc.tuple(deviceAt(0, kinds), deviceAt(1, kinds), deviceAt(2, kinds)),
     steps: fc.array(one, { minLength: 5, maxLength: 60, size }),
   });
 
-/** Devices that keep a list. */
-export const world = worldOf(
-  fc.oneof(...plain, { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between })) }, ...rare),
-  "small",
+const listStep = fc.oneof(
+  ...plain,
+  { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between })) },
+  ...rare,
 );
+/** Devices that keep a list. */
+export const world = worldOf(KINDS, listStep, "small");
+/** Some of them are scripts. */
+export const scriptWorld = worldOf(["script", "antennapod", "nextcloud"], listStep, "small");
 
 const beside: fc.Arbitrary<Beside> = fc.record({
   write: fc.option(fc.record({ feed, on: fc.boolean() }), { freq: 2 }),
@@ -123,6 +127,7 @@ const beside: fc.Arbitrary<Beside> = fc.record({
 });
 /** Devices that keep a list and play positions, beside Open Podcast API apps. */
 export const wholeWorld = worldOf(
+  KINDS,
   fc.oneof(
     ...plain,
     { weight: 1, arbitrary: step("wait", fc.record({ ms: fc.constantFrom(60_000, 3_600_000) })) },

@@ -18,6 +18,7 @@ const AGENTS: Record<Kind, string | null> = {
   // It sends no User-Agent.
   pinepods: null,
   nextcloud: "AntennaPod/3.9.0",
+  script: "Script/1",
 };
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";

@@ -13,7 +13,7 @@ import { patchSubscription, requestDeletion } from "../../src/services/subscript
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { STORIES } from "../domain/device-stories.ts";
 import { appOf, feedOf, kindOf, type SyncServer } from "../domain/device-sync.ts";
-import { play, world } from "../domain/device-world.ts";
+import { play, scriptWorld, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
 import { validFeed } from "../support/feed-url.ts";
@@ -79,6 +79,11 @@ class Services implements SyncServer {
 
   put(name: string, urls: Iterable<string>): Promise<number> {
     return uploadFeedList(podkeep.app, this.actorFor(name), this.clientOf(name), [...urls]);
+  }
+
+  async list(name: string): Promise<string[]> {
+    const feeds = await listDeviceFeeds(podkeep.app, this.actorFor(name), this.clientOf(name));
+    return feeds.map(({ feed_url }) => feed_url);
   }
 
   positionOf(name: string): Promise<SyncPosition | null> {
@@ -181,9 +186,12 @@ class Services implements SyncServer {
 
 const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
 
-test("every app ends with the server's list and no change is lost", async () => {
+test.each([
+  ["app", world],
+  ["script", scriptWorld],
+])("every %s ends with the server's list and no change is lost", async (_, worlds) => {
   const { failed, errorInstance, counterexample } = await fc.check(
-    fc.asyncProperty(world, async (one) => play(one, new Services(await podkeep.user()))),
+    fc.asyncProperty(worlds, async (one) => play(one, new Services(await podkeep.user()))),
     { numRuns: RUNS },
   );
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
