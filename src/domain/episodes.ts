@@ -114,6 +114,8 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   const next = before.acted_at + 1000;
   // A client's own order counts, even if the server's clock went back in between.
   if (isOwn && (isSecond || sent_at > before.sent_at)) return add(next);
+  // If the server's clock is behind, all that devices play happens in one moment: their own times count.
+  if (sent_at > now && sent_at > before.sent_at) return add(next);
   if (position === before.position || (isOwn && before.arrived_at > after)) return before;
   // What a client knew when it played is older than its play, whatever its clock says.
   if (before.arrived_at <= known) return add(next);

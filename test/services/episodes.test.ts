@@ -537,3 +537,24 @@ test("a client that is not known is told what arrived since two minutes before i
   expect((await read(null, { since: since + 119 })).actions.map(({ position }) => position)).toEqual([2]);
   expect((await read(null, { since: since + 200 })).actions).toEqual([]);
 });
+
+test("two clients' plays count in their order while the server's clock is days behind", async () => {
+  await subscribe("https://feed.example/rss");
+  const [phone, laptop] = [clientOf("phone", "gPodder"), clientOf("laptop", "Kasts")];
+  let real = Math.floor(podkeep.clock.now() / 1000) * 1000;
+  await upload(phone, play(100, { sent_at: real }));
+  podkeep.clock.advance(-3 * 86_400_000);
+  const since = new Map<Client, number>();
+  for (const [client, position] of [
+    [phone, 200],
+    [laptop, 300],
+    [phone, 400],
+    [laptop, 500],
+  ] as const) {
+    real += 3_600_000;
+    podkeep.clock.advance(3_600_000);
+    since.set(client, (await read(client, { since: since.get(client) ?? 0 })).timestamp);
+    await upload(client, play(position, { sent_at: real }));
+    expect((await read(null)).actions.map((one) => one.position)).toEqual([position]);
+  }
+});
