@@ -218,20 +218,20 @@ export async function listDeviceFeeds(
   { peek = false }: { peek?: boolean } = {},
 ): Promise<{ feed_url: string; title: string | null }[]> {
   const { user_id } = actor;
-  const { listed, news } = await context.database.read(async (tx) => {
+  const { listed, readAt } = await context.database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
     const safe = client ? feeds.filter(({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
-    return { listed, news: client && !peek ? await findListNews(tx, user_id, client) : null };
+    return { listed, readAt: client && !peek ? await findListRead(tx, user_id, client) : null };
   });
-  if (client && news !== null) await noteListRead(context, actor, client, news);
+  if (client && readAt !== null) await noteListRead(context, actor, client, readAt);
   return listed;
 }
 
-/** The user's clock if there is news since a known client read the whole list last; null if there is none. */
-async function findListNews(tx: Tx, user_id: number, client: Client): Promise<Millis | null> {
+/** The user's clock at which a known client reads the whole list; null if nothing is new since it did so last. */
+async function findListRead(tx: Tx, user_id: number, client: Client): Promise<Millis | null> {
   const { isKnown, last, clock } = await ClientCursor.read(tx, user_id, client, "lists");
   if (!isKnown) return null;
   const isNews = !last || (await findNews(tx, { user_id, client: client.id, start: last.start })).length > 0;
