@@ -163,7 +163,7 @@ const YEAR = 365 * 24 * 60 * 60_000;
 /** On a machine without a clock of its own, when it learns the time. */
 const jumps = fc.record({
   readings: fc.integer({ min: 1, max: 6 }),
-  ms: fc.constantFrom(-1000, -60 * 60_000, -10 * YEAR),
+  ms: fc.constantFrom(-1000, -60 * 60_000, -10 * YEAR, 60 * 60_000, 10 * YEAR),
 });
 
 interface FuzzRequest {
@@ -174,7 +174,7 @@ interface FuzzRequest {
   body: Body;
   way: Way;
   headers: Record<string, string>;
-  /** When the clock goes back while the request runs. */
+  /** when the clock jumps while the request runs. */
   jump: { readings: number; ms: number } | null;
 }
 
