@@ -79,14 +79,14 @@ export async function savePageEnd(
       if (!isKnown) await closeOne(tx, { user_id, page: open });
     }
     await keepPageEnd(tx, { user_id, page: key, changed_at, guid, ended_at });
-  });
+  }, user_id);
 }
 
 /** Closes a walk that followed `next` to its last page. */
 export async function closeWalk({ database }: EndContext, actor: Actor, page: PageNumber): Promise<void> {
   const walk = { user_id: actor.user_id, page: keyOf(actor, page, "open") };
   if ((await database.read((tx) => listEndsAt(tx, walk))).length === 0) return;
-  await database.write((tx) => closeOne(tx, walk));
+  await database.write((tx) => closeOne(tx, walk), walk.user_id);
 }
 
 async function closeOne(tx: Tx, walk: Owner & { page: string }): Promise<void> {
