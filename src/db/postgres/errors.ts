@@ -29,7 +29,8 @@ export const isOutdated = (error: unknown) => sqlStateOf(error) === "0A000";
 /** Whether the connection was lost, so that an uncommitted transaction changed nothing. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof SQL.PostgresError)) return false;
-  return error.errno ? /^(08|57P)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
+  // 25P03 and 25P04: this process stood still in a transaction until its time was over.
+  return error.errno ? /^(08|57P|25P0[34])/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
 }
 
 /** What to set in PgBouncer, if this error says that it gets in the way; else null. */

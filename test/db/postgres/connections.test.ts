@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
+import { readAnything } from "../../../src/db/statement.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
@@ -81,6 +82,24 @@ test("writes of one user on two servers succeed with any default isolation level
   expect(levels).toEqual([{ transaction_isolation: "read committed" }]);
 });
 
+test("many pages that an app of one user asks for at once leave connections to the others", async () => {
+  await open({ database_pool: "2" });
+  const ann = await app.user();
+  const bob = await app.user();
+  for (let n = 0; n < 4; n++) await ann.add(`https://a.example/${n}`);
+  await beside(async (sql) => {
+    await sql("begin");
+    await sql(`select 1 from users where id = '${ann.id}' for update`);
+    const pages = Array.from({ length: 10 }, (_, n) => ann.request("GET", `/subscriptions?per_page=1&page=${n + 1}`));
+    await beside(async (look) => {
+      while ((await backends(look, "pid", "wait_event_type = 'Lock'")).length < 1) await Bun.sleep(5);
+    });
+    expect((await bob.add("https://b.example/")).is_subscribed).toBe(true);
+    await sql("commit");
+    expect((await Promise.all(pages)).map(({ status }) => status)).toEqual(Array(10).fill(200));
+  });
+});
+
 test("while another program locks a user's row, writes are 503 with Retry-After; then they work again", async () => {
   await open({ database_timeout: "3s" });
   const ann = await app.user();
@@ -104,6 +123,16 @@ test("after all connections were cut, the next requests work", async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   await beside((sql) => backends(sql, "pg_terminate_backend(pid)"));
   expect((await ann.add("https://b.example/")).is_subscribed).toBe(true);
+});
+
+test("a change is 503, and no fault, if its server stood still until PostgreSQL ended the transaction", async () => {
+  await open({ database_timeout: "500ms" });
+  const writing = app.app.database.write(async (tx) => {
+    await readAnything(tx, {});
+    Bun.sleepSync(1000);
+    await readAnything(tx, {});
+  });
+  await expect(writing).rejects.toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
 });
 
 test("if the server stops responding, requests are 503, and new connections are used afterwards", async () => {
