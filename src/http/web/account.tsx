@@ -49,7 +49,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
       if (code === "invalid") return show(c, page(message), 400);
       if (code !== "too_many" || extras.retry_after === undefined) throw error;
       c.header("Retry-After", String(extras.retry_after));
-      return show(c, page(texts.signIn.wait(extras.retry_after)), 429);
+      return show(c, page(texts.signIn.wait(message, extras.retry_after)), 429);
     }
     await beginSession(c, app, shared, actor);
     return c.redirect("/account?changed=1", 303);

@@ -25,5 +25,5 @@ export const moveIn = {
   done: (podcasts: number, episodes: number) =>
     `${plural(podcasts, "podcast was", "podcasts were")} added, and ${plural(episodes, "position or mark", "positions and marks")} of episodes. Each app gets them at its next sync.`,
   back: "Back to the account",
-  busy: "Other files are being read.",
+  busy: "Other files are being read",
 };

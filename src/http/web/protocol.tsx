@@ -140,7 +140,7 @@ function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>):
     invalid: [400, message],
     method_not_allowed: [405, errors.notFound],
     too_large: [413, message],
-    too_many: [429, signIn.wait(extras.retry_after ?? 60)],
+    too_many: [429, signIn.wait(message, extras.retry_after ?? 60)],
     unavailable: [503, errors.unavailable],
     internal: [500, errors.failed],
     config: [500, errors.failed],

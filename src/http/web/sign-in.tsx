@@ -63,7 +63,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       c.error = error;
       const { retry_after } = error.extras;
       if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
-      const problem = retry_after === undefined ? texts.signIn.wrong : texts.signIn.wait(retry_after);
+      const problem = retry_after === undefined ? texts.signIn.wrong : texts.signIn.wait(error.message, retry_after);
       const page = <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />;
       return show(c, page, error.code === "too_many" ? 429 : 401);
     }

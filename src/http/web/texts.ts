@@ -21,10 +21,10 @@ export const texts = {
     password: "Password or token",
     submit: "Sign in",
     wrong: "The name or the password is wrong.",
-    wait: (seconds: number) => {
+    wait: (refusal: string, seconds: number) => {
       const minutes = Math.ceil(seconds / 60);
       const time = minutes > 1 ? plural(minutes, "minute", "minutes") : plural(seconds, "second", "seconds");
-      return `Too many failed logins. Try again in ${time}.`;
+      return `${refusal}. Try again in ${time}.`;
     },
     ended: "Your session has ended. Sign in to continue.",
     needsHttps: (url: string) => `Open ${url} to sign in: over http your browser would forget that you did.`,

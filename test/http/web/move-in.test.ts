@@ -115,6 +115,8 @@ test("a token that may only read sees no form, and can't add", async () => {
 test("a second file of the same user at the same time has to wait", async () => {
   const answers = await Promise.all([upload(database), upload(database)]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 429]);
+  const refused = answers.find(({ status }) => status === 429);
+  expect(textOf(refused?.body ?? "")).toContain("Other files are being read. Try again in 20 seconds.");
   expect((await upload(database)).status).toBe(200);
 });
 
