@@ -28,7 +28,8 @@ export function requireSession(app: App, shared: Shared): MiddlewareHandler<Http
     const session = await findSession(c, app, shared, "page");
     if (!session && hasPage(c)) {
       const query = new URLSearchParams({ next: pageOf(c) });
-      if (readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
+      const isForm = c.req.method === "POST";
+      if (isForm || readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
     if (session) keepSession(c, app, session);

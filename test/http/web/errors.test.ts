@@ -118,6 +118,15 @@ for (const [name, path, fields] of forms) {
   });
 }
 
+test("a form that is sent after signing out in another tab says that the session has ended", async () => {
+  const before = await dump();
+  browser.cookies.clear();
+  const page = await browser.submit("/podcasts/add", { feed_url: "https://new.example/" });
+  expect(page.path).toStartWith("/sign-in");
+  expect(page.body).toContain("Your session has ended. Sign in to continue.");
+  expect(await dump()).toEqual(before);
+});
+
 test("a page opened after the session has ended comes back after signing in, with its search", async () => {
   for (const path of ["/podcasts?search=12&page=1", "/history?by=phone", "/account", "/apps", "/podcasts/add"]) {
     browser.cookies.set("podkeep_page", "ended");
