@@ -31,6 +31,8 @@ export interface PodcastQuery {
   search: string;
   page: number;
   per_page: number;
+  /** A podcast whose place in the list is shown, in place of `page`. */
+  around?: Podcast | null;
 }
 
 const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
@@ -51,7 +53,7 @@ export const sortPodcasts = <T extends Named>(podcasts: T[]): T[] =>
 export async function listPodcasts(
   { database }: Context,
   { user_id }: Actor,
-  { is_subscribed, search, page, per_page }: PodcastQuery,
+  { is_subscribed, search, page, per_page, around = null }: PodcastQuery,
 ): Promise<PodcastPage> {
   const rows = await database.read((tx) => listPresent(tx, { user_id }));
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
@@ -62,12 +64,18 @@ export async function listPodcasts(
     if (words.length === 0) return true;
     return hasWords(`${title ?? ""} ${feed_url}`, words);
   });
-  const number = Math.max(1, Math.min(page, Math.ceil(found.length / per_page)));
   const named = await mapInTurns(found, withName);
   await nextTurn();
+  const asked = around ? Math.floor(countBefore(named, around) / per_page) + 1 : page;
+  const number = Math.max(1, Math.min(asked, Math.ceil(found.length / per_page)));
   const shown = sortedPart(named, compareNames, (number - 1) * per_page, number * per_page);
   const podcasts = shown.map(({ podcast: { guid, feed_url, title } }) => ({ guid, feed_url, title }));
   return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
+}
+
+function countBefore(named: { name: string }[], podcast: Podcast): number {
+  const { name } = withName(podcast);
+  return named.filter((one) => compareNames(one, { name }) < 0).length;
 }
 
 /** When and by whom a subscription was added, in Unix milliseconds; null if the history no longer has that. */

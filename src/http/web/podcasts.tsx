@@ -128,17 +128,19 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const actor = c.get("actor");
   const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
   const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
-  const asked = { is_subscribed, search, page, per_page: PER_PAGE };
+  const undo = await findUndo(c, app);
+  const used = c.req.query("used") ?? c.req.query("added") ?? c.req.query("present") ?? null;
+  const around = undo ?? (await find(c, app, used));
+  const asked = { is_subscribed, search, page, per_page: PER_PAGE, around };
   const podcasts = await listPodcasts(app, actor, asked);
   const query = { ...asked, page: podcasts.number };
-  const undo = await findUndo(c, app);
   const props = {
     page: podcasts,
     query,
     canWrite: canWrite(c),
     canConnect: isByPassword(c),
     undo,
-    used: c.req.query("used") ?? c.req.query("added") ?? c.req.query("present") ?? null,
+    used,
     notice: await noticeOf(c, app),
     devices: await listDevices(app, actor),
     now: app.clock.now(),
@@ -154,7 +156,7 @@ async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> 
   return { guid, feed_url, title };
 }
 
-async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
+async function find(c: Context<HttpEnv>, app: App, guid: string | null | undefined) {
   if (!guid) return null;
   return findSubscription(app, c.get("actor"), guid.toLowerCase());
 }

@@ -45,6 +45,21 @@ test("a podcast that is unsubscribed can be put back in its row", async () => {
   expect((await user.changes()).every((item) => item.is_subscribed)).toBe(true);
 });
 
+test("a list of several pages opens at the podcast that was unsubscribed, subscribed again, or added", async () => {
+  const outlines = Array.from({ length: 502 }, (_, n) => `<outline text="Show ${n}" xmlUrl="https://${n}.example/"/>`);
+  await browser.submit("/podcasts/import", { file: opml(...outlines) });
+  const [path] = /\/podcasts\/[\da-f]{8}-[\da-f-]{27}/.exec((await browser.open("/podcasts?page=2")).body) ?? [];
+  const unsubscribed = await browser.submit(`${path}/unsubscribe`);
+  expect(unsubscribed.body).toContain("Page 2 of 2");
+  expect(unsubscribed.body).toContain(`action="${path}/subscribe"`);
+  const undone = await browser.submit(`${path}/subscribe`);
+  const added = await browser.submit("/podcasts/add", { feed_url: "https://500.example/" });
+  for (const { body } of [undone, added]) {
+    expect(body).toContain("Page 2 of 2");
+    expect(body).toContain(`<a href="${path}" autofocus=""`);
+  }
+});
+
 test("unsubscribing again, as a browser does that resends a form, changes nothing more", async () => {
   await user.add("https://1.example/", guidOf(1));
   await browser.submit(`/podcasts/${guidOf(1)}/unsubscribe`);
