@@ -131,12 +131,13 @@ function addBasePath(basePath: string): MiddlewareHandler<HttpEnv> {
 
 function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Promise<Response> {
   const { errors, signIn } = texts;
+  const missing = c.req.method === "POST" ? errors.missing : errors.notFound;
   if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
   const pages: Record<DomainError["code"], [400 | 401 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
     unauthorized: [403, errors.forbidden],
     forbidden: [403, message],
-    not_found: [404, errors.notFound],
-    gone: [410, errors.notFound],
+    not_found: [404, missing],
+    gone: [410, missing],
     invalid: [400, message],
     method_not_allowed: [405, errors.notFound],
     too_large: [413, message],

@@ -205,6 +205,7 @@ export const texts = {
 
   errors: {
     notFound: "This page does not exist",
+    missing: "It is not there any more. Nothing was changed.",
     forbidden: "This is not allowed",
     failed: "podkeep can't show this page right now. Nothing was changed.",
     unavailable: "podkeep can't write right now. Nothing was changed.",

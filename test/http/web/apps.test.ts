@@ -190,7 +190,9 @@ test("devices are listed with their app, and can be renamed and forgotten", asyn
   );
   expect((await browser.submit("/apps/devices/phone1/rename", { caption: "" })).status).toBe(400);
   expect((await browser.submit("/apps/devices/desk/forget")).body).not.toContain("Desk");
-  expect((await browser.submit("/apps/devices/desk/forget")).status).toBe(404);
+  const again = await browser.submit("/apps/devices/desk/forget");
+  expect(again.status).toBe(404);
+  expect(again.body).toContain("It is not there any more. Nothing was changed.");
 });
 
 test("an app can be renamed, with markup as text, and not to nothing", async () => {
