@@ -122,10 +122,11 @@ async function restore(
   try {
     const changes = await restoreSubscriptions(app, actor, moment, { exact: props.exact, dry_run });
     if (!dry_run) return c.redirect(`/history?restored=${changes.length}`, 303);
+    const at = "as_of" in moment ? moment.as_of : undefined;
     const then = await listSubscribedAt(app, actor, moment);
     const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
     const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
-    return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length }} />);
+    return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length, at }} />);
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "invalid") throw error;
     const isFuture = "as_of" in moment && moment.as_of >= since;

@@ -114,6 +114,8 @@ test("a moment is taken in the visitor's zone, and the preview says what would h
   const as_of = new Date(START + HOUR / 2 - 5 * HOUR).toISOString().slice(0, 16);
   const preview = await previewOf({ as_of, zone: "300" });
   expect(preview.body).toContain("12 podcasts come back.");
+  // A link that is opened in another zone shows which moment it means.
+  expect(preview.body).toMatch(/The list had 12 podcasts[^\n]*<time datetime="2026-01-01T00:30:00.000Z"/);
   const fields = fieldsOf(preview.body.split("<h2>")[1] ?? "", "/history/restore");
   expect(fields).toMatchObject({ as_of, zone: "300" });
   expect((await browser.submit("/history/restore", fields)).path).toBe("/history?restored=12");

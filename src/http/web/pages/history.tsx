@@ -163,8 +163,8 @@ interface RestoreProps {
   /** Changes before which the list may have been right, the latest first. */
   moments?: ChangeGroup[];
   problem?: string | null;
-  /** What a restore would change, and how many podcasts the list had then. */
-  preview?: { changes: Change[]; count: number } | null;
+  /** What a restore would change, how many podcasts the list had then, and when that was, in Unix milliseconds. */
+  preview?: { changes: Change[]; count: number; at: number | undefined } | null;
 }
 
 export function RestorePage(props: RestoreProps) {
@@ -216,7 +216,15 @@ export function RestorePage(props: RestoreProps) {
       )}
       {preview && (
         <>
-          <h2>{before === undefined ? text.listThen(preview.count) : text.listBefore(preview.count)}</h2>
+          <h2>
+            {before === undefined ? text.listThen(preview.count) : text.listBefore(preview.count)}
+            {preview.at !== undefined && (
+              <span class="muted small">
+                {" "}
+                · <Time ms={preview.at} format="clock" />
+              </span>
+            )}
+          </h2>
           {preview.changes.length === 0 ? (
             <p>{text.nothing}</p>
           ) : (
