@@ -113,6 +113,17 @@ describe.skipIf(!HAS_CHROMIUM)("listening", () => {
     }
   });
 
+  test("with text twice as large, plays of long ago still fit a narrow phone", async () => {
+    await upload("tablet", 90, Date.now() - 20 * 86_400_000, "Long-ago");
+    const page = await signIn({ viewport: { width: 320, height: 640 }, hasTouch: true });
+    for (const path of PATHS) {
+      await page.goto(path);
+      await page.waitForLoadState();
+      await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, 320]);
+    }
+  });
+
   test("axe-core finds nothing on any page, in light and in dark", async () => {
     const page = await signIn();
     for (const path of [...PATHS, "/listening/year", "/listening/year?year=1999"]) {
