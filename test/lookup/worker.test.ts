@@ -100,6 +100,7 @@ describe("the guid of the feed", () => {
   test("does not merge podcasts whose feeds claim the same one", async () => {
     for (const host of ["a", "b"]) feeds.serve(host, rss(host, guidTag(GUID)));
     await feeds.add("a");
+    await feeds.after(MINUTE);
     const { guid: computed } = await feeds.add("b");
     await feeds.after(MINUTE);
     await feeds.after(WEEK);
