@@ -219,7 +219,7 @@ test("no cache keeps what a user sees", async () => {
     expect(headers.has("etag")).toBe(false);
   }
   const connected = await browser.submit("/connect", { app: "kasts", device: "", nonce: "n".repeat(20) });
-  const link = /\/connect\/[a-z2-7]+/.exec(connected.body)?.[0] ?? "";
+  const link = /\/connect\/[0-9a-f]+/.exec(connected.body)?.[0] ?? "";
   const onPhone = openBrowser(server);
   for (const page of [
     connected,
