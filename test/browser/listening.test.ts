@@ -113,6 +113,14 @@ describe.skipIf(!HAS_CHROMIUM)("listening", () => {
     }
   });
 
+  test("a download after signing out in another tab leads to the sign-in, and saves no page as plays", async () => {
+    const page = await signIn();
+    await page.goto("/listening/history");
+    await page.context().clearCookies();
+    await page.getByRole("link", { name: "CSV" }).click();
+    await page.getByLabel("Password or token").waitFor();
+  });
+
   test("with text twice as large, plays of long ago still fit a narrow phone", async () => {
     await upload("tablet", 90, Date.now() - 20 * 86_400_000, "Long-ago");
     const page = await signIn({ viewport: { width: 320, height: 640 }, hasTouch: true });

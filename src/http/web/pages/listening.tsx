@@ -179,10 +179,10 @@ function Downloads() {
   return (
     <div class="bar">
       <span>{text.export}</span>
-      <a class="button" href="/listening/plays.csv" download="plays.csv">
+      <a class="button" href="/listening/plays.csv">
         {text.csv}
       </a>
-      <a class="button" href="/listening/plays.json" download="plays.json">
+      <a class="button" href="/listening/plays.json">
         {text.json}
       </a>
     </div>
