@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  renameSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -180,6 +181,15 @@ describe("checking a backup", () => {
     ],
     ["beside a journal that would change it", (file) => writeFileSync(`${file}-journal`, ""), /would change it/],
     ["beside a log that holds part of it", (file) => writeFileSync(`${file}-wal`, "x"), /in use/],
+    [
+      "a link to a database with a log that holds part of it",
+      (file) => {
+        renameSync(file, `${file}.linked`);
+        symlinkSync(`${file}.linked`, file);
+        writeFileSync(`${file}.linked-wal`, "x");
+      },
+      /in use/,
+    ],
   ];
 
   for (const [what, spoil, reason] of refused) {

@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -140,12 +141,14 @@ const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export function refuseInUse(file: string): void {
   if (!existsSync(file)) throw new DomainError("not_found", `There is no file ${file}`);
   requireReadable(file);
-  const log = `${file}-wal`;
+  // They are beside the file that a symbolic link leads to. A pipe leads to none.
+  const real = statSync(file).isFile() ? realpathSync(file) : file;
+  const [log, journal] = [`${real}-wal`, `${real}-journal`];
   if (existsSync(log) && statSync(log).size > 0) {
     throw new DomainError("invalid", `${file} is a database in use, not a backup: part of it is still in ${log}`);
   }
-  if (existsSync(`${file}-journal`)) {
-    throw new DomainError("invalid", `${file} is not a backup: ${file}-journal would change it`);
+  if (existsSync(journal)) {
+    throw new DomainError("invalid", `${file} is not a backup: ${journal} would change it`);
   }
 }
 
