@@ -33,12 +33,19 @@ const FASTEST = 3;
 /** A play that an app's latest action tells of. */
 export type Latest = Pick<Play, "position" | "ended_at">;
 
-/** Whether a report may make the play before it longer, as far as that is known: such a play has to be looked up. */
-export function mayFollow({ at, started, position, saysStart }: PlayReport, latest: Latest): boolean {
-  if (position === null || started === null || latest.position === null) return true;
-  if (started >= position || (started === 0 && !saysStart)) return true;
-  const begun_at = at - (position - started) * 1000;
-  return Math.abs(started - latest.position) <= CLOSE && begun_at - latest.ended_at <= LONGEST_PAUSE;
+/** Whether it has a length, by what it says alone. */
+const isStretch = ({ started, position, saysStart }: PlayReport): boolean =>
+  position !== null && started !== null && started < position && (started > 0 || saysStart);
+
+/** When the play before a report began at the latest. What a client played next may begin at the end of a stretch. */
+export const lastBegin = (report: PlayReport): Millis => (isStretch(report) ? report.at - 1 : report.at);
+
+/** Whether the play before a report has to be looked up: they may be one, or overlap. */
+export function mayMeet(report: PlayReport, latest: Latest): boolean {
+  const { at, started, position } = report;
+  if (!isStretch(report) || position === null || started === null || latest.position === null) return true;
+  const pause = at - (position - started) * 1000 - latest.ended_at;
+  return pause < 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
 }
 
 /** Whether it was reported before. */
@@ -49,11 +56,11 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
 }
 
 /** Where a report began, in seconds: after the one before it, if the app can't say and the time between is enough. */
-function startOf({ at, started, position, total, saysStart }: PlayReport, before: Latest | undefined): number | null {
+function startOf(report: PlayReport, before: Latest | undefined): number | null {
+  const { at, started, position, total } = report;
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
-  const isSaid = started < position && (saysStart || started > 0);
-  if (isSaid || !before?.position) return started;
+  if (isStretch(report) || !before?.position) return started;
   const moved = position - before.position;
   return moved > 0 && moved * 1000 <= FASTEST * (at - before.ended_at) ? before.position : position;
 }
@@ -73,7 +80,7 @@ export function follows(report: PlayReport, before: Latest): boolean {
 
 /**
  * Finds what is to be kept of a report.
- * @param before the client's latest play of the episode that began no later
+ * @param before the client's latest play of the episode that began no later than lastBegin()
  * @returns the play that it makes longer, a new one, or null if it was reported before
  */
 export function keepPlay(before: Play | undefined, report: PlayReport, nextId: () => number): Play | null {
@@ -81,7 +88,9 @@ export function keepPlay(before: Play | undefined, report: PlayReport, nextId: (
   const { episode, client, at, position, total } = report;
   if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);
-  const begun_at = at - ((position ?? 0) - (started ?? 0)) * 1000;
+  const alone = at - ((position ?? 0) - (started ?? 0)) * 1000;
+  // What is played at more than its speed takes less time than it is long.
+  const begun_at = before ? Math.max(alone, Math.min(before.ended_at, at)) : alone;
   return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total };
 }
 

@@ -2,7 +2,7 @@
 import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
 import { clockOf } from "../domain/play-time.ts";
-import { follows, keepPlay, mayFollow, type PlayReport } from "../domain/plays.ts";
+import { follows, keepPlay, lastBegin, mayMeet, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
@@ -51,11 +51,11 @@ export async function keepPlays(
 
 type Asking = PlayReport & Pick<Arrived, "isNew" | "before">;
 
-/** Whether a play may be there that goes on with this report, or is the same. */
+/** Whether a play may be there that this report goes on with, overlaps or repeats. */
 function needsLookup({ isNew, before, ...report }: Asking): boolean {
   if (isNew) return false;
   if (before?.client !== report.client || report.at <= before.acted_at) return true;
-  return mayFollow(report, { position: before.position, ended_at: before.acted_at });
+  return mayMeet(report, { position: before.position, ended_at: before.acted_at });
 }
 
 /** Whether it goes on with the client's play that the stored action tells of. */
@@ -87,15 +87,18 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   const { tx, user_id } = user;
   const reports = await extend(user, all);
   if (reports.length === 0) return;
-  const asked = reports.filter(needsLookup).map(({ episode, client, at }) => ({ episode, client, at }));
+  const asked = reports.filter(needsLookup).map((report) => {
+    return { episode: report.episode, client: report.client, at: lastBegin(report) };
+  });
   const stored = await findPlays(tx, { user_id }, asked);
   const plays = Map.groupBy(stored, ({ episode }) => episode);
   const changed = new Map<number, Row>();
   const actor = writeActor(user.actor);
   for (const report of reports) {
     const own = plays.get(report.episode) ?? [];
+    const last = lastBegin(report);
     const before = own.reduce<Row | undefined>(
-      (best, one) => (one.begun_at <= report.at && (!best || one.begun_at >= best.begun_at) ? one : best),
+      (best, one) => (one.begun_at <= last && (!best || one.begun_at >= best.begun_at) ? one : best),
       undefined,
     );
     const kept = keepPlay(before, report, user.nextPlay);

@@ -87,9 +87,10 @@ function oracle(reports: { device: string; action: EpisodeAction }[]): Stretch[]
   for (const { device, action } of reports.toSorted((a, b) => a.action.sent_at - b.action.sent_at)) {
     const { episode_url: episode, started, position, sent_at: to } = action;
     if (started === null || position === null) continue;
-    const from = to - (position - started) * 1000;
     const own = rows.filter((row) => row.device === device && row.episode === episode);
     const last = own.at(-1);
+    // What is played at more than its speed takes less time than it is long.
+    const from = Math.max(to - (position - started) * 1000, last?.to ?? 0);
     const joins = last && Math.abs(started - last.position) <= 10 && from - last.to <= 30 * MINUTE;
     if (last && joins && position > last.position) Object.assign(last, { position, to });
     else rows.push({ device, episode, started, position, from, to });
@@ -100,7 +101,9 @@ function oracle(reports: { device: string; action: EpisodeAction }[]): Stretch[]
 const session = fc.record({
   device: fc.constantFrom("phone", "tablet"),
   episode: fc.nat(2),
-  pause: fc.constantFrom(5, 20 * 60, 40 * 60),
+  // None if somebody skips on.
+  pause: fc.constantFrom(0, 5, 20 * 60, 40 * 60),
+  speed: fc.constantFrom(1, 2, 3),
   goesOn: fc.boolean(),
   from: fc.nat(1000),
   length: fc.integer({ min: 20, max: 600 }),
@@ -112,10 +115,10 @@ test("in any order, together or again, uploads leave the plays that were listene
       const actor = actAsUser((await podkeep.user()).id);
       const ends = new Map<string, number>();
       let at = now();
-      const reports = sessions.map(({ device, episode, pause, goesOn, from, length }) => {
+      const reports = sessions.map(({ device, episode, pause, speed, goesOn, from, length }) => {
         const key = `${device} ${episode}`;
         const started = goesOn ? (ends.get(key) ?? from) : from;
-        at += (pause + length) * 1000;
+        at += (pause + Math.ceil(length / speed)) * 1000;
         ends.set(key, started + length);
         const episode_url = `https://feed.example/${episode}.mp3`;
         return { device, action: play(started + length, { started, episode_url, sent_at: at, total: 100_000 }) };
@@ -146,6 +149,20 @@ test("in any order, together or again, uploads leave the plays that were listene
     }),
     { numRuns: Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2) },
   );
+});
+
+test("what was skipped through, or played fast, is kept once if its upload is repeated", async () => {
+  for (const speed of [1, 2]) {
+    const actor = actAsUser((await podkeep.user()).id);
+    let at = now();
+    const parts = [0, 630, 2430].map((started) => {
+      at += (600 * 1000) / speed;
+      return play(started + 600, { started, sent_at: at });
+    });
+    podkeep.clock.set(at);
+    for (let n = 0; n < 3; n++) await upload("phone", parts, actor);
+    expect((await listened({}, actor)).map(({ started }) => started)).toEqual([2430, 630, 0]);
+  }
 });
 
 test("plays go with a merge and a move, stay when a podcast is unsubscribed, and go with its deletion", async () => {
