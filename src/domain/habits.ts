@@ -5,16 +5,18 @@ export interface Habits {
   /** Whether the app takes its own changes for somebody else's, and so must not receive them. */
   mistakesOwn: boolean;
   /**
-   * Whether the app reports changes that it received as its own, with the same sync or once its user has accepted them,
-   * which takes until a later sync.
+   * Whether the app reports changes that it received as its own: with the same sync, once its user has accepted them, or
+   * after its next start. The last two take until a later sync.
    */
-  echoes: "never" | "at once" | "once accepted";
+  echoes: "never" | "at once" | "once accepted" | "after a start";
   /** Whether the app reports all that it held before when it asks for everything again. */
   reportsAll: boolean;
   /** Whether the app asks for everything at each sync, although it keeps its list. */
   asksAll: boolean;
   /** Whether the app reports a feed as added only if that is new: its user added it, or it echoes what it received. */
   reportsNews: boolean;
+  /** Whether the app uploads what its user changed before it asks for changes, and so had its last response before that. */
+  sendsFirst: boolean;
   /** Whether the app queues each tap, so that one upload may both add and remove a feed. */
   queuesTaps: boolean;
   /** Whether URLs that differ in the scheme alone are one feed to the app. */
@@ -25,6 +27,8 @@ export interface Habits {
   removesOthers: boolean;
   /** What the app sends as `since`: a timestamp that it was given, its device's time, or that only after an upload. */
   clock: "server" | "own" | "own after upload";
+  /** Whether the app asks for episodes since the time of the latest action that it received, and never since an earlier one. */
+  asksSinceActions: boolean;
   /** Whether the app adds one to each timestamp that it is given. */
   addsOne: boolean;
   /** Whether receiving its own plays again does the app no harm. */
@@ -49,12 +53,14 @@ export const NO_HABITS: Habits = {
   reportsAll: false,
   asksAll: false,
   reportsNews: false,
+  sendsFirst: false,
   queuesTaps: false,
   ignoresScheme: true,
   followsRedirects: false,
   removesOthers: false,
   // What it was sent otherwise, it may not have kept: to send a change twice is better than never.
   clock: "server",
+  asksSinceActions: false,
   addsOne: false,
   rereads: false,
   uploadsFirst: false,

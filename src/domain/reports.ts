@@ -185,9 +185,15 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   return habits.echoes !== "never" && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
 }
 
+/** Whether what a client adds may be an echo of what it received, with its positions. */
+function mayEcho(last: SyncPosition, listing: Listing, holding: Holding | undefined, { echoes }: Habits): boolean {
+  if (echoes === "after a start") return listing.changed <= endOf(last.given);
+  return echoes === "at once" && isSent(last, listing, holding);
+}
+
 /**
  * The feeds of the account that a client adds and lacked. What enters the list by its upload brings its positions anyway,
- * and an app that echoes at once had them with the feed.
+ * and an app that echoes what it received had them with the feed, unless its user had to accept it.
  * @param known with the holdings of before the upload
  */
 export function newlyHeld(heard: readonly Heard[], { habits, last, listings, holdings }: Known): Listing[] {
@@ -197,7 +203,7 @@ export function newlyHeld(heard: readonly Heard[], { habits, last, listings, hol
     const listing = listings.get(feed);
     const holding = holdings.get(feed);
     const reported = holding?.reported ?? null;
-    const isEcho = habits.echoes === "at once" && listing && isSent(last, listing, holding);
+    const isEcho = listing && mayEcho(last, listing, holding, habits);
     const hadIt = habits.reportsNews ? reported !== false && isEcho : reported;
     return subscribed && !change && listing && isListed(listing) && !hadIt ? [listing] : [];
   });

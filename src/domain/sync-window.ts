@@ -78,12 +78,14 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pic
 }
 
 /**
- * Finds until when a client knew all changes before its last GET. If that GET sent known changes again, only an app that
- * moves on with each response it receives says so, by its `since`.
+ * Finds until when a client knew all changes when its user made those that it uploads: before its last GET, or after it if
+ * the app uploads first. If that GET sent known changes again, only an app that moves on with each response it receives
+ * says so, by its `since`.
  * @returns null if nothing says so
  */
-export function knownUntil(last: SyncPosition | null, { clock, echoes }: Habits): Millis | null {
+export function knownUntil(last: SyncPosition | null, { clock, echoes, sendsFirst }: Habits): Millis | null {
   if (!last) return null;
+  if (sendsFirst) return endOf(last.given);
   if (!last.own) return last.start;
   return last.since > 0 && clock === "server" && echoes === "once accepted" ? endOf(last.since) : null;
 }

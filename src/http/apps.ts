@@ -105,6 +105,22 @@ const APPS: Record<string, Row> = {
   yourpods: { readsZones: true },
   // nextcloud_sync/mod.rs: the time at which its last sync began.
   "gnome podcasts": { clock: "own" },
+  rhythmbox: {
+    // gpodder.py, podcast_feed_added: has no mark on what it received, and so queues it at its next start.
+    echoes: "after a start",
+    // podcast_feed_added: queues what its user adds, and takes its removal off the queue.
+    reportsNews: true,
+    // sync.py, set_actions.
+    sendsFirst: true,
+    // find_feed_by_sync_url: finds podcasts by the exact URL.
+    ignoresScheme: false,
+    // sync.py, episode_actions_cb (run: 3.5.0).
+    asksSinceActions: true,
+  },
+  // SyncEngine.kt, syncSubscriptions.
+  aerialpod: { sendsFirst: true },
+  // sync.py, _sync_subscriptions.
+  "omarchy-podcast": { sendsFirst: true },
   // It moves in from another podkeep.
   podkeep: { readsBarePlays: true },
 };

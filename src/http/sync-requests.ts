@@ -158,5 +158,7 @@ export async function receiveActions(
   // Kasts names its device in actions only, or has the cookie of another.
   const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));
   const client = await clientOf(others.length === 0 ? device : null);
+  // Rhythmbox skips actions that name no device.
+  for (const action of actions) action.device ??= client?.device ?? null;
   return uploadActions(app, c.get("actor"), client, actions);
 }

@@ -94,7 +94,8 @@ export class ClientCursor {
   ): SyncWindow {
     const { client, last } = this;
     if (!client) return openUnknown(since, margin, clock, found, now);
-    const window = openWindow(last, since, clock, client.habits);
+    const countsOn = this.stream === "episodes" && client.habits.asksSinceActions;
+    const window = openWindow(last, since, clock, countsOn ? { ...client.habits, clock: "own" } : client.habits);
     // A second device with the same id and credential may have uploaded them.
     const uploaded = this.stream === "episodes" && client.habits.rereads && typeof last?.uploaded_at === "number";
     return { ...window, own: window.own || uploaded };

@@ -7,7 +7,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
-import { play, scriptWorld, type World, world } from "./device-world.ts";
+import { play, scriptWorld, startingWorld, type World, world } from "./device-world.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -26,6 +26,7 @@ const explore = (rules: Rules, parameters: fc.Parameters<[World]>, worlds = worl
 test.each([
   ["app", world],
   ["script", scriptWorld],
+  ["app that sends first", startingWorld],
 ])(
   "every %s ends with the server's list and no change is lost",
   async (_, worlds) => {

@@ -394,8 +394,8 @@ export class Server implements SyncServer {
 }
 
 export const KINDS = ["antennapod", "kasts", "gpodder", "pinepods", "nextcloud"] as const;
-/** A script reads the whole list and uploads what its user changed. It keeps no plays. */
-export type Kind = (typeof KINDS)[number] | "script";
+/** A script reads the whole list and uploads what its user changed. It keeps no plays; nor does Rhythmbox, here. */
+export type Kind = (typeof KINDS)[number] | "script" | "rhythmbox";
 
 /** What the app of a kind calls itself. */
 const PRODUCTS: Record<Kind, string | null> = {
@@ -405,11 +405,12 @@ const PRODUCTS: Record<Kind, string | null> = {
   pinepods: null,
   nextcloud: "AntennaPod",
   script: "Script",
+  rhythmbox: "Rhythmbox",
 };
 
 /** The kind of a device by its name. */
 export const kindOf = (name: string): Kind =>
-  [...KINDS, "script" as const].find((kind) => name.startsWith(kind)) ?? "gpodder";
+  [...KINDS, "script" as const, "rhythmbox" as const].find((kind) => name.startsWith(kind)) ?? "gpodder";
 
 /** Kasts syncs by the one or the other. */
 export const protocolOf = (name: string) =>
@@ -426,6 +427,7 @@ const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
   pinepods: (a, b) => a === b,
   nextcloud: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
   script: (a, b) => a === b,
+  rhythmbox: (a, b) => a === b,
 };
 
 const move = (url: string, from: Set<string>, to: Set<string>) => {
@@ -527,6 +529,8 @@ export class Device {
 
   /** Apps of Nextcloud forget what they have queued when their user signs in, and start from nothing. */
   signIn(): void {
+    // Rhythmbox goes on with another password.
+    if (this.kind === "rhythmbox") return;
     this.since = 0;
     this.added.clear();
     this.removed.clear();
@@ -578,6 +582,7 @@ export class Device {
     between: () => Promise<void> = async () => {},
   ): Promise<boolean> {
     if (this.kind === "script") return this.syncList(lost, between);
+    if (this.kind === "rhythmbox") return this.syncSendingFirst(lost, between);
     // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
     if (full && this.habits.reportsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
     const before = new Set(this.urls);
@@ -646,6 +651,37 @@ export class Device {
     this.added = new Set();
     this.removed = new Set();
     return true;
+  }
+
+  /** The same for Rhythmbox. */
+  private async syncSendingFirst(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {
+    this.overridden = [];
+    if (this.since === 0) for (const url of this.urls) this.added.add(url);
+    this.postedBack = [...this.added].filter((url) => this.notTapped.has(url));
+    if (this.added.size + this.removed.size > 0) {
+      if (lost === "upload") return false;
+      await this.server.post(this.name, this.added, this.removed, this.habits);
+      if (lost === "post") return false;
+    }
+    this.added = new Set();
+    this.removed = new Set();
+    this.notTapped.clear();
+    await between();
+    const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.habits);
+    if (lost === "get") return false;
+    for (const url of add) if (!this.urls.has(url)) this.unmarked.add(url);
+    this.apply(add, remove);
+    this.since = timestamp;
+    return true;
+  }
+
+  /** Rhythmbox: what it received and has not reported. */
+  private readonly unmarked = new Set<string>();
+
+  /** Rhythmbox starts, and queues that. */
+  start(): void {
+    for (const url of this.unmarked) if (this.urls.has(url)) this.postBack(url, this.removed, this.added);
+    this.unmarked.clear();
   }
 
   /** Whether the user added (true) or removed (false) a feed here since the last upload. */

@@ -118,6 +118,8 @@ const listStep = fc.oneof(
 );
 /** Devices that keep a list. */
 export const world = worldOf(KINDS, listStep, "small");
+/** Some of them upload before they ask. */
+export const startingWorld = worldOf(["rhythmbox", "antennapod", "nextcloud"], listStep, "small");
 /** Some of them are scripts. */
 export const scriptWorld = worldOf(["script", "antennapod", "nextcloud"], listStep, "small");
 
@@ -255,6 +257,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       others?.race(url(write.feed, 0), write.on);
     }
     if (luck?.full) others?.restart(one, "nothing");
+    // A known limit: what a forgotten device knew when it sends first, nothing says.
+    if (one.kind === "rhythmbox" && !(await server.positionOf(one.name))) decisions.disturb(one.added);
     // A full sync uploads everything that the device has.
     const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
     const before = one.overridden;
@@ -349,6 +353,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       // What it had not sent when the backup was made, it sends now.
       for (const unsent of [...on.added, ...on.removed]) decisions.begin(on, unsent);
       others?.restart(on, "all");
+    } else if (on.kind === "rhythmbox") {
+      on.start();
     } else if (on.kind === "gpodder") {
       decisions.disturb([...on.urls, ...on.removed]);
       await on.uploadList();

@@ -19,6 +19,7 @@ const AGENTS: Record<Kind, string | null> = {
   pinepods: null,
   nextcloud: "AntennaPod/3.9.0",
   script: "Script/1",
+  rhythmbox: "Rhythmbox/3.5.0",
 };
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";

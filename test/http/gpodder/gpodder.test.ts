@@ -196,6 +196,7 @@ test("a GET of 20,000 actions is one JSON text, sent in pieces", async () => {
   const actions = Array.from({ length: 20_000 }, (_, n) => ({
     podcast: A,
     episode: `https://a.example/${n}.mp3`,
+    device: "phone",
     action: "play",
     timestamp: "2025-12-31T23:00:00",
     started: 0,
@@ -242,7 +243,10 @@ test("gPodder gets plays without a total, and without a position; AntennaPod doe
   const mark = { podcast: A, episode: `${A}/2.mp3`, action: "play", timestamp: played.timestamp };
   await app("POST", `${episodes}?device=one`, [played, mark]);
   const { body } = await appOf(GPODDER)("GET", `${episodes}?since=0&device=two`);
-  expect(body.actions).toEqual([{ ...played, started: 0 }, mark]);
+  expect(body.actions).toEqual([
+    { ...played, started: 0, device: "one" },
+    { ...mark, device: "one" },
+  ]);
   expect((await appOf("AntennaPod/3.5.0")("GET", `${episodes}?since=0`)).body.actions).toEqual([]);
 });
 

@@ -59,7 +59,12 @@ test.each([PLACE, "/apps/gpoddersync"])(
     expect(told.add).toEqual([B, "https://c.example/rss"]);
     await app("POST", `${place}/episode_action/create`, [action]);
     expect((await app("GET", `${place}/episode_action?since=0`)).actions).toEqual([
-      { ...action, action: "play", timestamp: `${action.timestamp}+00:00` },
+      {
+        ...action,
+        device: expect.stringMatching(/^nextcloud-/),
+        action: "play",
+        timestamp: `${action.timestamp}+00:00`,
+      },
     ]);
     // Called as its token, until its user renames it.
     const device = { id: expect.stringMatching(/^nextcloud-/), caption: "test" };
