@@ -1,8 +1,16 @@
 // Files of variables in the syntax of systemd's EnvironmentFile= (systemd.exec(5)).
 
-/** One assignment: its name, and its value in pieces, quoted or not. A backslash joins lines. */
-const ASSIGNMENT = /^[ \t]*(\w+)[ \t]*=[ \t]*((?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\n"'\\])*)/gm;
-const PIECE = /"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|((?:\\[\s\S]|[^"'\\])+)/g;
+// A quote that is not closed goes on to the end of the file.
+const DOUBLE = /"(?:\\[\s\S]|[^"\\])*(?:"|(?![\s\S]))/;
+const SINGLE = /'[^']*(?:'|(?![\s\S]))/;
+/** The part without quotes, to the end of the line. Quotes within it are plain characters; a backslash joins lines. */
+const PLAIN = /(?:\\[\s\S]|[^\n\r"'\\])(?:\\[\s\S]|[^\n\r\\])*/;
+/** One assignment: its name, and its value, which begins with the pieces in quotes. */
+const ASSIGNMENT = new RegExp(
+  String.raw`^[ \t]*(\w+)[ \t]*=[ \t]*((?:(?:${DOUBLE.source}|${SINGLE.source})[ \t]*)*(?:${PLAIN.source})?)`,
+  "gm",
+);
+const PIECE = /[ \t]*(?:"((?:\\[\s\S]|[^"\\])*)"?|'([^']*)'?|([\s\S]+))/g;
 
 /** The variables of a file; what is not an assignment is ignored, as systemd does. */
 export function parseEnvironmentFile(text: string): Record<string, string> {
@@ -32,10 +40,10 @@ export function setVariables(text: string, variables: Record<string, string>): s
 export const quoteValue = (text: string) => `"${text.replace(/["\\$`]/g, "\\$&")}"`;
 
 function unquote(value: string): string {
-  return [...value.trim().matchAll(PIECE)]
+  return [...value.matchAll(PIECE)]
     .map(([, double, single, plain = ""]) => {
       if (double !== undefined) return double.replace(/\\(?:\n|(["\\$`]))/g, "$1");
-      return single ?? plain.replace(/\\(?:\n|([\s\S]))/g, "$1");
+      return single ?? plain.replace(/\\(?:[\n\r]|([\s\S]))|[ \t]+$/g, "$1");
     })
     .join("");
 }

@@ -12,6 +12,10 @@ test.each([
   ['A="one\ntwo"\nB=3', { A: "one\ntwo", B: "3" }],
   ["A=\nexport B=1\nnonsense\nC=30 3 * * *\n", { A: "", C: "30 3 * * *" }],
   ["A=1\nA=2\n", { A: "2" }],
+  ["A=it's\nB=2 # can't\nC=a\"b\"\n", { A: "it's", B: "2 # can't", C: 'a"b"' }],
+  ["A=\"a\" 'b' c'd \n", { A: "abc'd" }],
+  ['A="not closed\nB=2\n', { A: "not closed\nB=2\n" }],
+  ['A=1\r\nB="2"\r\nC=3\\ \r\n', { A: "1", B: "2", C: "3 " }],
 ])("%j has the variables that systemd finds", (text, variables) => {
   expect(parseEnvironmentFile(text)).toEqual(variables);
 });
@@ -27,6 +31,7 @@ test.each([
   ["B=2", 'B=2\nA="new"\n'],
   ["# A=1\n  A = 1\nB=2\nA=3\n", '# A=1\n  A = "new"\nB=2\nA="new"\n'],
   ['A="one\ntwo"\nB=2\n', 'A="new"\nB=2\n'],
+  ["A=it's\nB=can't\n", 'A="new"\nB=can\'t\n'],
 ])("a variable that is set in %j keeps all the rest", (text, changed) => {
   expect(setVariables(text, { A: "new" })).toBe(changed);
 });
