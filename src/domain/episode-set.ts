@@ -122,6 +122,11 @@ export class EpisodeSet {
     if (episode.url !== url || episode.has_url !== has_url) this.#change(episode, { url, has_url });
   }
 
+  /** The episode that an action names, if it is there. */
+  find({ podcast }: Podcast, { guid, episode_url }: Pick<EpisodeAction, "guid" | "episode_url">): Episode | undefined {
+    return this.#find(podcast, guid, episode_url);
+  }
+
   /** Adds an action to its episode. */
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
     const action = readAction(sent);

@@ -21,6 +21,9 @@ export const Episode = z.object({
   device: text.nullable(),
 });
 
+/** A stretch of listening, as podkeep keeps it: an action that says when it began. */
+export const MovedPlay = Episode.extend({ begun_at: z.int().refine(isWritable) });
+
 export const Feed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
 
 export const DEVICE_TYPES = ["desktop", "laptop", "mobile", "server", "other"] as const;
@@ -41,6 +44,8 @@ export interface Moving {
   actions: z.infer<typeof Episode>[];
   /** Positions and marks without a time: all that is here is later. */
   untimed: z.infer<typeof Episode>[];
+  /** What was listened to, if the source says it apart: then actions are only positions. */
+  plays: z.infer<typeof MovedPlay>[];
 }
 
 export type MovingDevice = z.infer<typeof Device>;
@@ -52,6 +57,7 @@ export const movingFrom = (source: string): Moving => ({
   devices: [],
   actions: [],
   untimed: [],
+  plays: [],
 });
 
 /** How history and plays name what came from there. */

@@ -1,6 +1,6 @@
 // What moves in as lines of JSON, so that many episodes are read and written in turns.
 import { z } from "zod";
-import { Device, Episode, Feed, type Moving, movingFrom } from "../domain/moving.ts";
+import { Device, Episode, Feed, MovedPlay, type Moving, movingFrom } from "../domain/moving.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { takeTurns } from "../turns.ts";
@@ -8,14 +8,15 @@ import { takeTurns } from "../turns.ts";
 const Line = z.union([
   z.tuple([z.literal("actions"), Episode]),
   z.tuple([z.literal("untimed"), Episode]),
+  z.tuple([z.literal("plays"), MovedPlay]),
   z.tuple([z.literal("feeds"), Feed]),
   z.tuple([z.literal("devices"), Device]),
   z.tuple([z.literal("source"), z.string().max(500)]),
 ]);
 
-export function* writeMoving({ source, feeds, devices, actions, untimed }: Moving): Generator<string> {
+export function* writeMoving({ source, ...lists }: Moving): Generator<string> {
   yield `${JSON.stringify(["source", source])}\n`;
-  for (const [name, list] of Object.entries({ feeds, devices, actions, untimed })) {
+  for (const [name, list] of Object.entries(lists)) {
     for (let start = 0; start < list.length; start += 100) {
       yield list
         .slice(start, start + 100)
@@ -41,7 +42,11 @@ export async function readMoving(text: string, limits: MovingLimits): Promise<Mo
     if (end < 0) break;
     start = end + 1;
     requireFew(moving.feeds.length, limits.feeds, "podcasts");
-    requireFew(moving.actions.length + moving.untimed.length, limits.episodes, "positions and marks of episodes");
+    requireFew(
+      moving.actions.length + moving.untimed.length + moving.plays.length,
+      limits.episodes,
+      "positions and marks of episodes",
+    );
     await giveTurn();
   }
   return moving;
@@ -58,5 +63,6 @@ function addLine(moving: Moving, text: string): void {
   if (name === "source") moving.source = value;
   else if (name === "feeds") moving.feeds.push(value);
   else if (name === "devices") moving.devices.push(value);
+  else if (name === "plays") moving.plays.push(value);
   else moving[name].push(value);
 }

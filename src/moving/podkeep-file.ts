@@ -46,6 +46,7 @@ const Export = z.object({
       .array(
         z.object({
           episode: id,
+          begun_at: z.int(),
           ended_at: z.int(),
           actor_device: z.string().nullable(),
           started: seconds,
@@ -57,6 +58,8 @@ const Export = z.object({
   }),
 });
 
+type Place = { episode: number; started: number | null; position: number | null; total: number | null };
+
 /** @throws DomainError "invalid" if the text is not podkeep's export */
 export function readExport(text: string): Moving {
   const { tables } = parse(text);
@@ -66,20 +69,19 @@ export function readExport(text: string): Moving {
   moving.devices = tables.devices;
   const feeds = new Map(tables.subscriptions.map((row) => [row.id, row.feed_url]));
   const episodes = new Map(tables.episodes.map((row) => [row.id, row]));
-  const add = (row: (typeof tables.plays)[number], action: string, sent_at: number) => {
+  const read = (row: Place, action: string, sent_at: number, device: string | null) => {
     const episode = episodes.get(row.episode);
     const podcast = episode?.feed_url ?? feeds.get(episode?.podcast ?? 0);
     const { started, position, total } = row;
-    const sent = { podcast, episode: episode?.url, guid: episode?.guid, device: row.actor_device, action };
-    const read = readAction({ ...sent, started, position, total }, sent_at);
-    if (read) moving.actions.push(read);
+    const named = { podcast, episode: episode?.url, guid: episode?.guid };
+    return readAction({ ...named, device, action, started, position, total }, sent_at) ?? [];
   };
-  // Plays first: of one second, the latest action of an episode counts.
-  for (const play of tables.plays) add(play, "play", play.ended_at);
-  for (const row of tables.episode_actions) {
-    const action = row.kind === "played" ? "play" : row.kind;
-    add({ ...row, ended_at: row.acted_at, actor_device: row.device }, action, row.acted_at);
-  }
+  moving.actions = tables.episode_actions.flatMap((row) =>
+    read(row, row.kind === "played" ? "play" : row.kind, row.acted_at, row.device),
+  );
+  moving.plays = tables.plays.flatMap((row) =>
+    [read(row, "play", row.ended_at, row.actor_device)].flat().map((action) => ({ ...action, begun_at: row.begun_at })),
+  );
   return moving;
 }
 

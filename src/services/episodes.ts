@@ -189,12 +189,7 @@ export async function addActions(
   arrival: Arrival,
   hashes: FeedHashes,
 ) {
-  await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
-  const named = await findPodcasts(user, sent, hashes);
-  const set = await loadEpisodes(
-    user,
-    named.map(({ action, podcast }) => ({ podcast: podcast.podcast, guid: action.guid, url: action.episode_url })),
-  );
+  const { set, named } = await loadNamed(user, client, sent, hashes);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
   const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
@@ -202,8 +197,27 @@ export async function addActions(
   return { set, arrived };
 }
 
+/** What says which episode is meant. */
+type Naming = Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">;
+
+/** Loads the episodes that are named, and finds the podcast of each. */
+export async function loadNamed<Action extends Naming>(
+  user: UserTx,
+  client: Client | null,
+  sent: Action[],
+  hashes: FeedHashes,
+) {
+  await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
+  const named = await findPodcasts(user, sent, hashes);
+  const set = await loadEpisodes(
+    user,
+    named.map(({ action, podcast }) => ({ podcast: podcast.podcast, guid: action.guid, url: action.episode_url })),
+  );
+  return { set, named };
+}
+
 /** Finds the podcasts of actions, and leaves out those whose feed URL is not valid. */
-async function findPodcasts({ tx, user_id }: UserTx, sent: EpisodeAction[], hashes: FeedHashes) {
+async function findPodcasts<Action extends Naming>({ tx, user_id }: UserTx, sent: Action[], hashes: FeedHashes) {
   const read = sent.flatMap((action) => {
     const feed = hashes.get(action.feed_url);
     return feed === undefined ? [] : [{ action, feed }];

@@ -1,6 +1,6 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
 import { numberOf } from "../domain/episode-set.ts";
-import type { Arrival, EpisodeAction } from "../domain/episodes.ts";
+import { type Arrival, type EpisodeAction, readAction } from "../domain/episodes.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { type Moving, type MovingDevice, movedFrom, UNTIMED } from "../domain/moving.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -10,10 +10,10 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
 import { saveEpisodeSet } from "./episode-rows.ts";
-import { addActions } from "./episodes.ts";
+import { addActions, loadNamed } from "./episodes.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
-import { keepPlays } from "./plays.ts";
+import { copyPlays, findMissing, keepPlays } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
 export interface MovedIn {
@@ -62,12 +62,19 @@ export async function moveIn(
   const now = context.clock.now();
   const copy: Copy = { actor, dry_run, hashes: new Map(), now };
   const batches = inBatches(moving, now);
-  const all = batches.reduce((sum, { actions }) => sum + actions.length, 0);
+  const plays = pastPlays(context, moving, now);
+  const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
   let done = 0;
   let stored = 0;
   for (const batch of batches) {
     stored += await copyActions(context, copy, batch);
     done += batch.actions.length;
+    progress("episodes", done, all);
+    await nextTurn();
+  }
+  for (const batch of inChunks(plays)) {
+    stored += await storePlays(context, copy, batch);
+    done += batch.length;
     progress("episodes", done, all);
     await nextTurn();
   }
@@ -80,22 +87,28 @@ interface Batch {
   isTimed: boolean;
 }
 
-function inBatches({ actions, untimed }: Moving, now: number): Batch[] {
+const inChunks = <T>(all: T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / BATCH) }, (_, index) => all.slice(index * BATCH, (index + 1) * BATCH));
+
+function inBatches({ actions, untimed, plays }: Moving, now: number): Batch[] {
   // Of one second, what arrived last there comes first, because the first stays.
   const sorted = actions.toReversed().sort((a, b) => a.sent_at - b.sent_at);
   const past = sorted.filter(({ sent_at }) => sent_at > UNTIMED && sent_at <= now);
   const others = [...untimed, ...sorted.filter(({ sent_at }) => sent_at <= UNTIMED || sent_at > now)];
-  const chunks = (all: EpisodeAction[], isTimed: boolean) =>
-    Array.from({ length: Math.ceil(all.length / BATCH) }, (_, index) => {
-      return { actions: all.slice(index * BATCH, (index + 1) * BATCH), isTimed };
-    });
+  const chunks = (all: EpisodeAction[], isTimed: boolean) => inChunks(all).map((actions) => ({ actions, isTimed }));
   return [
-    ...chunks(past, true),
+    ...chunks(past, plays.length === 0),
     ...chunks(
       others.map((action) => ({ ...action, sent_at: UNTIMED })),
       false,
     ),
   ];
+}
+
+/** What was listened to until now, and is kept. */
+function pastPlays({ config }: Context, { plays }: Moving, now: number): Moving["plays"] {
+  const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : now - config.plays_keep;
+  return plays.filter(({ begun_at, sent_at }) => begun_at <= sent_at && sent_at >= oldest && sent_at <= now);
 }
 
 type Feeds = Moving["feeds"];
@@ -147,14 +160,40 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
   return arrived.filter(({ isStored }) => isStored).length;
 }
 
+/** @returns how many are new */
+async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, plays: Moving["plays"]): Promise<number> {
+  const client = clientOf(actor);
+  const read = async (user: UserTx) => {
+    const { set, named } = await loadNamed(user, null, plays, hashes);
+    const found = named.flatMap(({ action, podcast }) => {
+      const { begun_at, sent_at: ended_at, started, position, total } = readAction(action);
+      const episode = set.find(podcast, action)?.id;
+      return episode === undefined ? [] : { episode, client, begun_at, ended_at, started, position, total };
+    });
+    return { set, missing: await findMissing(user, found), others: named.length - found.length };
+  };
+  if (dry_run) {
+    const { missing, others } = await rehearse(context, actor, read);
+    return missing.length + others;
+  }
+  return transact(context, actor, async (user) => {
+    const { set, missing } = await read(user);
+    await saveEpisodeSet(user, set);
+    await copyPlays(user, missing);
+    return missing.length;
+  });
+}
+
+/** The source stands for a client, so that the same is known again. */
+const clientOf = ({ label }: Actor) => numberOf(label ?? "");
+
 function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
   const after = user.clock();
   return {
     now: Math.max(now, after),
     after,
     stamp: user.nextTimestamp,
-    // The source stands for a client, so that the same action is known again.
-    client: numberOf(actor.label ?? ""),
+    client: clientOf(actor),
     told: null,
     known: 0,
     sendsAll: false,

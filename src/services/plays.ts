@@ -2,7 +2,7 @@
 import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
 import { clockOf } from "../domain/play-time.ts";
-import { follows, keepPlay, lastBegin, mayMeet, type PlayReport } from "../domain/plays.ts";
+import { follows, keepPlay, lastBegin, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
@@ -109,6 +109,23 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
     plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
   }
   await savePlays(tx, { user_id }, [...changed.values()]);
+}
+
+/** Of plays that a client has as they were kept elsewhere, finds those that are not here. */
+export async function findMissing<Copied extends Omit<Play, "id">>(
+  { tx, user_id }: UserTx,
+  plays: Copied[],
+): Promise<Copied[]> {
+  const asked = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
+  const keyOf = (play: Omit<Play, "id">) => `${play.episode} ${play.begun_at} ${play.ended_at} ${play.position}`;
+  const known = new Set((await findPlays(tx, { user_id }, asked)).map(keyOf));
+  return plays.filter((play) => known.size < known.add(keyOf(play)).size);
+}
+
+/** Keeps plays as they are. */
+export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx, plays: Omit<Play, "id">[]) {
+  const rows = plays.map((play) => ({ ...play, id: nextPlay(), arrived_at: clock(), ...writeActor(actor) }));
+  await savePlays(tx, { user_id }, rows);
 }
 
 /**

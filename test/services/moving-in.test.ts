@@ -2,9 +2,16 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Moving, movingFrom } from "../../src/domain/moving.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
+import { appNamed } from "../../src/http/apps.ts";
+import { readExport } from "../../src/moving/podkeep-file.ts";
+import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
+import { identifyClient } from "../../src/services/clients.ts";
+import { uploadActions } from "../../src/services/episodes.ts";
+import { exportAccount } from "../../src/services/export.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
+import { listPlays } from "../../src/services/play-list.ts";
+import { setPosition } from "../../src/services/plays.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
@@ -79,4 +86,64 @@ test("every device is told at its next sync", async () => {
   await move({ actions: [at(100, START - 5000)] });
   podkeep.clock.advance(10_000);
   expect((await ask(timestamp)).actions).toMatchObject([{ position: 100 }]);
+});
+
+async function fileOf(actor: Actor): Promise<string> {
+  const tables = await exportAccount(podkeep.app, actor);
+  return JSON.stringify({ tables: Object.fromEntries(tables.map(({ name, parts }) => [name, [...parts].flat()])) });
+}
+
+test("podkeep's own file brings each stretch as it was: with pauses, on two devices, fast, and what was set", async () => {
+  const MINUTE = 60_000;
+  const [there, here] = [await open(), await open()];
+  const start = START + 24 * 60 * MINUTE;
+  podkeep.clock.set(start + 120 * MINUTE);
+  const upload = (
+    device: string,
+    app: "AntennaPod" | "Kasts",
+    minutes: number,
+    position: number,
+    started: number,
+    more = {},
+  ) => {
+    const actor = { ...there.actor, device };
+    const action = play(position, { started, sent_at: start + minutes * MINUTE, ...more });
+    return uploadActions(podkeep.app, actor, identifyClient(actor, appNamed(app, "gpodder")), [action]);
+  };
+  await upload("phone", "AntennaPod", 10, 600, 0);
+  await upload("phone", "AntennaPod", 45, 1200, 600);
+  await upload("tablet", "AntennaPod", 50, 1500, 1200);
+  await upload("laptop", "Kasts", 50, 1200, 1200);
+  await upload("laptop", "Kasts", 55, 1500, 1500);
+  await upload("phone", "AntennaPod", 60, 3500, 1700);
+  await upload("phone", "AntennaPod", 61, 100, 0);
+  await upload("phone", "AntennaPod", 70, 0, 0, { episode_url: "https://feed.example/2.mp3", total: null });
+  const plays = async (actor: Actor) => {
+    const page = await listPlays(podkeep.app, actor, { limit: 100 });
+    const rows = page.plays.map((one) => [
+      one.episode_url,
+      one.begun_at,
+      one.ended_at,
+      one.started,
+      one.position,
+      one.total,
+    ]);
+    return rows.map(String).sort();
+  };
+  const begun = async (actor: Actor) =>
+    (await listBegun(podkeep.app, actor, 10)).map(({ episode_url, at, position, total }) => [
+      episode_url,
+      at,
+      position,
+      total,
+    ]);
+  const [last] = await listBegun(podkeep.app, there.actor, 1);
+  await setPosition(podkeep.app, there.actor, { episode: last?.episode ?? 0, position: 3000 });
+  expect(await plays(there.actor)).toHaveLength(7);
+  const moving = readExport(await fileOf(there.actor));
+  const { stored } = await moveIn(podkeep.app, here.actor, moving, { dry_run: true });
+  expect((await here.move(moving)).stored).toBe(stored);
+  expect((await here.move(moving)).stored).toBe(0);
+  expect(await plays(here.actor)).toEqual(await plays(there.actor));
+  expect(await begun(here.actor)).toEqual(await begun(there.actor));
 });
