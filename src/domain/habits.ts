@@ -40,7 +40,9 @@ export interface Habits {
   spelling: Spelling;
   /** Whether the app stops at other actions than `play`, and at one without guid: those of Nextcloud are made so. */
   playsOnly: boolean;
-  /** Whether it reads plays that lack position or total. */
+  /** Whether it skips or mistakes plays that have no total. */
+  needsTotal: boolean;
+  /** Whether it reads plays that have no position either. */
   readsBarePlays: boolean;
   /** Whether it wants times with a zone. */
   readsZones: boolean;
@@ -67,6 +69,7 @@ export const NO_HABITS: Habits = {
   forgetsQueue: false,
   spelling: "as sent",
   playsOnly: false,
+  needsTotal: true,
   readsBarePlays: false,
   readsZones: false,
 };

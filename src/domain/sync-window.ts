@@ -79,13 +79,14 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pic
 
 /**
  * Finds until when a client knew all changes when its user made those that it uploads: before its last GET, or after it if
- * the app uploads first. If that GET sent known changes again, only an app that moves on with each response it receives
+ * the app uploads first, and does not report all that it held before. If that GET sent known changes again, only an app that moves on with each response it receives
  * says so, by its `since`.
  * @returns null if nothing says so
  */
-export function knownUntil(last: SyncPosition | null, { clock, echoes, sendsFirst }: Habits): Millis | null {
+export function knownUntil(last: SyncPosition | null, habits: Habits): Millis | null {
   if (!last) return null;
-  if (sendsFirst) return endOf(last.given);
+  const { clock, echoes, reportsAll, sendsFirst } = habits;
+  if (sendsFirst && !(reportsAll && last.since === 0)) return endOf(last.given);
   if (!last.own) return last.start;
   return last.since > 0 && clock === "server" && echoes === "once accepted" ? endOf(last.since) : null;
 }

@@ -16,6 +16,7 @@ const GPODDER: Partial<Habits> = {
   // my.py: keeps the timestamp of the response.
   clock: "server",
   // my.py, process_episode_actions: marks the episode as played.
+  needsTotal: false,
   readsBarePlays: true,
 };
 
@@ -117,12 +118,29 @@ const APPS: Record<string, Row> = {
     // sync.py, episode_actions_cb (run: 3.5.0).
     asksSinceActions: true,
   },
+  // FullSynchronizationWorker.kt; PartialSynchronizationWorker.kt.
+  podium: { reportsAll: true, sendsFirst: true },
+  // GPodderSync.kt, syncSubscriptions: a `since` of 0 uploads all feeds that it is not sent.
+  glasscast: { reportsAll: true },
+  poddr: {
+    // sync.dart, _performDeltaSubscriptionSync: what it receives counts over what was to be sent.
+    mistakesOwn: true,
+    ignoresScheme: false,
+    // It sends none.
+    needsTotal: false,
+  },
+  podliner: {
+    // GpodderSyncService.cs, PullAsync: adds what it receives, though its user has removed it since.
+    mistakesOwn: true,
+    // Program.cs: asks when it starts, and uploads when it ends.
+    sendsFirst: true,
+  },
   // SyncEngine.kt, syncSubscriptions.
   aerialpod: { sendsFirst: true },
   // sync.py, _sync_subscriptions.
   "omarchy-podcast": { sendsFirst: true },
   // It moves in from another podkeep.
-  podkeep: { readsBarePlays: true },
+  podkeep: { needsTotal: false, readsBarePlays: true },
 };
 
 const HABITS = { gpodder: habitsIn("gpodder"), nextcloud: habitsIn("nextcloud") };

@@ -27,3 +27,52 @@ test("its login flow ends with a token, which syncs both ways", async () => {
   expect((await send("POST", `${place}/subscription_change/create`, app, add)).status).toBe(200);
   expect((await send("POST", `${place}/episode_action/create`, app, JSON.stringify([played(300)]))).status).toBe(200);
 });
+
+/** Podium with a token; a full sync asks for everything, a partial one uploads before it asks. */
+async function podium(): Promise<Ask> {
+  server = await openFor();
+  await addElsewhere(server);
+  return askAs("podium/19 (Android 15)");
+}
+
+type Ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<{ add: string[]; remove: string[]; timestamp: number }>;
+const askAs = (agent: string): Ask => {
+  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  return async (method, path, body) => {
+    server.clock.advance(60_000);
+    const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
+    expect([path, answer.status]).toEqual([path, 200]);
+    return answer.body;
+  };
+};
+
+const PLACE = "/index.php/apps/gpoddersync";
+const removeElsewhere = () =>
+  askAs("Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
+const listed = async () => (await askAs("Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
+
+test("what its user adds again after it obeyed a removal counts, though it uploads that before it asks again", async () => {
+  const ask = await podium();
+  const { timestamp } = await ask("GET", `${PLACE}/subscriptions?since=0`);
+  await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
+  const idle = await ask("GET", `${PLACE}/subscriptions?since=${timestamp}`);
+  await removeElsewhere();
+  expect((await ask("GET", `${PLACE}/subscriptions?since=${idle.timestamp}`)).remove).toEqual([FEED]);
+  await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
+  expect(await listed()).toEqual([FEED]);
+});
+
+test("its full sync, which uploads all that it has, brings back nothing that was removed elsewhere", async () => {
+  const ask = await podium();
+  const { timestamp } = await ask("GET", `${PLACE}/subscriptions?since=0`);
+  await ask("GET", `${PLACE}/subscriptions?since=${timestamp}`);
+  await removeElsewhere();
+  const full = await ask("GET", `${PLACE}/subscriptions?since=0`);
+  await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
+  expect(await listed()).toEqual([]);
+  expect((await ask("GET", `${PLACE}/subscriptions?since=${full.timestamp}`)).remove).toEqual([FEED]);
+});

@@ -1,0 +1,55 @@
+// Poddr 3.0: what it receives counts over what its user did here before the sync, and it knows no episode's length.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openFor } from "./phone.ts";
+
+let server: Awaited<ReturnType<typeof openFor>>;
+beforeEach(async () => {
+  server = await openFor();
+  await addElsewhere(server);
+});
+afterEach(() => server.close());
+
+/** Poddr on a device. */
+function poddr(device: string) {
+  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "Poddr/3.0.0+1 (linux)" });
+  return async (method: string, path: string, body?: unknown) => {
+    server.clock.advance(60_000);
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const answer = await send(method, path.replace("DEVICE", device), {}, text);
+    expect([path, answer.status]).toEqual([path, 200]);
+    return answer.body;
+  };
+}
+
+test("it does not receive its own changes, which would undo what its user did since", async () => {
+  const app = poddr("8c3e0ad2-5a0e-4f0e-9f0e-2f6c1c0a3b11");
+  const list = "/api/2/subscriptions/ann/DEVICE.json";
+  expect(await app("GET", "/subscriptions/ann/DEVICE.json")).toEqual([FEED]);
+  const first = await app("GET", `${list}?since=${Math.floor(server.clock.now() / 1000)}`);
+  const { timestamp } = await app("POST", list, { add: ["https://feeds.example/own"], remove: [] });
+  expect(timestamp).toBe(first.timestamp);
+  expect(await app("GET", `${list}?since=${timestamp}`)).toMatchObject({ add: [], remove: [] });
+});
+
+test("its positions, which have no length, reach another Poddr, and a phone only once an app has sent a length", async () => {
+  const [desk, laptop] = [poddr("desk"), poddr("laptop")];
+  const episodes = "/api/2/episodes/ann.json";
+  const other = "https://feeds.example/2.mp3";
+  const play = (episode: string) => ({
+    podcast: FEED,
+    episode,
+    action: "play",
+    position: 77,
+    timestamp: new Date(server.clock.now()).toISOString(),
+  });
+  server.clock.advance(60_000);
+  await desk("POST", `${episodes}?device=desk`, [play(EPISODE), play(other)]);
+  const { actions } = await laptop("GET", `${episodes}?since=0`);
+  expect(actions).toMatchObject([
+    { episode: EPISODE, position: 77, total: 600 },
+    { episode: other, position: 77 },
+  ]);
+  const phone = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "AntennaPod/3.11.4" });
+  expect((await phone("GET", `${episodes}?since=0`)).body.actions).toMatchObject([{ episode: EPISODE, position: 77 }]);
+});
