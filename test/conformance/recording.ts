@@ -61,7 +61,7 @@ export async function findChanged(change: Broken["change"], exchanges: Recorded[
   let [present, request, response]: [string, Request, Response] = ["", new Request("http://none"), new Response()];
   const send = change(async (received) => {
     if (!(await isSame(received, request))) changed.add(present);
-    return response;
+    return response.clone() as Response;
   });
   for (const recorded of exchanges) {
     present = recorded.check;

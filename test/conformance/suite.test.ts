@@ -9,6 +9,7 @@ import { BROKEN } from "./broken-servers.ts";
 import type { Broken } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
+import { beAnother, PATH } from "./other-server.ts";
 import { findChanged, recordChecks } from "./recording.ts";
 import { openTarget } from "./target.ts";
 
@@ -59,6 +60,14 @@ describe("podkeep conformance", () => {
     const run = await runChecks(target, ({ id }) => id.startsWith("openpodcast/page/"));
     await close();
     expect(run.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+  });
+
+  test("a server that answers otherwise where the text leaves it open fails nothing", async () => {
+    const { target, close } = await openTarget(beAnother);
+    const run = await runChecks({ ...target, url: target.url + PATH }, isOf(["openpodcast"]));
+    await close();
+    const reasons = run.results.filter(({ outcome }) => outcome === "failed").map((one) => [one.check.id, one.reason]);
+    expect(reasons).toEqual([]);
   });
 
   test("a naive server fails races of each app, and nothing else", async () => {

@@ -26,7 +26,7 @@ const Page = z.looseObject({
 });
 export type Page = z.infer<typeof Page>;
 
-export const Added = z.looseObject({
+const Added = z.looseObject({
   success: z
     .array(
       z.looseObject({ feed_url: z.string(), guid: z.guid(), is_subscribed: z.boolean(), subscription_changed: time }),
@@ -34,7 +34,7 @@ export const Added = z.looseObject({
     .default([]),
   failure: z.array(z.looseObject({ feed_url: z.string(), message: z.string() })).default([]),
 });
-export type Added = z.infer<typeof Added>;
+type Added = z.infer<typeof Added>;
 
 export const Patched = z.looseObject({
   new_feed_url: z.string().optional(),
@@ -44,7 +44,7 @@ export const Patched = z.looseObject({
   guid_changed: time.optional(),
 });
 
-const Deleting = z.looseObject({ deletion_id: z.number().int(), message: z.string() });
+const Deleting = z.looseObject({ deletion_id: z.number().int().optional(), message: z.string() });
 const Deletion = z.looseObject({
   deletion_id: z.number().int(),
   status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
@@ -54,6 +54,12 @@ const ErrorBody = z.looseObject({ code: z.union([z.string(), z.number()]).transf
 
 /** A guid that addresses no subscription. */
 export const NOWHERE = "00000000-0000-4000-8000-00000000c0de";
+
+/** A deletion that was accepted; without an id, which is optional, only the subscription tells its end. */
+export interface Accepted {
+  guid: string;
+  id: number | undefined;
+}
 
 /** Pages after which a list counts as endless. */
 const MOST_PAGES = 200;
@@ -69,7 +75,11 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
 
   async function add(...items: ({ feed_url: string; guid?: string } | string)[]): Promise<Added> {
     const subscriptions = items.map((item) => (typeof item === "string" ? { feed_url: item } : item));
-    const answer = await request("POST", "/subscriptions", { body: { subscriptions } });
+    return readAdded(await request("POST", "/subscriptions", { body: { subscriptions } }));
+  }
+
+  /** What a response says was added, which is removed at the end. */
+  function readAdded(answer: Answer): Added {
     requireSuccess(answer);
     const added = answer.json(Added);
     for (const { guid } of added.success) prober.atEnd(async () => void (await patch(guid, { is_subscribed: false })));
@@ -92,49 +102,81 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     return answer.json(Page);
   }
 
+  /** Reads the page of a link, which may be relative to the list. */
+  const follow = (link: string) => page(new URL(link, `${prober.target.url}/subscriptions`).href);
+
   /** All items changed after a timestamp, page by page. @param between what happens after each page */
   async function changes(since?: string, per_page = 50, between?: (page: number) => Promise<void>) {
     const items: Subscription[] = [];
     const first = `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
-    let next: string | undefined = first;
+    let next: (() => Promise<Page>) | undefined = () => page(first);
     let hasNext = false;
     for (let pages = 0; next !== undefined; pages++) {
       if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
-      const read: Page = await page(next);
+      const read: Page = await next();
       items.push(...read.subscriptions);
       hasNext ||= read.next !== undefined;
       // `next` is optional: without it a full page has another one after it, by number.
       const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
       const isLast = hasNext || (pages === 0 && read.total === items.length);
-      const numbered = isFull && !isLast ? `${first}&page=${pages + 2}` : undefined;
-      next = read.next === undefined ? numbered : new URL(read.next, `${prober.target.url}/`).href;
+      const numbered = isFull && !isLast ? () => page(`${first}&page=${pages + 2}`) : undefined;
+      const { next: link } = read;
+      next = link === undefined ? numbered : () => follow(link);
       if (next !== undefined) await between?.(pages);
     }
     return items;
   }
 
+  /** The changes of this check's feeds. */
+  const ours = async (since?: string) => (await changes(since)).filter(({ feed_url }) => prober.isOurs(feed_url));
+
+  const read = (guid: string) => request("GET", `/subscriptions/${guid}`);
+
+  async function statusById(id: number) {
+    const answer = await request("GET", `/deletions/${id}`);
+    requireSuccess(answer);
+    const { deletion_id, status } = answer.json(Deletion);
+    expectEqual("deletion_id", deletion_id, id);
+    return status;
+  }
+
+  const statusOf = async (guid: string) => ((await read(guid)).status === 410 ? "SUCCESS" : "PENDING");
+
   return {
     request,
     add,
+    readAdded,
     addOne,
     patch,
     page,
+    follow,
     changes,
-    read: (guid: string) => request("GET", `/subscriptions/${guid}`),
-    /** The changes of this check's feeds. */
-    ours: async (since?: string) => (await changes(since)).filter(({ feed_url }) => prober.isOurs(feed_url)),
-    async delete(guid: string): Promise<number> {
+    ours,
+    /** This check's feeds that are subscribed, each with the guid that it has now. */
+    async subscribed() {
+      const all = (await ours()).filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
+      const texts = all.map(({ feed_url, guid, new_guid = guid }) => `${feed_url} ${new_guid.toLowerCase()}`);
+      return [...new Set(texts)].map((text) => ({
+        feed_url: text.split(" ")[0] ?? "",
+        guid: text.split(" ")[1] ?? "",
+      }));
+    },
+    read,
+    /** One subscription, which has to be there. */
+    async get(guid: string): Promise<Subscription> {
+      const answer = await read(guid);
+      requireSuccess(answer);
+      return answer.json(Subscription);
+    },
+    async delete(guid: string): Promise<Accepted> {
       const answer = await request("DELETE", `/subscriptions/${guid}`);
       requireSuccess(answer);
-      return answer.json(Deleting).deletion_id;
+      return { guid, id: answer.json(Deleting).deletion_id };
     },
-    deletion: async (id: number) => (await request("GET", `/deletions/${id}`)).json(Deletion),
-    /** Waits for the end of a deletion. */
-    async deleted(id: number) {
+    /** Waits for the end of a deletion. @returns its status */
+    async deleted({ guid, id }: Accepted) {
       for (let second = 0; second < DELETION_TIME; second++) {
-        const answer = await request("GET", `/deletions/${id}`);
-        requireSuccess(answer);
-        const { status } = answer.json(Deletion);
+        const status = id === undefined ? await statusOf(guid) : await statusById(id);
         if (status !== "PENDING") return status;
         await prober.clock.sleep(1000);
       }

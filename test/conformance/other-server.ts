@@ -1,0 +1,88 @@
+// This server as another author could have written it: all that the text of the Open Podcast API leaves open is otherwise.
+import { answers, type Broken, headers, itemsOf, type Json, status, without } from "./changes.ts";
+import type { Send } from "./target.ts";
+
+const LIST = { path: /^\/subscriptions$/ };
+const ONE = { path: /^\/subscriptions\/[^/.]+$/ };
+const READS = { ...LIST, method: "GET" };
+const ADDS = { ...LIST, method: "POST" };
+const DELETES = { ...ONE, method: "DELETE" };
+const NOT_UNIQUE = Response.json({ code: 405, message: "This belongs to another subscription" }, { status: 405 });
+
+/** The path below which it has its routes. */
+export const PATH = "/sync";
+
+/** Has its routes below a path. */
+const below =
+  (path: string) =>
+  (send: Send): Send =>
+  (request) => {
+    const url = new URL(request.url);
+    if (!url.pathname.startsWith(`${path}/`)) return Promise.resolve(new Response("", { status: 404 }));
+    url.pathname = url.pathname.slice(path.length);
+    return send(new Request(url.href, request));
+  };
+
+/** Links are relative to the page that has them. */
+const relativeLinks = answers(READS, (body) =>
+  JSON.parse(JSON.stringify(body).replaceAll(/"http:[^"]*\/subscriptions\?/g, '"?')),
+);
+
+const numberCodes =
+  (send: Send): Send =>
+  async (request) => {
+    const response = await send(request);
+    if (response.status < 400 || request.method === "HEAD") return response;
+    const { code } = (await response.json()) as Json;
+    const given = { "WWW-Authenticate": response.headers.get("www-authenticate") ?? "" };
+    return Response.json({ code: Number(code), message: "Nein" }, { status: response.status, headers: given });
+  };
+
+/** Guids in capital letters, and times of another zone in microseconds. */
+const otherSpellings =
+  (send: Send): Send =>
+  async (request) => {
+    const response = await send(request);
+    const text = (await response.text())
+      .replaceAll(/("\w*guid":")([^"]+)/g, (_, name, guid) => name + guid.toUpperCase())
+      .replaceAll(/"(\d{4}-\d\d-\d\dT[\d:.]+Z)"/g, (_, time) => {
+        return `"${new Date(Date.parse(time) + 7_200_000).toISOString().replace("Z", "000+02:00")}"`;
+      });
+    return new Response(text === "" ? null : text, response);
+  };
+
+/** Refuses what would make two subscriptions one. */
+const neverMerges =
+  (send: Send): Send =>
+  async (request) => {
+    if (request.method !== "PATCH") return send(request);
+    const { new_guid, new_feed_url } = (await request
+      .clone()
+      .json()
+      .catch(() => ({}))) as Json;
+    const list = await send(
+      new Request(new URL("/subscriptions?per_page=500", request.url).href, { headers: request.headers }),
+    );
+    const known = list.ok ? itemsOf((await list.json()) as Json) : [];
+    const isKnown = known.some(({ guid, feed_url }) => guid === new_guid || feed_url === new_feed_url);
+    return isKnown ? (NOT_UNIQUE.clone() as Response) : send(request);
+  };
+
+const CHANGES: Broken["change"][] = [
+  neverMerges,
+  answers(READS, (body) => ({ ...body, subscriptions: itemsOf(body).toReversed() })),
+  answers(ADDS, (body) =>
+    Object.fromEntries(Object.entries(body).filter(([, items]) => !Array.isArray(items) || items.length > 0)),
+  ),
+  answers(DELETES, without("deletion_id")),
+  answers({ path: /^\/deletions\// }, without("message")),
+  status(ADDS, 200, 201),
+  status(DELETES, 202, 200),
+  headers({ path: /./ }, (given) => given.delete("etag")),
+  relativeLinks,
+  numberCodes,
+  otherSpellings,
+  below(PATH),
+];
+
+export const beAnother = (send: Send): Send => CHANGES.reduce((inner, change) => change(inner), send);
