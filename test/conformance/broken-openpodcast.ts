@@ -66,7 +66,7 @@ export const brokenOpenPodcast: Broken[] = [
     ),
   },
   {
-    breaks: ["openpodcast/add/guid-of-the-app-is-kept"],
+    breaks: ["openpodcast/add/guid-of-the-app-is-kept", "openpodcast/add/one-guid-is-one-subscription"],
     does: "makes other guids",
     change: hears(post(LIST), eachItem(without("guid"))),
   },
@@ -101,6 +101,7 @@ export const brokenOpenPodcast: Broken[] = [
     breaks: [
       "openpodcast/change/feed-url",
       "openpodcast/change/several-fields-at-once",
+      "openpodcast/change/only-what-is-named",
       "openpodcast/page/changes-of-another-app",
     ],
     does: "accepts a new feed URL and keeps the old one",
@@ -128,6 +129,7 @@ export const brokenOpenPodcast: Broken[] = [
   },
   {
     breaks: [
+      "openpodcast/change/times-are-those-of-the-changes",
       "openpodcast/delete/every-app-hears-of-it",
       "openpodcast/page/next-while-another-app-writes",
       "openpodcast/page/since-gives-later-changes-only",
@@ -136,6 +138,7 @@ export const brokenOpenPodcast: Broken[] = [
       "openpodcast/page/changes-of-another-app",
       "openpodcast/page/a-replaced-guid-is-in-the-changes",
       "openpodcast/page/by-number",
+      "openpodcast/page/since-leaves-out-its-own-moment",
     ],
     does: "rounds times up to the second",
     change: (send) => answers(post(LIST), eachItem(roundUp, "success"))(answers(get(LIST), eachItem(roundUp))(send)),
@@ -215,7 +218,7 @@ export const brokenOpenPodcast: Broken[] = [
     ),
   },
   {
-    breaks: ["openpodcast/page/a-replaced-guid-is-in-the-changes"],
+    breaks: ["openpodcast/change/guid-of-another-one", "openpodcast/page/a-replaced-guid-is-in-the-changes"],
     does: "leaves new_guid out of the list",
     change: answers(get(LIST), eachItem(without("new_guid"))),
   },
@@ -247,17 +250,25 @@ export const brokenOpenPodcast: Broken[] = [
       "openpodcast/delete/every-app-hears-of-it",
       "openpodcast/delete/again-is-harmless",
       "openpodcast/delete/adding-again-brings-it-back",
+      "openpodcast/delete/adding-again-before-it-is-done",
+      "openpodcast/delete/stays-deleted",
+      "openpodcast/delete/several-at-once",
+      "openpodcast/page/since-leaves-out-its-own-moment",
     ],
     does: "never ends a deletion",
     change: answers(DELETIONS, (body) => ({ ...body, status: "PENDING" })),
   },
   {
-    breaks: ["openpodcast/delete/ends-as-410"],
+    breaks: [
+      "openpodcast/delete/ends-as-410",
+      "openpodcast/delete/stays-deleted",
+      "openpodcast/delete/several-at-once",
+    ],
     does: "answers 404 for what was deleted",
     change: instead404(ONE),
   },
   {
-    breaks: ["openpodcast/delete/every-app-hears-of-it"],
+    breaks: ["openpodcast/delete/every-app-hears-of-it", "openpodcast/page/since-leaves-out-its-own-moment"],
     does: "leaves `deleted` out of the list",
     change: answers(get(LIST), eachItem(without("deleted"))),
   },
@@ -298,7 +309,7 @@ export const brokenOpenPodcast: Broken[] = [
     change: answers(post(LIST), (body) => ({ ...body, failure: itemsOf(body, "failure").slice(0, 1) })),
   },
   {
-    breaks: ["openpodcast/add/url-is-kept"],
+    breaks: ["openpodcast/add/url-is-kept", "openpodcast/add/letters-of-any-script"],
     does: "writes feed URLs in lower case",
     change: hears(
       post(LIST),

@@ -1,6 +1,6 @@
 // POST /subscriptions: what adding feeds demands.
 import type { Check } from "../check.ts";
-import { expectEqual } from "../expect.ts";
+import { expectEqual, NotApplicable } from "../expect.ts";
 import { expectError, openPodcast, requireSuccess } from "./client.ts";
 
 export const addingChecks: Check[] = [
@@ -155,6 +155,46 @@ export const addingChecks: Check[] = [
         (await api.ours()).map((item) => item.feed_url),
         [feed_url],
       );
+    },
+  },
+  {
+    id: "openpodcast/add/one-guid-is-one-subscription",
+    says: "Of two feeds that are added with one guid, not both are subscribed under it",
+    source: "Open Podcast API, GET /subscriptions/{guid}: a guid is the identifier of one subscription",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const guid = crypto.randomUUID();
+      await api.addOne(prober.feed(), guid);
+      await api.add({ feed_url: prober.feed(), guid });
+      expectEqual("feeds with this guid", (await api.subscribed()).filter((one) => one.guid === guid).length, 1);
+    },
+  },
+  {
+    id: "openpodcast/add/malformed-guid-is-refused",
+    says: "A guid that is none is answered 405 or fails its item, and is not made the identifier of a subscription",
+    source: "Open Podcast API, POST /subscriptions: guid, error 405",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const body = { subscriptions: [{ feed_url: prober.feed(), guid: "no-guid" }] };
+      const answer = await api.request("POST", "/subscriptions", { body });
+      if (answer.status >= 400) return expectError(answer, 405);
+      api.readAdded(answer);
+      await api.ours();
+    },
+  },
+  {
+    id: "openpodcast/add/letters-of-any-script",
+    says: "A feed URL with letters beyond ASCII is not garbled: it leads to the same place, or is refused",
+    source: "RFC 8259, section 8.1: JSON is UTF-8",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed("/Grüße-ラジオ");
+      const [added] = (await api.add(feed_url)).success;
+      if (!added) throw new NotApplicable("the server takes only ASCII in feed URLs");
+      expectEqual("feed URL", URL.parse((await api.get(added.guid)).feed_url)?.href, new URL(feed_url).href);
     },
   },
 ];

@@ -156,6 +156,99 @@ export const changingChecks: Check[] = [
     },
   },
   {
+    id: "openpodcast/change/only-what-is-named",
+    says: "A PATCH leaves the fields that it does not have, and other subscriptions, as they are",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: all fields are optional",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const [feed_url, other_url] = [prober.feed(), prober.feed()];
+      const [{ guid }, other] = [await api.addOne(feed_url), await api.addOne(other_url)];
+      const [moved, again, new_guid] = [prober.feed("-moved"), prober.feed("-again"), crypto.randomUUID()];
+      const steps: [by: string, body: object, after: [string, boolean]][] = [
+        [guid, { new_feed_url: moved }, [moved, true]],
+        [guid, { new_guid }, [moved, true]],
+        [new_guid, { is_subscribed: false }, [moved, false]],
+        [new_guid, { new_feed_url: again }, [again, false]],
+      ];
+      for (const [by, body, after] of steps) {
+        requireSuccess(await api.patch(by, body));
+        const read = await api.get("new_guid" in body ? new_guid : by);
+        expectEqual(`after ${Object.keys(body)}`, [read.feed_url, read.is_subscribed], after);
+      }
+      const untouched = await api.get(other.guid);
+      expectEqual("the other one", [untouched.feed_url, untouched.is_subscribed], [other_url, true]);
+    },
+  },
+  {
+    id: "openpodcast/change/times-are-those-of-the-changes",
+    says: "The times in the responses to changes rise, and are the ones that are read afterwards",
+    source: "Open Podcast API: subscription_changed and guid_changed",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      const added = Date.parse(subscription_changed);
+      const readTime = async (by: string, field: "subscription_changed" | "guid_changed", said = "") => {
+        const read = (await api.get(by))[field] ?? said;
+        expectEqual(`${field} as it is read`, Date.parse(read), Date.parse(said));
+        return Date.parse(said);
+      };
+      await readTime(guid, "subscription_changed", subscription_changed);
+      await prober.clock.sleep(1100);
+      const flag = (await api.patch(guid, { is_subscribed: false })).json(Patched);
+      const changed = await readTime(guid, "subscription_changed", flag.subscription_changed);
+      expect("subscription_changed is not later than before the change", changed > added);
+      await prober.clock.sleep(1100);
+      const new_guid = crypto.randomUUID();
+      const renamed = (await api.patch(guid, { new_guid })).json(Patched);
+      const replaced = await readTime(new_guid, "guid_changed", renamed.guid_changed);
+      expect("guid_changed is not later than the change before", replaced > changed);
+    },
+  },
+  {
+    id: "openpodcast/change/former-feed-url-still-leads-there",
+    says: "A device that knows only the former feed URL, and adds it, makes no second subscription",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: new_feed_url",
+    level: "SHOULD",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const former = prober.feed();
+      const { guid } = await api.addOne(former);
+      requireSuccess(await api.patch(guid, { new_feed_url: prober.feed("-moved") }));
+      await api.add(former);
+      expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
+    },
+  },
+  {
+    id: "openpodcast/change/guid-of-another-one",
+    says: "A new_guid that another subscription has is refused, or makes one of the two: it leads to one feed",
+    source: "Open Podcast API, GET /subscriptions/{guid}: a guid is the identifier of one subscription",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const [one, other] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
+      const { status } = await api.patch(one.guid, { new_guid: other.guid });
+      expect(`Status ${status}`, status < 500);
+      const guid = other.guid.toLowerCase();
+      expectEqual("feeds with this guid", (await api.subscribed()).filter((it) => it.guid === guid).length, 1);
+    },
+  },
+  {
+    id: "openpodcast/change/feed-url-of-another-one",
+    says: "A new_feed_url that another subscription has is refused, or makes one of the two: no feed is there twice",
+    source: "Open Podcast API: a subscription links a feed and a user, once",
+    level: "SHOULD",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const [one, other] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
+      const { status } = await api.patch(one.guid, { new_feed_url: other.feed_url });
+      expect(`Status ${status}`, status < 500);
+      const found = (await api.subscribed()).filter(({ feed_url }) => feed_url === other.feed_url);
+      expectEqual("subscriptions with this feed URL", found.length, 1);
+    },
+  },
+  {
     id: "openpodcast/read/head-has-no-body",
     says: "HEAD has the status of GET, and no body",
     source: "RFC 9110, section 9.3.2",
@@ -171,7 +264,7 @@ export const changingChecks: Check[] = [
   },
   {
     id: "openpodcast/read/if-none-match",
-    says: "A server that sends ETags answers 304 to a request with the present one, and 200 after a change",
+    says: "A server that sends ETags answers 304 to a request with the present one",
     source: "RFC 9110, section 13.1.2",
     level: "SHOULD",
     async run(prober) {
@@ -179,13 +272,58 @@ export const changingChecks: Check[] = [
       const { guid } = await api.addOne(prober.feed());
       const etag = (await api.read(guid)).headers.get("etag");
       if (etag === null) throw new NotApplicable("the server sends no ETag");
-      const ask = async () => {
-        const headers = { "If-None-Match": etag };
-        return (await api.request("GET", `/subscriptions/${guid}`, { headers })).status;
-      };
-      expectEqual("status with the present ETag", await ask(), 304);
-      requireSuccess(await api.patch(guid, { is_subscribed: false }));
-      expectEqual("status after a change", await ask(), 200);
+      const answer = await api.request("GET", `/subscriptions/${guid}`, { headers: { "If-None-Match": etag } });
+      expectEqual("status", answer.status, 304);
+    },
+  },
+  {
+    id: "openpodcast/read/a-change-is-not-304",
+    says: "After a change by another app, neither the subscription nor the list is answered 304 to an earlier ETag",
+    source: "RFC 9110, section 13.1.2; an app that polls with ETags hears of nothing else",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      const etags = new Map<string, string>();
+      for (const path of [
+        `/subscriptions/${guid}`,
+        `/subscriptions?since=${encodeURIComponent(subscription_changed)}`,
+      ]) {
+        const etag = (await api.request("GET", path)).headers.get("etag");
+        if (etag !== null) etags.set(path, etag);
+      }
+      if (etags.size === 0) throw new NotApplicable("the server sends no ETag");
+      requireSuccess(await other.patch(guid, { is_subscribed: false }));
+      for (const [path, etag] of etags) {
+        expectEqual(path, (await api.request("GET", path, { headers: { "If-None-Match": etag } })).status, 200);
+      }
+    },
+  },
+  {
+    id: "openpodcast/read/guid-in-any-case",
+    says: "A guid is the same one in capital letters",
+    source: "RFC 9562, section 4",
+    level: "SHOULD",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const { guid, feed_url } = await api.addOne(prober.feed(), crypto.randomUUID());
+      for (const spelling of [guid.toUpperCase(), guid.toLowerCase()]) {
+        expectEqual(`feed URL by ${spelling}`, (await api.get(spelling)).feed_url, feed_url);
+      }
+    },
+  },
+  {
+    id: "openpodcast/read/content-type-is-json",
+    says: "Bodies of responses, also of errors, have a Content-Type of JSON",
+    source: "Open Podcast API: all bodies are JSON; RFC 8259, section 11",
+    level: "SHOULD",
+    async run(prober) {
+      const api = openPodcast(prober);
+      for (const path of ["/subscriptions?per_page=1", `/subscriptions/${NOWHERE}`]) {
+        const type = (await api.request("GET", path)).headers.get("content-type") ?? "";
+        expect(`Content-Type of ${path}: ${type}`, /^application\/([\w.-]+\+)?json\b/i.test(type));
+      }
     },
   },
 ];

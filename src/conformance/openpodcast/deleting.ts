@@ -1,6 +1,6 @@
 // DELETE /subscriptions/{guid} and GET /deletions/{id}.
 import type { Check } from "../check.ts";
-import { expect, expectEqual } from "../expect.ts";
+import { expect, expectEqual, NotApplicable } from "../expect.ts";
 import { expectError, openPodcast } from "./client.ts";
 
 export const deletingChecks: Check[] = [
@@ -56,6 +56,57 @@ export const deletingChecks: Check[] = [
       const again = await api.addOne(feed_url);
       const read = await api.get(again.guid);
       expectEqual("the subscription", [read.is_subscribed, read.deleted], [true, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/adding-again-before-it-is-done",
+    says: "A feed that is added again before its deletion was carried out stays subscribed",
+    source:
+      "Open Podcast API, DELETE /subscriptions/{guid}: processed later; a device that the deletion has not reached",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const feed_url = prober.feed();
+      const accepted = await api.delete((await api.addOne(feed_url)).guid);
+      if (accepted.id === undefined) throw new NotApplicable("the server gives no deletion_id");
+      const [again] = (await api.add(feed_url)).success;
+      if (!again) throw new NotApplicable("the server adds nothing while its deletion is pending");
+      await api.deleted(accepted);
+      const read = await api.get(again.guid);
+      expectEqual("the subscription", [read.is_subscribed, read.deleted], [true, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/stays-deleted",
+    says: "What was deleted stays so when an app that has not heard of it unsubscribes",
+    source: "Open Podcast API, GET /subscriptions/{guid}: error 410",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const { guid } = await api.addOne(prober.feed());
+      await api.deleted(await api.delete(guid));
+      const { status } = await api.patch(guid, { is_subscribed: false });
+      expect(`Status ${status}`, status < 500);
+      expectError(await api.read(guid), 410);
+    },
+  },
+  {
+    id: "openpodcast/delete/several-at-once",
+    says: "Several deletions have an id each, and leave other subscriptions alone",
+    source: "Open Podcast API, GET /deletions/{id}: the deletion_id returned by DELETE",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const [one, other, kept] = [prober.feed(), prober.feed(), prober.feed()];
+      const guids = [(await api.addOne(one)).guid, (await api.addOne(other)).guid];
+      const { guid } = await api.addOne(kept);
+      const accepted = [];
+      for (const of of guids) accepted.push(await api.delete(of));
+      const ids = accepted.flatMap(({ id }) => id ?? []);
+      expectEqual("number of ids", new Set(ids).size, ids.length);
+      for (const deletion of accepted) expectEqual("status of a deletion", await api.deleted(deletion), "SUCCESS");
+      for (const of of guids) expectError(await api.read(of), 410);
+      expectEqual("the one that was kept", (await api.get(guid)).is_subscribed, true);
     },
   },
   {

@@ -200,7 +200,7 @@ export const openPodcastPages: Check[] = [
   },
   {
     id: "openpodcast/page/previous-leads-back",
-    says: "The second page has `previous`, which is the first one",
+    says: "The second page has `previous`, which is the first one, and the first page has none",
     source: "Open Podcast API, GET /subscriptions: previous",
     level: "SHOULD",
     async run(prober) {
@@ -208,6 +208,7 @@ export const openPodcastPages: Check[] = [
       await api.add(prober.feed(), prober.feed(), prober.feed());
       const first = await api.page("/subscriptions?per_page=2");
       if (first.next === undefined) throw new NotApplicable("the first page has no `next`");
+      expectEqual("`previous` of the first page", first.previous, undefined);
       const { previous } = await api.follow(first.next);
       expect("The second page has no `previous`", previous !== undefined);
       expectEqual(
@@ -232,13 +233,20 @@ export const openPodcastPages: Check[] = [
   },
   {
     id: "openpodcast/page/since-leaves-out-its-own-moment",
-    says: "What changed at the very moment of `since` is not given again",
+    says: "What changed at the very moment of `since`, the latest time of an item, is not given again",
     source: "Open Podcast API, GET /subscriptions: changed since",
     level: "SHOULD",
     async run(prober) {
       const api = openPodcast(prober);
-      const { subscription_changed } = await api.addOne(prober.feed());
-      expectEqual("feeds since their last change", urlsOf(await api.ours(subscription_changed)), []);
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      const again = async (since: string) =>
+        expectEqual("feeds since their last change", urlsOf(await api.ours(since)), []);
+      await again(subscription_changed);
+      const new_guid = crypto.randomUUID();
+      requireSuccess(await api.patch(guid, { new_guid }));
+      await again(latestOf(await api.ours(subscription_changed)));
+      await api.deleted(await api.delete(new_guid));
+      await again(latestOf(await api.ours(subscription_changed)));
     },
   },
   {
