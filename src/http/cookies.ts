@@ -35,7 +35,7 @@ export function readSessionCookies(c: Context<HttpEnv>, shared: Shared, audience
   const header = c.req.raw.headers.get("cookie");
   if (header === null) return [];
   const names = [nameOf(c, shared, audience), ...(audience === "app" ? [OLD_APP] : [])];
-  const pairs = header.split(";").map((pair) => /^\s*([^=\s]+)="?([^"]*?)"?\s*$/.exec(pair));
+  const pairs = header.split(";").map((pair) => /^\s*([^=\s]+)="?([^"\s]*)"?\s*$/.exec(pair));
   return names
     .flatMap((name) => pairs.flatMap((pair) => (pair?.[1] === name && pair[2] ? [pair[2]] : [])))
     .slice(0, MOST_OF_NAME);

@@ -10,7 +10,8 @@ import { productOf } from "./user-agent.ts";
 /** Paths of apps, and the device in them. */
 const PATHS =
   /^\/(?:api\/2\/(?:\w+\/[^/]+\/)?|api\/v1\/|auth\/|subscriptions\/?(?:[^/]+\/)?|index\.php\/apps\/|apps\/gpoddersync\/|ocs\/)/;
-const DEVICE = /^\/(?:api\/2\/(?!auth)\w+|subscriptions)\/[^/]+\/([\w.-]+?)(?:\.(?:json|opml|txt))+$/;
+const DEVICE =
+  /^\/(?:api\/2\/(?!auth)\w+|subscriptions)\/[^/]+\/([\w.-]+?)(?<!\.(?:json|opml|txt))(?:\.(?:json|opml|txt))+$/;
 /** Statuses that are no answer to a question: 404 is. */
 const REFUSED = [400, 401, 403, 413, 429];
 

@@ -20,7 +20,7 @@ const SECRETS = /podkeep_\w+|https?(:|%3A).*/gi;
 const RANDOM = /[\w-]{26,}/g;
 const TOO_LONG = new RegExp(`^(.{${LONGEST_DEVICE}}).+`, "s");
 /** From here on a path may have a URL, or a name and a password. */
-const COLON = /[^/]*(:|%3A).*/i;
+const COLON = /:|%3A/i;
 /** A part of a path that is a word, a file's name or a version, which random texts, passwords and hosts hardly are. */
 const WORD = /^(v?\d{1,2}|\.?[a-z][a-z_-]{0,19}(\.(php|json|opml|txt|xml|html|js|css|png|ico))?)$/i;
 /** Users whose names are kept in memory. */
@@ -73,13 +73,14 @@ export function reasonWithoutSecrets(error: Error | undefined): string | undefin
   return error instanceof HTTPException ? error.message : undefined;
 }
 
-const pathWithoutSecrets = (path: string) =>
-  path
-    .replace(COLON, "…")
-    .split("/")
+function pathWithoutSecrets(path: string): string {
+  const parts = path.split("/");
+  const last = parts.findIndex((part) => COLON.test(part));
+  return (last < 0 ? parts : parts.slice(0, last + 1))
     .map((part) => (part === "" || WORD.test(part) ? part : "…"))
     .join("/")
     .slice(0, LONGEST_PATH);
+}
 
 /** Reads the pattern of the route that responded, without the expressions in it; null if only middleware did. */
 function createRouteReader(): (c: Context) => string | null {

@@ -11,7 +11,7 @@ import { nameDevice } from "../sign-in.ts";
 import { productOf } from "../user-agent.ts";
 
 /** How the last part of a path says its format. PinePods adds `.json` to a device's name that has it already. */
-const EXTENSION = /(\.json)+$|\.(opml|txt)$/;
+const EXTENSION = /(?<!\.json)(\.json)+$|\.(opml|txt)$/;
 
 /** Every path of the API ends so. Patterns of routes don't have it: with them Hono's faster router gives up. */
 const API = /^\/api\/.*[^/]\.json$/;
