@@ -10,6 +10,7 @@ import {
   copyDatabase,
   refuseInUse,
   replaceDatabase,
+  undoReplacement,
   unpackCopy,
 } from "../db/sqlite/backup.ts";
 import { timeInName } from "../db/sqlite/backup-files.ts";
@@ -69,6 +70,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
   const hadData = existsSync(current) || existsSync(dirname(staged));
   let known: Known | null = null;
   try {
+    undoReplacement(current);
     unpackCopy(backup, staged);
     checkCopy(staged, file);
     known = await readKnown(config);

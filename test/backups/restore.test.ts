@@ -1,6 +1,6 @@
 // Restoring backups.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { verifyBackup } from "../../src/backups/backups.ts";
@@ -380,5 +380,32 @@ describe("restoring a backup", () => {
     await restoreBackup(podkeep.app.config, podkeep.clock, file);
     await podkeep.open();
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("a restore that was interrupted between the old data and the new is repeated with the old data", async () => {
+    await add("a");
+    const { file } = backup();
+    podkeep.clock.advance(10 * 86_400_000);
+    await add("later");
+    const since = latest(await list());
+    podkeep.clock.set(START);
+    await revokeToken(podkeep.app, ann.token.split("_")[1] ?? "");
+    const obstacle = inDirectory("podkeep.db-shm");
+    await podkeep.app.close();
+    mkdirSync(obstacle);
+    await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow();
+    rmdirSync(obstacle);
+    await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
+    const { replaced } = await restore(file);
+    expect(verifyBackup(join(replaced ?? "", "podkeep.db")).tables["subscriptions"]).toBe(2);
+    expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toHaveLength(1);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
+    const { token } = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), {
+      label: "new",
+      scope: "write",
+      expires_at: null,
+    });
+    const { body } = await podkeep.as(ann, token).request("GET", `/subscriptions?since=${since}`);
+    expect(body.subscriptions).toMatchObject([{ feed_url: "https://a.test/rss" }]);
   });
 });

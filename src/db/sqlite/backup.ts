@@ -7,9 +7,11 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -19,7 +21,7 @@ import { pathToFileURL } from "node:url";
 import { DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
-import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs } from "./file.ts";
+import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs, nameOfReplaced } from "./file.ts";
 import { choosePageSize } from "./page-size.ts";
 import { codeOf } from "./retry-busy.ts";
 
@@ -232,12 +234,30 @@ export function replaceDatabase(staged: string, file: string, aside: string): vo
   sync(staged);
   const directory = dirname(file);
   const old = readdirSync(directory).filter((name) => [basename(file), `${basename(file)}-wal`].includes(name));
-  if (old.length > 0) mkdirSync(aside, { mode: 0o700 });
-  for (const name of old) renameSync(join(directory, name), join(aside, name));
+  if (old.length > 0) {
+    const note = nameOfReplaced(file);
+    writeFileSync(note, basename(aside));
+    sync(note);
+    mkdirSync(aside, { mode: 0o700 });
+  }
+  // The database before its log: it must not be found without it.
+  for (const name of old.sort()) renameSync(join(directory, name), join(aside, name));
   rmSync(`${file}-shm`, { force: true });
   renameSync(staged, file);
   sync(directory);
   rmSync(dirname(staged), { recursive: true, force: true });
+}
+
+/** Puts the old data back, if replaceDatabase() was interrupted before the new data was there. */
+export function undoReplacement(file: string): void {
+  const note = nameOfReplaced(file);
+  if (existsSync(file) || !existsSync(note)) return;
+  const directory = dirname(file);
+  const aside = join(directory, readFileSync(note, "utf8"));
+  if (!existsSync(aside)) return;
+  for (const name of readdirSync(aside).sort().reverse()) renameSync(join(aside, name), join(directory, name));
+  rmdirSync(aside);
+  sync(directory);
 }
 
 function sync(path: string): void {

@@ -22,6 +22,9 @@ const QUICKLY_CHECKED = 32 * 1024 * 1024;
 /** Where a restore prepares the database that will replace this one. */
 export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");
 
+/** Has the name of the directory of the old data, while a restore replaces it. */
+export const nameOfReplaced = (file: string) => join(dirname(stagedFile(file)), "replaced");
+
 /** Where a restore reads the database that it replaces. */
 export const replacedCopy = (file: string) => join(dirname(file), "replacing", "podkeep.db");
 
