@@ -1,5 +1,13 @@
 // Episodes and the latest actions on them in one write transaction, before and after it.
-import { type Arrival, countAction, type EpisodeAction, latestOf, readAction, type StoredAction } from "./episodes.ts";
+import {
+  type Arrival,
+  countAction,
+  type EpisodeAction,
+  latestOf,
+  readAction,
+  type StoredAction,
+  withLength,
+} from "./episodes.ts";
 import { withoutScheme } from "./spellings.ts";
 
 /** An episode of one podcast. */
@@ -129,11 +137,12 @@ export class EpisodeSet {
 
   /** Adds an action to its episode. */
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
-    const action = readAction(sent);
-    const { guid, episode_url: url, kind } = action;
+    const read = readAction(sent);
+    const { guid, episode_url: url, kind } = read;
     const found = this.#find(podcast, guid, url);
     const episode = found ?? this.#create({ podcast, feed_url, guid, url });
     const before = episode.actions.find((one) => one.kind === kind);
+    const action = withLength(read, before?.total ?? null);
     const counted = countAction(before, action, arrival);
     if (counted !== before) {
       episode.actions = [...episode.actions.filter((one) => one !== before), counted];

@@ -55,8 +55,10 @@ export interface Arrival {
   isCopied?: boolean;
 }
 
+type Place = Pick<EpisodeAction, "started" | "position" | "total">;
+
 /** A mark as played, and no report of listening. */
-const isFinished = ({ started, position, total }: Pick<EpisodeAction, "started" | "position" | "total">) =>
+const isFinished = ({ started, position, total }: Place) =>
   position !== null && position > 0 && started === position && position === total;
 
 /** The action as it is stored: a position has no start after it, and a play without one is only a mark. */
@@ -65,6 +67,13 @@ export function readAction<Action extends EpisodeAction>(action: Action): Action
   if (kind !== "play") return { ...action, started: null, position: null, total: null };
   if (!position) return { ...action, kind: "played", started: null, position: null, total: null };
   return { ...action, started: Math.min(started ?? 0, position), total: total || null };
+}
+
+/** Kasts calls a length that it doesn't know one second, and what its user marks as played is at second 1 of 1. */
+export function withLength<Action extends Place>(action: Action, known: number | null): Action {
+  if (action.total !== 1 || known === null) return action;
+  const isMark = action.position === 1;
+  return { ...action, total: known, ...(isMark && { started: known, position: known }) };
 }
 
 const isLater = (a: StoredAction, b: StoredAction) =>

@@ -1,0 +1,31 @@
+// Kasts, which calls a length that it doesn't know one second.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { basicAuth } from "../support/basic-auth.ts";
+import { addElsewhere, openAs, openFor, played } from "./phone.ts";
+
+const EPISODES = "/api/2/episodes/ann.json";
+
+let server: Awaited<ReturnType<typeof openFor>>;
+beforeEach(async () => {
+  server = await openFor();
+  // A phone is at second 42 of 600.
+  await addElsewhere(server);
+});
+afterEach(() => server.close());
+
+async function upload(started: number, position: number): Promise<unknown[]> {
+  server.clock.advance(60_000);
+  const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
+  const play = { ...played(position), started, total: 1, timestamp, device: "kasts" };
+  await as("Kasts/26.04")("POST", EPISODES, {}, JSON.stringify([play]));
+  return (await as("AntennaPod/3.11.4")("GET", `${EPISODES}?since=0`)).body.actions;
+}
+
+test("what it plays keeps the length that another app sent", async () => {
+  expect(await upload(100, 300)).toMatchObject([{ started: 100, position: 300, total: 600 }]);
+});
+
+test("what it marks as played is played to its end, and not one second long", async () => {
+  expect(await upload(1, 1)).toMatchObject([{ started: 600, position: 600, total: 600 }]);
+});
