@@ -16,7 +16,7 @@ export interface EpisodeAction {
   kind: EpisodeKind;
   /** Wall time in Unix milliseconds, as sent. */
   sent_at: number;
-  /** In seconds; null for other kinds than `play`. */
+  /** In seconds; null for other kinds than `play`, and if the app doesn't say it. */
   started: number | null;
   position: number | null;
   total: number | null;
@@ -66,7 +66,7 @@ export function readAction<Action extends EpisodeAction>(action: Action): Action
   const { kind, position, started, total } = action;
   if (kind !== "play") return { ...action, started: null, position: null, total: null };
   if (!position) return { ...action, kind: "played", started: null, position: null, total: null };
-  return { ...action, started: Math.min(started ?? 0, position), total: total || null };
+  return { ...action, started: started === null ? null : Math.min(started, position), total: total || null };
 }
 
 /** Kasts calls a length that it doesn't know one second, and what its user marks as played is at second 1 of 1. */

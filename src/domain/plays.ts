@@ -20,8 +20,10 @@ export interface Play {
 export interface PlayReport extends Pick<Play, "episode" | "client" | "started" | "position" | "total"> {
   /** When it ended. */
   at: Millis;
-  /** Whether `started` is where the app began to play: PinePods says 0 each time. */
+  /** Whether `started` is where the app began to play: PinePods says 0 each time, Cardo nothing. */
   saysStart: boolean;
+  /** What is stored of the episode; null if it is not known yet. */
+  latest: (Latest & { client: number | null }) | null;
 }
 
 /** Seconds by which a report may begin beside the end of the one before it. */
@@ -30,8 +32,8 @@ const LONGEST_PAUSE = 30 * 60 * 1000;
 /** How fast an app plays at most. */
 const FASTEST = 3;
 
-/** A play that an app's latest action tells of. */
-export type Latest = Pick<Play, "position" | "ended_at">;
+/** Where an episode was, and when. */
+type Latest = Pick<Play, "position" | "ended_at">;
 
 /** Whether it has a length, by what it says alone. */
 const isStretch = ({ started, position, saysStart }: PlayReport): boolean =>
@@ -40,9 +42,10 @@ const isStretch = ({ started, position, saysStart }: PlayReport): boolean =>
 /** When the play before a report began at the latest. What a client played next may begin at the end of a stretch. */
 export const lastBegin = (report: PlayReport): Millis => (isStretch(report) ? report.at - 1 : report.at);
 
-/** Whether the play before a report has to be looked up: they may be one, or overlap. */
-export function mayMeet(report: PlayReport, latest: Latest): boolean {
-  const { at, started, position } = report;
+/** Whether the client's play before a report has to be looked up: they may be the same, or one, or overlap. */
+export function mayMeet(report: PlayReport): boolean {
+  const { at, client, started, position, latest } = report;
+  if (latest?.client !== client || at <= latest.ended_at) return true;
   if (!isStretch(report) || position === null || started === null || latest.position === null) return true;
   const pause = at - (position - started) * 1000 - latest.ended_at;
   return pause < 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
@@ -55,14 +58,18 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
   return (started ?? 0) <= position && position <= end;
 }
 
-/** Where a report began, in seconds: after the one before it, if the app can't say and the time between is enough. */
+/** Where a report began, in seconds. If the app can't say: where the episode was for it or another, if there was time. */
 function startOf(report: PlayReport, before: Latest | undefined): number | null {
-  const { at, started, position, total } = report;
+  const { at, started, position, total, latest } = report;
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
-  if (isStretch(report) || !before?.position) return started;
-  const moved = position - before.position;
-  return moved > 0 && moved * 1000 <= FASTEST * (at - before.ended_at) ? before.position : position;
+  const known = [before, latest].filter((place) => place?.position);
+  if (isStretch(report) || known.length === 0) return started;
+  const begun = known.flatMap((place) => {
+    const moved = position - (place?.position ?? 0);
+    return place && moved > 0 && moved * 1000 <= FASTEST * (at - place.ended_at) ? position - moved : [];
+  });
+  return begun.length > 0 ? Math.max(...begun) : position;
 }
 
 /** Whether a report makes the play before it longer. */

@@ -59,9 +59,9 @@ function readTime(value: unknown): number | null {
 
 const fromNumber = (value: number) => Math.round(value < LATEST_SECOND ? value * 1000 : value);
 
-/** Reads seconds; some apps send them as text. */
-function readSeconds(value: unknown): number {
+/** Reads seconds, which some apps send as text; null if there are none. Nextcloud's server writes that as -1. */
+function readSeconds(value: unknown): number | null {
   // An object can have no number at all, and Number() throws.
-  const seconds = typeof value === "object" ? 0 : Math.round(Number(value ?? 0));
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MOST_SECONDS) : 0;
+  const seconds = typeof value === "object" ? Number.NaN : Math.round(Number(value));
+  return seconds >= 0 && seconds < Number.POSITIVE_INFINITY ? Math.min(seconds, MOST_SECONDS) : null;
 }

@@ -41,28 +41,22 @@ export async function keepPlays(
     .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
     .map(({ episode, action: { sent_at, started, position, total }, before, isNew }) => {
       const at = actedAt(sent_at, arrival.now);
-      const report = { episode: episode.id, client: number, at, started, position, total };
-      return { ...report, saysStart: client?.product !== null, isNew, before };
+      const saysStart = client?.product !== null && started !== null;
+      const latest = before ? { client: before.client, position: before.position, ended_at: before.acted_at } : null;
+      const report = { episode: episode.id, client: number, at, started: started ?? 0, position, total };
+      return { ...report, saysStart, latest, isNew };
     })
     .filter(({ at }) => at >= oldest)
     .sort((a, b) => a.at - b.at);
   if (reports.length > 0) await saveReports(user, reports);
 }
 
-type Asking = PlayReport & Pick<Arrived, "isNew" | "before">;
-
-/** Whether a play may be there that this report goes on with, overlaps or repeats. */
-function needsLookup({ isNew, before, ...report }: Asking): boolean {
-  if (isNew) return false;
-  if (before?.client !== report.client || report.at <= before.acted_at) return true;
-  return mayMeet(report, { position: before.position, ended_at: before.acted_at });
-}
+type Asking = PlayReport & Pick<Arrived, "isNew">;
 
 /** Whether it goes on with the client's play that the stored action tells of. */
 function goesOn(report: Asking): boolean {
-  const { before, client, at } = report;
-  if (before?.client !== client || at <= before.acted_at) return false;
-  return follows(report, { position: before.position, ended_at: before.acted_at });
+  const { latest, client, at } = report;
+  return latest?.client === client && at > latest.ended_at && follows(report, latest);
 }
 
 /** Makes those plays longer that reports go on with, as far as the stored actions say so. @returns the other reports */
@@ -73,8 +67,8 @@ async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Askin
   for (const { episode } of reports) times.set(episode, (times.get(episode) ?? 0) + 1);
   const rows = going
     .filter(({ episode }) => times.get(episode) === 1)
-    .map(({ episode, client, at, position, total, before }) => {
-      const [from, from_position] = [before?.acted_at ?? 0, before?.position ?? null];
+    .map(({ episode, client, at, position, total, latest }) => {
+      const [from, from_position] = [latest?.ended_at ?? 0, latest?.position ?? null];
       return { episode, client, from, from_position, ended_at: at, position, total };
     });
   const extended = new Set((await extendPlays(tx, { user_id }, rows)).map(({ episode }) => episode));
@@ -87,9 +81,11 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   const { tx, user_id } = user;
   const reports = await extend(user, all);
   if (reports.length === 0) return;
-  const asked = reports.filter(needsLookup).map((report) => {
-    return { episode: report.episode, client: report.client, at: lastBegin(report) };
-  });
+  const asked = reports
+    .filter((report) => !report.isNew && mayMeet(report))
+    .map((report) => {
+      return { episode: report.episode, client: report.client, at: lastBegin(report) };
+    });
   const stored = await findPlays(tx, { user_id }, asked);
   const plays = Map.groupBy(stored, ({ episode }) => episode);
   const changed = new Map<number, Row>();

@@ -53,6 +53,9 @@ const END_TOKEN = ["DELETE", "/ocs/v2.php/core/apppassword"] as const;
 const PROBE = ["GET", "/index.php/apps/gpoddersync/subscriptions?since=2147483647"] as const;
 
 const isNumber = (value: unknown) => typeof value === "number";
+/** sync/index.d.ts, GpodderUpdate: it doesn't say where it began. */
+const unstarted = ({ started: _, ...play }: Play) => play;
+
 const hasAllNumbers = ({ started, position, total }: Record<string, unknown>) =>
   [started, position, total].every(isNumber);
 const hasZone = ({ timestamp }: Record<string, unknown>) => /(Z|[+-]\d\d:\d\d)$/.test(String(timestamp));
@@ -156,6 +159,7 @@ export const APPS: readonly AppRequests[] = [
     signIn: "login",
     device: "cardo",
     setUp: [GET_DEVICES, SAVE_DEVICE],
+    play: unstarted,
     // Sync.tsx: `new Date(update.timestamp)`.
     canRead: ({ timestamp }) => isInstant(String(timestamp)),
     signOut: LOGOUT,
@@ -168,6 +172,7 @@ export const APPS: readonly AppRequests[] = [
     protocol: "nextcloud",
     signIn: "flow",
     ownClock: true,
+    play: unstarted,
     // Nextcloud.ts: `new Date(update.timestamp + '+00:00')`. What is no time is stored, and never replaced.
     canRead: ({ timestamp }) => isInstant(`${timestamp}+00:00`),
   },

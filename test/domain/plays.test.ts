@@ -13,6 +13,7 @@ const report = (at: number, started: number | null, position: number | null, mor
   position,
   total: 3600,
   saysStart: true,
+  latest: null,
   ...more,
 });
 

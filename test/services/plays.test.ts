@@ -165,6 +165,32 @@ test("what was skipped through, or played fast, is kept once if its upload is re
   }
 });
 
+test("what an app played that doesn't say where it began, began where the episode was, in whichever app", async () => {
+  const end = now();
+  const send = (device: string, app: string, minutes: number, action: EpisodeAction) => {
+    const client = identifyClient({ ...ann, device }, appNamed(app, "gpodder"));
+    return uploadActions(podkeep.app, { ...ann, device }, client, [{ ...action, sent_at: end + minutes * MINUTE }]);
+  };
+  podkeep.clock.advance(DAY);
+  const cardo = (minutes: number, position: number) =>
+    send("laptop", "tauri-plugin-http", minutes, play(position, { started: null }));
+  await cardo(10, 600);
+  await cardo(20, 1200);
+  await send("phone", "AntennaPod", 200, play(2400, { started: 1200 }));
+  await cardo(300, 3000);
+  await send("desk", "Kasts", 400, play(3300, { started: 3300 }));
+  // Set back by hand.
+  await cardo(500, 60);
+  const rows = (await rowsOf()).toReversed().map(([device, from, to]) => [device, from, to]);
+  expect(rows).toEqual([
+    ["laptop", 0, 1200],
+    ["phone", 1200, 2400],
+    ["laptop", 2400, 3000],
+    ["desk", 3000, 3300],
+    ["laptop", 60, 60],
+  ]);
+});
+
 test("plays go with a merge and a move, stay when a podcast is unsubscribed, and go with its deletion", async () => {
   const guid = await subscribe(A);
   const other = await subscribe(B);
