@@ -1,5 +1,5 @@
 // Variants of this server that break one rule of the draft of the Open Podcast API each.
-import { answers, asks, type Broken, hears, instead, itemsOf, type Json, status } from "./changes.ts";
+import { answers, asks, type Broken, hears, instead, itemsOf, type Json, status, without } from "./changes.ts";
 
 const DRAFT = { path: /^\/api\/v1\// };
 const ACTIONS = { method: "POST", path: /^\/api\/v1\/sync$/ };
@@ -38,7 +38,13 @@ export const brokenDraft: Broken[] = [
     change: status({ path: /^\/auth\// }, 401, 400),
   },
   {
-    breaks: ["openpodcast-draft/action/subscribe", "openpodcast-draft/list/one"],
+    breaks: [
+      "openpodcast-draft/action/subscribe",
+      "openpodcast-draft/action/update",
+      "openpodcast-draft/sync/every-change-is-told",
+      "openpodcast-draft/sync/changes-of-others-to-own-entities",
+      "openpodcast-draft/list/one",
+    ],
     does: "takes its own time for subscribed_at",
     change: answers(
       ACTIONS,
@@ -54,7 +60,13 @@ export const brokenDraft: Broken[] = [
     ),
   },
   {
-    breaks: ["openpodcast-draft/action/unsubscribe", "openpodcast-draft/list/one"],
+    breaks: [
+      "openpodcast-draft/action/unsubscribe",
+      "openpodcast-draft/action/update",
+      "openpodcast-draft/sync/every-change-is-told",
+      "openpodcast-draft/sync/changes-of-others-to-own-entities",
+      "openpodcast-draft/list/one",
+    ],
     does: "has no unsubscribed_at in its results",
     change: answers(
       ACTIONS,
@@ -65,6 +77,7 @@ export const brokenDraft: Broken[] = [
     breaks: [
       "openpodcast-draft/action/update",
       "openpodcast-draft/clock/status-and-address-are-two-facts",
+      "openpodcast-draft/sync/every-change-is-told",
       "openpodcast-draft/list/one-podcast-once",
     ],
     does: "keeps the address of an update",
@@ -87,6 +100,7 @@ export const brokenDraft: Broken[] = [
     breaks: [
       "openpodcast-draft/action/subscribe",
       "openpodcast-draft/action/unsubscribe",
+      "openpodcast-draft/action/update",
       "openpodcast-draft/action/earlier-is-ignored",
       "openpodcast-draft/action/batch-is-ordered-by-time",
       "openpodcast-draft/clock/a-later-wish-counts",
@@ -177,7 +191,7 @@ export const brokenDraft: Broken[] = [
     change: asks(LIST, setQuery("include_unsubscribed", "true")),
   },
   {
-    breaks: ["openpodcast-draft/list/pages-lose-nothing"],
+    breaks: ["openpodcast-draft/list/pages-lose-nothing", "openpodcast-draft/list/pages-while-another-client-writes"],
     does: "skips one after each page",
     change: answers(LIST, (body) => ({
       ...body,
@@ -190,5 +204,80 @@ export const brokenDraft: Broken[] = [
     breaks: ["openpodcast-draft/list/one"],
     does: "answers 400 to an unknown sync_id",
     change: status(ONE, 404, 400),
+  },
+  {
+    breaks: ["openpodcast-draft/action/subscribe", "openpodcast-draft/action/subscribe-by-guid"],
+    does: "knows subscriptions by feed URL only",
+    change: hears(
+      ACTIONS,
+      eachRequest((one) =>
+        one["action"] === "subscribe" ? { ...one, data: { feed_url: dataOf(one)["feed_url"] } } : one,
+      ),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/update"],
+    does: "subscribes with an update",
+    change: answers(
+      ACTIONS,
+      eachResult((one) =>
+        one["action"] === "update" ? { ...one, data: without("unsubscribed_at")(dataOf(one)) } : one,
+      ),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/every-change-is-told"],
+    does: "tells nobody of an update",
+    change(send) {
+      const updated = new Set<unknown>();
+      const noting = answers(ACTIONS, (body) => {
+        for (const one of itemsOf(body, "results")) {
+          if (one["action"] === "update") updated.add(dataOf(one)["sync_id"]);
+          else updated.delete(dataOf(one)["sync_id"]);
+        }
+        return body;
+      });
+      return answers(CHANGES, (body) => ({
+        ...body,
+        results: itemsOf(body, "results").filter((one) => !updated.has(dataOf(one)["sync_id"])),
+      }))(noting(send));
+    },
+  },
+  {
+    breaks: ["openpodcast-draft/sync/every-change-is-told", "openpodcast-draft/sync/changes-of-others-to-own-entities"],
+    does: "leaves unsubscribed_at out of the changes",
+    change: answers(
+      CHANGES,
+      eachResult((one) => ({ ...one, data: without("unsubscribed_at")(dataOf(one)) })),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/include-names-kinds"],
+    does: "does not know the kind subscriptions",
+    change: (send) => async (request) =>
+      new URL(request.url).searchParams.get("include") === "subscriptions"
+        ? answers(CHANGES, (body) => ({ ...body, results: [] }))(send)(request)
+        : send(request),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/changes-of-others-to-own-entities"],
+    does: "never tells a client of an entity that it has changed once",
+    change(send) {
+      const own = new Set<string>();
+      return async (request) => {
+        const client = request.headers.get("client-id");
+        const key = (one: Json) => `${client} ${dataOf(one)["sync_id"]}`;
+        const learn = answers(ACTIONS, (body) => {
+          for (const one of itemsOf(body, "results")) own.add(key(one));
+          return body;
+        });
+        const forget = answers(CHANGES, (body) =>
+          request.url.includes("include_own=true")
+            ? body
+            : { ...body, results: itemsOf(body, "results").filter((one) => !own.has(key(one))) },
+        );
+        return forget(learn(send))(request);
+      };
+    },
   },
 ];

@@ -103,7 +103,10 @@ describe("podkeep conformance", () => {
     "sync/pages-lose-nothing",
     "sync/late-uploads-are-told",
     "sync/since-gives-later-changes-only",
+    "sync/every-change-is-told",
     "sync/own-changes-are-left-out",
+    "sync/changes-of-others-to-own-entities",
+    "list/pages-while-another-client-writes",
     "list/one-podcast-once",
   ];
 

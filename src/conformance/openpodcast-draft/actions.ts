@@ -38,6 +38,17 @@ export const draftActions: Check[] = [
     },
   },
   {
+    id: "openpodcast-draft/action/subscribe-by-guid",
+    says: "subscribe of another feed URL with the guid of an entity finds that entity",
+    source: `${DRAFT}, subscribe: rule 1`,
+    level: "MUST",
+    async run(prober) {
+      const { now, sync_id, guid } = await openSubscribed(prober, MINUTE);
+      const again = await draftClient(prober).say("subscribe", now, { feed_url: prober.feed(), guid });
+      expectEqual("sync_id", again.entity.sync_id, sync_id);
+    },
+  },
+  {
     id: "openpodcast-draft/action/unsubscribe",
     says: "unsubscribe sets unsubscribed_at to the time of the action, and a later subscribe clears it",
     source: `${DRAFT}, unsubscribe, and subscribe: rule 2`,
@@ -55,15 +66,19 @@ export const draftActions: Check[] = [
   },
   {
     id: "openpodcast-draft/action/update",
-    says: "update sets feed URL and guid of the entity",
+    says: "update sets feed URL and guid of the entity, and neither subscribes nor unsubscribes",
     source: `${DRAFT}, update`,
     level: "MUST",
     async run(prober) {
-      const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
+      const { app, now, sync_id } = await openSubscribed(prober, 4 * MINUTE);
       const [moved, guid] = [prober.feed(), crypto.randomUUID()];
-      const { status, entity } = await app.say("update", now, { sync_id, guid, feed_url: moved });
+      const { status, entity } = await app.say("update", now - 3 * MINUTE, { sync_id, guid, feed_url: moved });
       expectEqual("result", [status, entity.sync_id, entity.feed_url, entity.guid], ["applied", sync_id, moved, guid]);
+      expect(`subscribed_at is ${entity.subscribed_at}`, isAt(entity.subscribed_at, now - 4 * MINUTE));
       expectEqual("the list", await app.ours(), [moved]);
+      await app.say("unsubscribe", now - 2 * MINUTE, { sync_id });
+      const off = await app.say("update", now - MINUTE, { sync_id, guid, feed_url: prober.feed() });
+      expect(`unsubscribed_at is ${off.entity.unsubscribed_at}`, isAt(off.entity.unsubscribed_at, now - 2 * MINUTE));
     },
   },
   {
@@ -111,8 +126,9 @@ export const draftActions: Check[] = [
         action("subscribe", now - 4 * MINUTE, { feed_url: prober.feed() }),
       ];
       const results = await app.send(...sent);
-      const idsOf = (actions: { action_id?: unknown }[]) => actions.map(({ action_id }) => action_id);
-      expectEqual("action_ids", idsOf(results), idsOf(sent));
+      const namesOf = (actions: { type: string; action: string; action_id: string }[]) =>
+        actions.map(({ type, action: kind, action_id }) => [type, kind, action_id]);
+      expectEqual("type, action and action_id", namesOf(results), namesOf(sent));
       expectEqual("statuses", statusesOf(results), ["applied", "applied", "applied"]);
       expectEqual("subscribed feeds", (await app.ours()).length, 2);
     },

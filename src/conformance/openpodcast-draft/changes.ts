@@ -99,6 +99,46 @@ export const draftChanges: Check[] = [
     },
   },
   {
+    id: "openpodcast-draft/sync/every-change-is-told",
+    says: "Another client hears of each update, unsubscribe and subscribe, with the entity as it is",
+    source: `${DRAFT}, sync: response`,
+    level: "MUST",
+    async run(prober) {
+      const other = draftClient(prober);
+      const { app, now, sync_id, guid } = await openSubscribed(prober, 4 * MINUTE);
+      const feed_url = prober.feed();
+      const actions: [kind: string, data: Record<string, unknown>][] = [
+        ["update", { sync_id, guid, feed_url }],
+        ["unsubscribe", { sync_id }],
+        ["subscribe", { feed_url }],
+      ];
+      for (const [index, [kind, data]] of actions.entries()) {
+        const since = await app.now();
+        const { entity } = await app.say(kind, now - (3 - index) * MINUTE, data);
+        const told = (await other.changes(since)).filter((one) => one.data.sync_id === sync_id);
+        expectEqual(
+          `changes after ${kind}`,
+          told.map((one) => one.data),
+          [entity],
+        );
+      }
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/include-names-kinds",
+    says: "include=subscriptions gives the same subscriptions as include=all",
+    source: `${DRAFT}, sync: parameters`,
+    level: "MUST",
+    async run(prober) {
+      const { feed_url } = await openSubscribed(prober, MINUTE);
+      for (const include of ["all", "subscriptions"]) {
+        const told = await draftClient(prober).changes(undefined, `limit=500&include=${include}`);
+        const ours = told.filter(({ data }) => prober.isOurs(data.feed_url));
+        expectEqual(`feeds with include=${include}`, feedsOf(ours), [feed_url]);
+      }
+    },
+  },
+  {
     id: "openpodcast-draft/sync/own-changes-are-left-out",
     says: "A client does not receive what it changed last, unless include_own is true",
     source: `${DRAFT}, conventions: modifications`,
@@ -114,6 +154,22 @@ export const draftChanges: Check[] = [
         "feeds with include_own",
         feedsOf(await app.changes(since, "include_own=true")),
         [own, others].sort(),
+      );
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/changes-of-others-to-own-entities",
+    says: "A client receives what another client changed of an entity that it had changed itself before",
+    source: `${DRAFT}, conventions: modifications`,
+    level: "MUST",
+    async run(prober) {
+      const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
+      const since = await app.now();
+      const { entity } = await draftClient(prober).say("unsubscribe", now, { sync_id });
+      expectEqual(
+        "changes",
+        (await app.changes(since)).map(({ data }) => data),
+        [entity],
       );
     },
   },
@@ -141,6 +197,31 @@ export const draftChanges: Check[] = [
       const feeds = Array.from({ length: 5 }, () => prober.feed());
       await app.send(...feeds.map((feed_url) => action("subscribe", prober.clock.now(), { feed_url })));
       expectEqual("feeds", await app.ours("limit=2"), feeds.toSorted());
+    },
+  },
+  {
+    id: "openpodcast-draft/list/pages-while-another-client-writes",
+    says: "What another client unsubscribes while a client reads the list page by page makes it miss no other one",
+    source: `${DRAFT}, conventions: pagination`,
+    level: "MUST",
+    async run(prober) {
+      const [app, other] = [draftClient(prober), draftClient(prober)];
+      const feeds = Array.from({ length: 6 }, () => prober.feed());
+      const at = prober.clock.now() - MINUTE;
+      await app.send(...feeds.map((feed_url) => action("subscribe", at, { feed_url })));
+      const kept: string[] = [...feeds];
+      const seen = await app.list("limit=2", async (page) => {
+        const gone = page.find(({ feed_url }) => prober.isOurs(feed_url));
+        if (!gone || kept.length < feeds.length) return;
+        kept.splice(kept.indexOf(gone.feed_url), 1);
+        await other.say("unsubscribe", prober.clock.now(), { sync_id: gone.sync_id });
+      });
+      const urls = new Set(seen.map(({ feed_url }) => feed_url));
+      expectEqual(
+        "feeds that are missing",
+        kept.filter((feed_url) => !urls.has(feed_url)),
+        [],
+      );
     },
   },
   {

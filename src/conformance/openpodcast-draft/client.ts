@@ -124,8 +124,8 @@ export function draftClient(prober: Prober, client: string = crypto.randomUUID()
     return items;
   }
 
-  /** All subscriptions, by following next_cursor. */
-  async function list(query = ""): Promise<Entity[]> {
+  /** All subscriptions, by following next_cursor. @param between what happens after each page */
+  async function list(query = "", between?: (page: Entity[]) => Promise<void>): Promise<Entity[]> {
     const entities: Entity[] = [];
     let path: string | undefined = `/api/v1/subscriptions?${query}`;
     for (let pages = 0; path !== undefined; pages++) {
@@ -134,6 +134,7 @@ export function draftClient(prober: Prober, client: string = crypto.randomUUID()
       expectEqual("status", answer.status, 200);
       const { results, has_next, next_cursor } = answer.json(ListPage);
       entities.push(...results);
+      await between?.(results);
       path = has_next && next_cursor ? new URL(next_cursor, `${prober.target.url}/`).href : undefined;
     }
     return entities;
