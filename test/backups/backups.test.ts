@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmdirSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -66,6 +67,15 @@ describe("making a backup", () => {
   test("if the backup directory can't be written, the error says why", () => {
     writeFileSync(inDirectory("backups"), "a file");
     expect(() => backup()).toThrow(/can't be read: a part of the path is not a directory/);
+  });
+
+  test("if the database can't be opened, the error names it, not the backup", async () => {
+    await podkeep.app.close();
+    mkdirSync(inDirectory("podkeep.db-wal"));
+    const reason = `${inDirectory("podkeep.db")} can't be opened as a database: `;
+    expect(() => backup()).toThrow(reason);
+    rmdirSync(inDirectory("podkeep.db-wal"));
+    await podkeep.open();
   });
 
   test("pruning keeps the newest backups, even if the clock went back, and files with other names", () => {

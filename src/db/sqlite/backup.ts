@@ -63,9 +63,7 @@ export function copyDatabase(file: string, to: string): Contents {
   } catch (error) {
     for (const rest of [partial, `${partial}-journal`]) removeIfPossible(rest);
     if (error instanceof DomainError && error.code !== "invalid") throw error;
-    if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
-      throw damaged(file, reasonOf(error), error);
-    }
+    if (isDamage(error)) throw damaged(file, reasonOf(error), error);
     throw new DomainError("unavailable", describeRefusal(to, error), { cause: error });
   }
 }
@@ -94,10 +92,8 @@ function removeIfPossible(file: string): void {
 
 // VACUUM INTO takes its own snapshot, so the rows are counted on one taken just before.
 function copyInto(file: string, partial: string): Contents {
-  const witness = new Sqlite(file, { readwrite: true });
-  const source = new Sqlite(file, { readwrite: true });
+  const [witness, source] = [openSource(file), openSource(file)];
   try {
-    requireRoom(source, file);
     if (!isOurs(source)) throw new DomainError("config", `${file} is not a podkeep database`);
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");
@@ -110,15 +106,22 @@ function copyInto(file: string, partial: string): Contents {
   }
 }
 
-/** @throws DomainError "unavailable" if the disk of `file` has no room for the index of its log */
-function requireRoom(sqlite: Sqlite, file: string): void {
+/** @throws DomainError "unavailable" if it can't be opened, such as without room for the index of its log */
+function openSource(file: string): Sqlite {
+  let source: Sqlite | undefined;
   try {
-    firstValue(sqlite, "select count(*) from sqlite_schema");
+    source = new Sqlite(file, { readwrite: true });
+    firstValue(source, "select count(*) from sqlite_schema");
+    return source;
   } catch (error) {
-    if (!isDiskFull(error)) throw error;
-    throw new DomainError("unavailable", `${file}-shm can't be written: ${reasonOf(error)}`, { cause: error });
+    source?.close();
+    if (isDamage(error)) throw error;
+    const what = isDiskFull(error) ? `${file}-shm can't be written` : `${file} can't be opened as a database`;
+    throw new DomainError("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
   }
 }
+
+const isDamage = (error: unknown) => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 function contentsOf(sqlite: Sqlite): Contents {
   const names = sqlite
