@@ -119,12 +119,14 @@ export const isAtEnd = ({ position, total }: Pick<EpisodePlace, "position" | "to
   position !== null && isFinished({ position, total });
 
 /**
- * Finds an episode by its id, URL or guid.
+ * Finds an episode by its id, URL or guid. A number is a guid if it is no id.
  * @throws DomainError "not_found"; "conflict" if several have the URL or guid
  */
 export async function findEpisodeId({ database }: Context, { user_id }: Actor, name: string): Promise<number> {
-  if (/^\d{1,15}$/.test(name)) return Number(name);
-  const found = await database.read((tx) => findNamed(tx, { user_id, name }));
+  const found = await database.read(async (tx) => {
+    const byId = /^\d{1,15}$/.test(name) ? await findEpisode(tx, { user_id, id: Number(name) }) : [];
+    return byId.length > 0 ? byId.slice(0, 1) : findNamed(tx, { user_id, name });
+  });
   const [first, ...others] = found.map(({ id }) => id);
   if (first === undefined) {
     throw new DomainError("not_found", `There is no episode ${name}: podkeep play list shows the ids of episodes`);

@@ -25,7 +25,7 @@ beforeEach(async () => {
   const actions = [
     upload("One", "2026-01-01T12:00:00"),
     upload("Two", "2026-02-01T12:00:00"),
-    upload("Three", "2026-02-02T12:00:00", "https://b.example/rss"),
+    { ...upload("Three", "2026-02-02T12:00:00", "https://b.example/rss"), guid: "31337" },
   ];
   const headers = basicAuth("alice", token);
   await fetch(`${address}/api/2/episodes/alice.json`, { method: "POST", headers, body: JSON.stringify(actions) });
@@ -52,6 +52,7 @@ test("a position is set by the episode's id, URL or guid", async () => {
     const { code, out } = await run(`play set alice ${episode} --position 20:00`);
     expect([code, out]).toEqual([0, expect.stringContaining("One is at 20:00")]);
   }
+  expect((await run("play set alice 31337 --position 20:00")).out).toContain("Three is at 20:00");
   expect((await run("play set alice 1 --finished --json")).json).toEqual({ episode: 1, position: 3240, total: 3240 });
 });
 
