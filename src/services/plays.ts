@@ -139,9 +139,9 @@ export function setPosition(
     const [episode] = readEpisodes(rows);
     if (!episode) throw new DomainError("not_found", `There is no episode ${id}`);
     const before = episode.actions.find(({ kind }) => kind === "play");
-    // The end that the feed says may be before a position: advertisements make files longer.
-    const end = rows[0]?.duration ? Math.max(rows[0].duration, before?.position ?? 0) : null;
-    const total = before?.total ?? (position === null ? end : null);
+    // Apps need a length. The end that the feed says may be before a position: advertisements make files longer.
+    const end = rows[0]?.duration ? Math.max(rows[0].duration, before?.position ?? 0, position ?? 0) : null;
+    const total = before?.total ?? end;
     const to = position ?? total;
     if (to === null) {
       throw new DomainError("invalid", "The length of this episode is not known: it can't be marked as finished");

@@ -9,6 +9,7 @@ import { issueToken } from "../../../src/services/tokens.ts";
 import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
@@ -195,6 +196,24 @@ test("an episode whose length only its feed says is marked as finished at that l
   await browser.submit(`/listening/episodes/${id}/finished`);
   expect(await positionOf(episode_url)).toBe(3240);
   expect(textOf((await browser.open("/listening")).body)).not.toContain("From the feed");
+});
+
+test("a position reaches apps that need a length if only the feed says it, also one in the advertisements", async () => {
+  const headers = basicAuth(user.name, user.token);
+  const played = { episode_url: url("advertised"), total: null };
+  await upload("phone", [3300, { ...played, sent_at: server.clock.now() - 2 * HOUR }]);
+  await upload("phone", [60, { ...played, sent_at: server.clock.now() - HOUR }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  const found = [{ id: Number(id), title: "Advertised", duration: 3240, published_at: null }];
+  await server.app.database.write((tx) => saveFound(tx, { user_id: user.id, sought_at: 1 }, found), user.id);
+  for (const [position, total] of [
+    [3300, 3300],
+    [1200, 3300],
+  ]) {
+    await browser.submit(`/listening/episodes/${id}/position`, { position: String(position) });
+    const { body } = await server.send("GET", `/api/2/episodes/${user.name}.json?since=0`, { headers });
+    expect(body.actions).toMatchObject([{ position, total }]);
+  }
 });
 
 test("a session that can only read shows listening, and sets nothing", async () => {
