@@ -33,6 +33,10 @@ export interface Habits {
   addsOne: boolean;
   /** Whether receiving its own plays again does the app no harm. */
   rereads: boolean;
+  /** Whether a start of 0 means that a play began there; others say so each time. */
+  saysStart: boolean;
+  /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
+  inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
   uploadsFirst: boolean;
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
@@ -65,6 +69,8 @@ export const NO_HABITS: Habits = {
   asksSinceActions: false,
   addsOne: false,
   rereads: false,
+  saysStart: true,
+  inventsStarts: false,
   uploadsFirst: false,
   forgetsQueue: false,
   spelling: "as sent",

@@ -87,6 +87,8 @@ const APPS: Record<string, Row> = {
     ignoresScheme: false,
     // tasks.rs: takes its own time after each sync.
     clock: "own",
+    // It says 0 each time.
+    saysStart: false,
     // It and hullcaster name no product, and read times with a zone.
     readsZones: true,
   },
@@ -104,8 +106,14 @@ const APPS: Record<string, Row> = {
   },
   // EpisodeAction.swift: a time without a zone is no time, which it takes for now.
   yourpods: { readsZones: true },
-  // nextcloud_sync/mod.rs: the time at which its last sync began.
-  "gnome podcasts": { clock: "own" },
+  "gnome podcasts": {
+    // nextcloud_sync/mod.rs: the time at which its last sync began.
+    clock: "own",
+    // The same: without one, it uploads all feeds that it is not sent.
+    reportsAll: true,
+    // upload.rs, actions_for_ep.
+    inventsStarts: true,
+  },
   rhythmbox: {
     // gpodder.py, podcast_feed_added: has no mark on what it received, and so queues it at its next start.
     echoes: "after a start",
@@ -118,8 +126,8 @@ const APPS: Record<string, Row> = {
     // sync.py, episode_actions_cb (run: 3.5.0).
     asksSinceActions: true,
   },
-  // FullSynchronizationWorker.kt; PartialSynchronizationWorker.kt.
-  podium: { reportsAll: true, sendsFirst: true },
+  // FullSynchronizationWorker.kt; PartialSynchronizationWorker.kt; SyncActionModel.kt.
+  podium: { reportsAll: true, sendsFirst: true, saysStart: false },
   // GPodderSync.kt, syncSubscriptions: a `since` of 0 uploads all feeds that it is not sent.
   glasscast: { reportsAll: true },
   poddr: {

@@ -148,7 +148,9 @@ export async function uploadActions(
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
-      const { set, arrived } = await addActions(user, client, batch, arrival, hashes);
+      const invents = begun.arrival.sendsAll && client?.habits.inventsStarts === true;
+      const actions = invents ? batch.map((one) => ({ ...one, started: one.position })) : batch;
+      const { set, arrived } = await addActions(user, client, actions, arrival, hashes);
       await saveEpisodeSet(user, set);
       await keepPlays(user, client, arrived, arrival, context);
       clock = user.clock();

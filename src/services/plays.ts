@@ -41,7 +41,7 @@ export async function keepPlays(
     .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
     .map(({ episode, action: { sent_at, started, position, total }, before, isNew }) => {
       const at = actedAt(sent_at, arrival.now);
-      const saysStart = client?.product !== null && started !== null;
+      const saysStart = (client?.habits.saysStart ?? true) && started !== null;
       const latest = before ? { client: before.client, position: before.position, ended_at: before.acted_at } : null;
       const report = { episode: episode.id, client: number, at, started: started ?? 0, position, total };
       return { ...report, saysStart, latest, isNew };

@@ -4,7 +4,7 @@ import { actAsUser } from "../../src/services/actor.ts";
 import { listDevices } from "../../src/services/devices.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, FEED, listened, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 let send: ReturnType<typeof openAs>;
@@ -30,6 +30,40 @@ test("it is not sent its own plays, though it asks since the time at which its l
   expect((await send("POST", `${place}/create`, app, play)).status).toBe(200);
   server.clock.advance(60_000);
   expect((await send("GET", `${place}?since=${began}`, app)).body.actions).toEqual([]);
+});
+
+const PLACE = "/index.php/apps/gpoddersync";
+
+test("what it calls played at its first sync leaves the place at which somebody listens again", async () => {
+  await addElsewhere(server);
+  const app = basicAuth("ann", server.token);
+  server.clock.advance(60_000);
+  const began = new Date(server.clock.now()).toISOString().slice(0, 19);
+  for (const path of ["subscriptions", "episode_action"]) await send("GET", `${PLACE}/${path}`, app);
+  const mark = { ...played(600), action: "PLAY", timestamp: began };
+  const marks = [mark, { ...mark, guid: "two", episode: "https://feeds.example/2.mp3" }];
+  await send("POST", `${PLACE}/episode_action/create`, app, JSON.stringify(marks));
+  const other = openAs(server, { ...app, "User-Agent": "Elsewhere/1" });
+  const { actions } = (await other("GET", "/api/2/episodes/ann.json?since=0")).body;
+  expect(actions.map(({ position }: { position: number }) => position).toSorted()).toEqual([42, 600]);
+  // Nobody has listened for an hour in a second.
+  expect((await listened(server)).map(({ started, position }) => position - started)).toEqual([0, 0, 42]);
+});
+
+test("signed in again, it brings back no podcast that was removed elsewhere, though it uploads all that it has", async () => {
+  await addElsewhere(server);
+  const app = basicAuth("ann", server.token);
+  await send("GET", `${PLACE}/subscriptions`, app);
+  server.clock.advance(60_000);
+  await send("GET", `${PLACE}/subscriptions?since=${Math.floor(server.clock.now() / 1000) - 60}`, app);
+  server.clock.advance(60_000);
+  const other = openAs(server, { ...app, "User-Agent": "Elsewhere/1" });
+  const list = "/api/2/subscriptions/ann/other.json";
+  await other("POST", list, {}, JSON.stringify({ add: [], remove: [FEED] }));
+  server.clock.advance(60_000);
+  await send("GET", `${PLACE}/subscriptions`, app);
+  await send("POST", `${PLACE}/subscription_change/create`, app, JSON.stringify({ add: [FEED], remove: [] }));
+  expect((await other("GET", "/api/2/subscriptions/ann/new.json?since=0")).body.add).toEqual([]);
 });
 
 test("the password gets a token, which syncs both ways until signing out revokes it", async () => {

@@ -1,7 +1,8 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
 
-import { actAsUser } from "../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
+import { listPlays } from "../../src/services/play-list.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { playOf } from "../support/play.ts";
@@ -26,6 +27,12 @@ export const openAs =
 export const FEED = "https://feeds.example/show";
 export const EPISODE = "https://feeds.example/1.mp3";
 export const played = (position: number) => playOf(FEED, EPISODE, { guid: "one", device: "app", position });
+
+/** What "Listening" has, newest first. */
+export async function listened({ app }: TestApp): Promise<{ started: number; position: number }[]> {
+  const { plays } = await listPlays(app, await actAsAdmin(app, "ann", "test"), { limit: 100 });
+  return plays.map(({ started, position }) => ({ started: started ?? 0, position: position ?? 0 }));
+}
 
 /** Adds the feed and a play as another app of the user does. */
 export async function addElsewhere(server: TestApp & { token: string }, name = "ann"): Promise<void> {
