@@ -1,4 +1,4 @@
-// This server as another author could have written it: all that the text of the Open Podcast API leaves open is otherwise.
+// This server as another author could have written it: what the Open Podcast API and its draft leave open is otherwise.
 import { answers, type Broken, headers, itemsOf, type Json, status, without } from "./changes.ts";
 import type { Send } from "./target.ts";
 
@@ -38,13 +38,13 @@ const numberCodes =
     return Response.json({ code: Number(code), message: "Nein" }, { status: response.status, headers: given });
   };
 
-/** Guids in capital letters, and times of another zone in microseconds. */
+/** Guids and sync_ids in capital letters, and times of another zone in microseconds. */
 const otherSpellings =
   (send: Send): Send =>
   async (request) => {
     const response = await send(request);
     const text = (await response.text())
-      .replaceAll(/("\w*guid":")([^"]+)/g, (_, name, guid) => name + guid.toUpperCase())
+      .replaceAll(/("(?:sync_id|\w*guid)":")([^"]+)/g, (_, name, guid) => name + guid.toUpperCase())
       .replaceAll(/"(\d{4}-\d\d-\d\dT[\d:.]+Z)"/g, (_, time) => {
         return `"${new Date(Date.parse(time) + 7_200_000).toISOString().replace("Z", "000+02:00")}"`;
       });
@@ -86,3 +86,22 @@ const CHANGES: Broken["change"][] = [
 ];
 
 export const beAnother = (send: Send): Send => CHANGES.reduce((inner, change) => change(inner), send);
+
+const LINKS = { method: "GET", path: /^\/api\/v1\/(sync|subscriptions)$/ };
+const isEntity = (value: unknown): value is Json => typeof value === "object" && value !== null && "sync_id" in value;
+const eachResult = (alter: (one: Json) => Json) => (body: Json) =>
+  Array.isArray(body["results"]) ? { ...body, results: itemsOf(body, "results").map(alter) } : body;
+
+const DRAFT_CHANGES: Broken["change"][] = [
+  answers(LINKS, (body) => ({ next_since: null, next_cursor: null, ...body })),
+  answers({ ...LINKS, path: /sync$/ }, without("has_next")),
+  // Paths, as in the text's examples.
+  answers(LINKS, (body) => JSON.parse(JSON.stringify(body).replaceAll(/"http:\/\/[^/]*/g, '"'))),
+  answers(
+    { method: "POST", path: /sync$/ },
+    eachResult((one) => (isEntity(one["data"]) ? { ...one, data: { unsubscribed_at: null, ...one["data"] } } : one)),
+  ),
+  otherSpellings,
+];
+
+export const beAnotherDraft = (send: Send): Send => DRAFT_CHANGES.reduce((inner, change) => change(inner), send);

@@ -20,6 +20,15 @@ export const Entity = z.looseObject({
 });
 type Entity = z.infer<typeof Entity>;
 
+/** What two descriptions of an entity have to agree on, however they write it. */
+export const factsOf = ({ sync_id, guid, feed_url, subscribed_at, unsubscribed_at }: Entity) => ({
+  sync_id: sync_id.toLowerCase(),
+  guid: guid.toLowerCase(),
+  feed_url,
+  subscribed_at: Date.parse(subscribed_at),
+  unsubscribed_at: unsubscribed_at == null ? null : Date.parse(unsubscribed_at),
+});
+
 const Result = z.looseObject({
   type: z.string(),
   action: z.string(),
