@@ -99,9 +99,9 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
   const restored = await restoreBackup(config, systemClock, file);
   const lines = [`Restored ${restored.file}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
-  else
+  if (!restored.compared && !restored.unread)
     lines.push(
-      "There was no data to compare it with: tokens revoked, passwords changed and users deleted since the backup",
+      "There was no data of its users to compare it with: tokens revoked, passwords changed and users deleted since",
       "may be valid again. Check podkeep token list and podkeep user list",
     );
   if (restored.returned.length > 0)

@@ -8,6 +8,7 @@ import {
   type Contents,
   checkCopy,
   copyDatabase,
+  hasDeletedUsers,
   refuseInUse,
   replaceDatabase,
   undoReplacement,
@@ -49,6 +50,8 @@ export interface Restored extends Contents {
   replaced: string | null;
   /** Why the replaced data could not be read; null if it could. */
   unread: string | null;
+  /** Whether the replaced data tells what happened to the backup's users since. */
+  compared: boolean;
   /** Names of users whom the replaced data no longer had, sorted. */
   returned: string[];
 }
@@ -75,11 +78,19 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     checkCopy(staged, file);
     known = await readKnown(config);
     const returned = await renewFile(config, clock, known);
+    const compared = returned !== null;
     const contents = checkCopy(staged);
     const aside = resolve(config.data_dir, `replaced-${timeInName(clock.now())}`);
     const kept = existsSync(current);
     replaceDatabase(staged, current, aside);
-    return { file: resolve(file), ...contents, replaced: kept ? aside : null, unread: known.unread, returned };
+    return {
+      file: resolve(file),
+      ...contents,
+      replaced: kept ? aside : null,
+      unread: known.unread,
+      compared,
+      returned: returned ?? [],
+    };
   } catch (error) {
     // Without the old data, what is left says that a restore was interrupted.
     if (existsSync(current) || !hadData) rmSync(dirname(staged), { recursive: true, force: true });
@@ -92,7 +103,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
   }
 }
 
-async function renewFile(config: Config, clock: Clock, known: Known): Promise<string[]> {
+async function renewFile(config: Config, clock: Clock, known: Known): Promise<string[] | null> {
   const database = await openFile(config, stagedFile(requireFile(config)));
   try {
     return await renew(database, clock, known);
@@ -110,6 +121,8 @@ interface Known {
   passwords: Awaited<ReturnType<typeof listPasswords>>;
   /** Public ids of the users; null if they are not known. */
   users: Set<string> | null;
+  /** Whether there were other users before. */
+  hasDeleted: boolean;
   /** A copy of the old data, open; null if there was none or it can't be read. */
   replaced: Database | null;
   unread: string | null;
@@ -117,7 +130,15 @@ interface Known {
 
 // Reads a copy, because opening the old data could migrate it.
 async function readKnown(config: Config): Promise<Known> {
-  const known: Known = { clock: 0, revoked: [], passwords: [], users: null, replaced: null, unread: null };
+  const known: Known = {
+    clock: 0,
+    revoked: [],
+    passwords: [],
+    users: null,
+    hasDeleted: false,
+    replaced: null,
+    unread: null,
+  };
   const current = requireFile(config);
   if (!existsSync(current)) return known;
   const copy = replacedCopy(current);
@@ -125,6 +146,7 @@ async function readKnown(config: Config): Promise<Known> {
     rmSync(dirname(copy), { recursive: true, force: true });
     copyDatabase(current, copy);
     known.replaced = await openFile(config, copy);
+    known.hasDeleted = hasDeletedUsers(copy);
     await known.replaced.read(async (tx) => {
       known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
       known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
@@ -139,7 +161,7 @@ async function readKnown(config: Config): Promise<Known> {
   return known;
 }
 
-function renew(database: Database, clock: Clock, known: Known): Promise<string[]> {
+function renew(database: Database, clock: Clock, known: Known): Promise<string[] | null> {
   return database.write(async (tx) => {
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const [places] = await countPlaces(tx, {});
@@ -155,10 +177,13 @@ function renew(database: Database, clock: Clock, known: Known): Promise<string[]
   });
 }
 
-/** Takes tokens and password from users who were deleted since the backup. @returns their names */
-async function closeReturned(tx: Tx, { users }: Known, now: number): Promise<string[]> {
-  if (users === null) return [];
-  const returned = (await listUserNames(tx, {})).filter(({ public_id }) => !users.has(public_id));
+/** Takes tokens and password from users who were deleted since the backup. @returns their names; null if not known */
+async function closeReturned(tx: Tx, { users, hasDeleted }: Known, now: number): Promise<string[] | null> {
+  if (users === null) return null;
+  const present = await listUserNames(tx, {});
+  const returned = present.filter(({ public_id }) => !users.has(public_id));
+  // The old data never had these users, such as that of a service that was just installed.
+  if (returned.length === present.length && !hasDeleted) return null;
   for (const { id: user_id } of returned) {
     await revokeTokensOf(tx, { user_id, revoked_at: now });
     await setPassword(tx, { user_id, password_hash: null, password_changed_at: now });

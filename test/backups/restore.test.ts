@@ -15,8 +15,8 @@ import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
 import { signIn } from "../../src/services/sign-in.ts";
-import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
+import { createUser, deleteUser, listUsers } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
@@ -353,6 +353,33 @@ describe("restoring a backup", () => {
     const moved = await openApp(config);
     await moved.close();
     expect(readdirSync(inDirectory("elsewhere")).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+  });
+
+  for (const used of [false, true]) {
+    test(`a backup keeps tokens and passwords on another machine, whose new server has ${used ? "a" : "no"} user`, async () => {
+      await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "correct horse");
+      const { file } = backup();
+      const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
+      const fresh = await openApp(config, { use: "server" });
+      if (used) await createUser(fresh, "ann");
+      await fresh.close();
+      expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ compared: false, returned: [] });
+      const moved = await openApp(config);
+      expect(await listUsers(moved)).toMatchObject([{ public_id: ann.public_id, has_password: 1 }]);
+      expect(await listTokens(moved)).toMatchObject([{ revoked_at: null }]);
+      await moved.close();
+    });
+  }
+
+  test("the only user, deleted since, comes back without access, also if there is another one now", async () => {
+    const { file } = backup();
+    await deleteUser(podkeep.app, "ann");
+    expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
+    await deleteUser(podkeep.app, "ann");
+    await podkeep.user("bob");
+    podkeep.clock.advance(1000);
+    expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
 
   test("nothing is restored while a server or a command uses the data directory", async () => {

@@ -209,6 +209,17 @@ function openCopy(file: string): Sqlite {
   }
 }
 
+/** Whether users were deleted from a copy of the current schema, which gives each of their numbers once. */
+export function hasDeletedUsers(copy: string): boolean {
+  const sqlite = openCopy(copy);
+  try {
+    const given = "coalesce((select seq from sqlite_sequence where name = 'users'), 0)";
+    return firstValue(sqlite, `select count(*) < ${given} from users`) === 1;
+  } finally {
+    sqlite.close();
+  }
+}
+
 /**
  * Copies a backup to `file`, alone in its directory.
  * @param copy descriptor of the backup, read from its current position
