@@ -130,6 +130,10 @@ const APPS: Record<string, Row> = {
   podium: { reportsAll: true, sendsFirst: true, saysStart: false },
   // GPodderSync.kt, syncSubscriptions: a `since` of 0 uploads all feeds that it is not sent.
   glasscast: { reportsAll: true },
+  // services/gpodder.py, sync_subscriptions: the same.
+  songhive: { reportsAll: true },
+  // sync.py, _sync_subscriptions: the same; and it adds what it receives, though its user has removed it since.
+  podflow: { reportsAll: true, mistakesOwn: true },
   poddr: {
     // sync.dart, _performDeltaSubscriptionSync: what it receives counts over what was to be sent.
     mistakesOwn: true,

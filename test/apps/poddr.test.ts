@@ -1,4 +1,4 @@
-// Poddr 3.0: what it receives counts over what its user did here before the sync, and it knows no episode's length.
+// Poddr 3.0, and PodFlow: what they receive counts over what their user did here before. Poddr knows no episode's length.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, EPISODE, FEED, openAs, openFor } from "./phone.ts";
@@ -10,9 +10,9 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Poddr on a device. */
-function poddr(device: string) {
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "Poddr/3.0.0+1 (linux)" });
+/** Poddr on a device, or another app. */
+function poddr(device: string, agent = "Poddr/3.0.0+1 (linux)") {
+  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
   return async (method: string, path: string, body?: unknown) => {
     server.clock.advance(60_000);
     const text = body === undefined ? undefined : JSON.stringify(body);
@@ -22,15 +22,18 @@ function poddr(device: string) {
   };
 }
 
-test("it does not receive its own changes, which would undo what its user did since", async () => {
-  const app = poddr("8c3e0ad2-5a0e-4f0e-9f0e-2f6c1c0a3b11");
-  const list = "/api/2/subscriptions/ann/DEVICE.json";
-  expect(await app("GET", "/subscriptions/ann/DEVICE.json")).toEqual([FEED]);
-  const first = await app("GET", `${list}?since=${Math.floor(server.clock.now() / 1000)}`);
-  const { timestamp } = await app("POST", list, { add: ["https://feeds.example/own"], remove: [] });
-  expect(timestamp).toBe(first.timestamp);
-  expect(await app("GET", `${list}?since=${timestamp}`)).toMatchObject({ add: [], remove: [] });
-});
+test.each(["Poddr/3.0.0+1 (linux)", "PodFlow/1.0 (+https://podflow.example)"])(
+  "%s does not receive its own changes, which would undo what its user did since",
+  async (agent) => {
+    const app = poddr("8c3e0ad2-5a0e-4f0e-9f0e-2f6c1c0a3b11", agent);
+    const list = "/api/2/subscriptions/ann/DEVICE.json";
+    expect(await app("GET", "/subscriptions/ann/DEVICE.json")).toEqual([FEED]);
+    const first = await app("GET", `${list}?since=${Math.floor(server.clock.now() / 1000)}`);
+    const { timestamp } = await app("POST", list, { add: ["https://feeds.example/own"], remove: [] });
+    expect(timestamp).toBe(first.timestamp);
+    expect(await app("GET", `${list}?since=${timestamp}`)).toMatchObject({ add: [], remove: [] });
+  },
+);
 
 test("its positions, which have no length, reach another Poddr, and a phone only once an app has sent a length", async () => {
   const [desk, laptop] = [poddr("desk"), poddr("laptop")];

@@ -277,6 +277,21 @@ export const APPS: readonly AppRequests[] = [
     setUp: [LOGIN, SAVE_DEVICE, GET_DEVICES, ["POST", "/api/2/sync-devices/ann.json", { synchronize: [["a", "b"]] }]],
   },
   {
+    name: "PodFlow with the gPodder API",
+    agent: "PodFlow/1.0 (+https://podflow.example)",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "podflow-0a1b2c3d4e",
+    setUp: [LOGIN, SAVE_DEVICE],
+  },
+  {
+    name: "PodFlow with Nextcloud",
+    agent: "PodFlow/1.0 (+https://podflow.example)",
+    protocol: "nextcloud",
+    signIn: "flow",
+    setUp: [PROBE],
+  },
+  {
     name: "Poddr",
     agent: "Poddr/3.0.0+1 (linux)",
     protocol: "gpodder",
