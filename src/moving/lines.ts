@@ -26,6 +26,9 @@ export function* writeMoving({ source, ...lists }: Moving): Generator<string> {
   }
 }
 
+/** Characters of a line: an episode has four texts of 8 KB, which JSON may escape. A longer one takes long to parse. */
+const LONGEST_LINE = 256 * 1024;
+
 /** What may move in at once. */
 export interface MovingLimits {
   feeds: number;
@@ -57,7 +60,7 @@ function requireFew(count: number, most: number, what: string): void {
 }
 
 function addLine(moving: Moving, text: string): void {
-  const { data } = Line.safeParse(parseJson(text));
+  const { data } = Line.safeParse(text.length > LONGEST_LINE ? null : parseJson(text));
   if (!data) throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
   const [name, value] = data;
   if (name === "source") moving.source = value;

@@ -1,6 +1,7 @@
 // Requests made to exhaust a server, for tests and benchmarks.
 
 import { connect, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
 import { WAIT } from "./patience.ts";
 import { playOf } from "./play.ts";
 
@@ -183,4 +184,44 @@ const plays: Attack = {
   },
 };
 
-export const ATTACKS: Attack[] = [...refused, ...stopped, ...held, tooLarge, ...wrong, slashes, plays];
+/** Sends a form as a user who has signed in to the page. */
+async function submit({ url, user, tokens: [token = ""] }: Target, path: string, type: string, form: string) {
+  const body = new URLSearchParams({ name: user, password: token });
+  const signedIn = await fetch(`${url}/sign-in`, { method: "POST", body, redirect: "manual" });
+  const headers = { Cookie: signedIn.headers.getSetCookie().join().split(";")[0] ?? "", "Content-Type": type };
+  const { status } = await fetch(url + path, { method: "POST", body: form, headers, redirect: "manual" });
+  requireThat(status === 400 || status === 413, `${path} is ${status}`);
+}
+
+const PART = '--x\r\nContent-Disposition: form-data; name="data"';
+const MULTIPART = "multipart/form-data; boundary=x";
+
+/** Forms of as many fields as fit into 20 MB, in each of the two ways in which forms are written. */
+const forms: Attack[] = [
+  { type: "application/x-www-form-urlencoded", field: "a&", end: "" },
+  { type: MULTIPART, field: `${PART}; filename="x"\r\n\r\n\r\n`, end: "--x--\r\n" },
+].map(({ type, field, end }) => ({
+  what: `forms of a million fields: ${type}`,
+  async run(target) {
+    for (const [path, bytes] of [
+      ["/podcasts/import", LARGEST],
+      ["/account/move-in", 20 * MEGABYTE],
+      ["/account/move-in/confirm", 20 * MEGABYTE],
+    ] as const) {
+      await submit(target, path, type, field.repeat((bytes - end.length) / field.length) + end);
+    }
+  },
+}));
+
+const brackets: Attack = {
+  what: "a file to move in with, of twenty million brackets in twenty kilobytes",
+  async run(target) {
+    const data = gzipSync("[".repeat(20 * MEGABYTE)).toString("base64url");
+    await submit(target, "/account/move-in/confirm", MULTIPART, `${PART}\r\n\r\n${data}\r\n--x--\r\n`);
+  },
+};
+
+export const ATTACKS: Attack[] = [
+  ...[...refused, ...stopped, ...held, tooLarge, ...wrong],
+  ...[slashes, plays, ...forms, brackets],
+];

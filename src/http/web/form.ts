@@ -3,6 +3,34 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { DomainError } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
+import { requireFew } from "../limits.ts";
+
+/** Fields of a form with a file; pages have one. */
+const MOST_FIELDS = 20;
+
+/** What divides a form's fields, if browsers write it so: what others write, parsers read in several ways. */
+function dividerIn(type: string): string | undefined {
+  if (/^application\/x-www-form-urlencoded *(;|$)/i.test(type)) return "&";
+  return /^multipart\/form-data; *boundary=("?)([^\s;"]+)\1$/i.exec(type)?.[2];
+}
+
+/**
+ * Refuses a form of many fields: a million, which fit into the size of a file, take gigabytes. In one that no browser wrote
+ * no field is read.
+ * @throws DomainError "too_large"
+ */
+export function requireFewFields(c: Context<HttpEnv>, form: Uint8Array): void {
+  const divider = dividerIn(c.req.header("Content-Type") ?? "");
+  if (divider === undefined) {
+    c.req.raw.headers.delete("Content-Type");
+    return;
+  }
+  const bytes = Buffer.from(form.buffer, form.byteOffset, form.length);
+  let count = 0;
+  for (let at = bytes.indexOf(divider); at >= 0; at = bytes.indexOf(divider, at + divider.length)) {
+    requireFew(++count, MOST_FIELDS, "fields");
+  }
+}
 
 /** Reads a form's fields and files; none if its encoding is broken. */
 export async function readFields(c: Context<HttpEnv>) {

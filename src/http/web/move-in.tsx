@@ -17,9 +17,9 @@ import { show } from "./render.tsx";
 import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
-/** Files that are read at a time, each of another user. */
+/** Files in memory at a time, each of another user. */
 const MOST_READ = 2;
-/** Milliseconds for one. */
+/** Milliseconds for reading one. */
 const PATIENCE = 20_000;
 
 const compress = promisify(gzip);
@@ -38,10 +38,13 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) return problem(texts.moveIn.noFile);
     try {
-      const moving = await readApart(c, await file.bytes());
-      const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
-      const data = await compress([...writeMoving(moving)].join(""));
-      return show(c, <PreviewPage found={found} data={data.toString("base64url")} />);
+      return await alone(c, async () => {
+        const options = { most, limits, patience: PATIENCE, signal: c.req.raw.signal };
+        const moving = await readMovingFile(await file.bytes(), options);
+        const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
+        const data = await compress([...writeMoving(moving)].join(""));
+        return show(c, <PreviewPage found={found} data={data.toString("base64url")} />);
+      });
     } catch (error) {
       if (error instanceof DomainError && (error.code === "invalid" || error.code === "too_large")) {
         return problem(texts.moveIn.bad(error.message));
@@ -52,19 +55,22 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
 
   http.post("/account/move-in/confirm", async (c) => {
     const { data } = await readForm(c, { data: z.base64url() });
-    const moving = await readMoving(await unpack(data), limits);
-    const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
-    return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);
+    return alone(c, async () => {
+      const moving = await readMoving(await unpack(data), limits);
+      const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
+      return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);
+    });
   });
 
-  async function readApart(c: Context<HttpEnv>, bytes: Uint8Array) {
+  /** Does what has all of a file in memory, which a few bytes can unpack to. */
+  async function alone(c: Context<HttpEnv>, work: () => Promise<Response>): Promise<Response> {
     const { user_id } = c.get("actor");
     if (reading.has(user_id) || reading.size >= MOST_READ) {
       throw new DomainError("too_many", texts.moveIn.busy, { retry_after: PATIENCE / 1000 });
     }
     reading.add(user_id);
     try {
-      return await readMovingFile(bytes, { most, limits, patience: PATIENCE, signal: c.req.raw.signal });
+      return await work();
     } finally {
       reading.delete(user_id);
     }

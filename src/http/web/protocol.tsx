@@ -18,6 +18,7 @@ import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
 import { serveFirstSteps } from "./first-steps.tsx";
+import { requireFewFields } from "./form.ts";
 import { serveHistory } from "./history.tsx";
 import { serveListening } from "./listening.tsx";
 import { serveMoveIn } from "./move-in.tsx";
@@ -56,7 +57,7 @@ const MOVING_PATHS = ["/account/move-in", "/account/move-in/confirm"];
 function limitBodies(http: Hono<HttpEnv>, app: App): void {
   const { max_body } = app.config;
   const limits = {
-    file: limitBody(max_body, "file"),
+    file: readFile((c) => readBody(c, max_body, "file")),
     form: limitBody(Math.min(max_body, MOST_FORM), "form"),
     open: limitBody(Math.min(max_body, MOST_OPEN_FORM), "form"),
   };
@@ -81,9 +82,17 @@ function readFirst(read: (c: Context<HttpEnv>) => Promise<Uint8Array>): Middlewa
 
 const limitBody = (max: number, what: string) => readFirst((c) => readBody(c, max, what));
 
+/** Reads a form with a file for parseBody(). */
+const readFile = (read: (c: Context<HttpEnv>) => Promise<Uint8Array>) =>
+  readFirst(async (c) => {
+    const form = await read(c);
+    requireFewFields(c, form);
+    return form;
+  });
+
 /** For files of moving in, which may be as large as an upload of episodes. */
 const limitLarge = ({ config }: App) =>
-  readFirst(async (c) =>
+  readFile(async (c) =>
     Buffer.concat(await Array.fromAsync(streamBody(c, config.max_body, mostActionBytes(config), "file"))),
   );
 

@@ -120,6 +120,14 @@ test("a second file of the same user at the same time has to wait", async () => 
   expect((await upload(database)).status).toBe(200);
 });
 
+test("what comes back of the same user at the same time has to wait", async () => {
+  const data = pack(`${JSON.stringify(["feeds", { feed_url: FEED, title: null, guid: null }])}\n`);
+  const confirm = () => browser.submit("/account/move-in/confirm", { data });
+  const answers = await Promise.all(Array.from({ length: 20 }, confirm));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(429)]);
+  expect((await confirm()).status).toBe(200);
+});
+
 test("a file that is too large is refused before it is read", async () => {
   const small = await openTestApp({ max_body: "1MB" });
   const owner = await small.user();
