@@ -97,7 +97,7 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
     await confirm(`Replace the data in ${describeLocation(config.location)} with ${file}?`, yes);
   }
   const restored = await restoreBackup(config, systemClock, file);
-  const lines = [`Restored ${restored.file}`, describe(restored)];
+  const lines = [`Restored ${restored.file} into ${describeLocation(config.location)}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
   if (!restored.compared && !restored.unread)
     lines.push(
