@@ -37,9 +37,14 @@ export async function keepPlays(
 ): Promise<void> {
   const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
   const number = arrival.client ?? 0;
-  const reports = arrived
-    .filter(({ action, isKnown }) => !isKnown && (action.kind === "play" || action.kind === "played"))
-    .map(({ episode, action: { sent_at, started, position, total }, before, isNew }) => {
+  const played = arrived.filter(({ action: { kind } }) => kind === "play" || kind === "played");
+  const times = Map.groupBy(played, ({ action }) => action.sent_at);
+  const reports = played
+    .filter(({ isKnown }) => !isKnown)
+    .map(({ episode, action: { sent_at, started: said, position, total }, before, isNew }) => {
+      // GNOME Podcasts sends its whole library as played now, and nobody listens to two episodes at a time.
+      const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);
+      const started = isAlone || said ? said : position;
       const at = actedAt(sent_at, arrival.now);
       const saysStart = (client?.habits.saysStart ?? true) && started !== null;
       const latest = before ? { client: before.client, position: before.position, ended_at: before.acted_at } : null;

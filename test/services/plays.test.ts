@@ -191,6 +191,25 @@ test("what an app played that doesn't say where it began, began where the episod
   ]);
 });
 
+test("an app that sends all that it ever played as of now adds positions and marks, and no hours", async () => {
+  const end = now();
+  podkeep.clock.advance(DAY);
+  const gnome = identifyClient({ ...ann, device: "laptop" }, appNamed("GNOME Podcasts", "nextcloud"));
+  const library = [3600, 3600, 900].map((position, index) =>
+    play(position, { episode_url: `https://feed.example/${index}.mp3`, sent_at: end }),
+  );
+  const send = (actions: EpisodeAction[]) => uploadActions(podkeep.app, { ...ann, device: "laptop" }, gnome, actions);
+  await send(library);
+  // What it plays then is listening, and its repetition is known.
+  await send([play(1200, { episode_url: "https://feed.example/2.mp3", started: 900, sent_at: end + 10 * MINUTE })]);
+  await send(library);
+  expect((await rowsOf()).toSorted((a, b) => Number(a[2]) - Number(b[2]))).toEqual([
+    ["laptop", 900, 1200, end + 10 * MINUTE],
+    ["laptop", 3600, 3600, end],
+    ["laptop", 3600, 3600, end],
+  ]);
+});
+
 test("plays go with a merge and a move, stay when a podcast is unsubscribed, and go with its deletion", async () => {
   const guid = await subscribe(A);
   const other = await subscribe(B);
