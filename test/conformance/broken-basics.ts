@@ -23,6 +23,7 @@ export const brokenBasics: Broken[] = [
   {
     breaks: [
       "openpodcast/add/again-is-one-subscription",
+      "openpodcast/add/two-apps-at-once-is-one-subscription",
       "openpodcast/add/after-unsubscribing-subscribes",
       "openpodcast/add/scheme-in-any-case-is-one-subscription",
       "openpodcast/delete/adding-again-brings-it-back",

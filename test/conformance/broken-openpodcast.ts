@@ -135,6 +135,7 @@ export const brokenOpenPodcast: Broken[] = [
       "openpodcast/page/since-gives-later-changes-only",
       "openpodcast/page/since-with-an-offset",
       "openpodcast/page/bursts-have-an-order",
+      "openpodcast/page/changes-at-the-same-moment",
       "openpodcast/page/changes-of-another-app",
       "openpodcast/page/a-replaced-guid-is-in-the-changes",
       "openpodcast/page/by-number",
@@ -208,7 +209,9 @@ export const brokenOpenPodcast: Broken[] = [
     breaks: [
       "openpodcast/page/next-loses-nothing",
       "openpodcast/page/next-while-another-app-writes",
+      "openpodcast/page/unchanged-is-not-a-change",
       "openpodcast/page/next-is-there",
+      "openpodcast/page/by-number",
       "openpodcast/page/previous-leads-back",
       "openpodcast/page/total-counts-all-pages",
     ],

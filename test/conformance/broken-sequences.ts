@@ -54,7 +54,52 @@ const shares =
     };
   };
 
+/** Pairs of additions by two apps with no other request between them. @param met is told of each pair */
+const atOnce =
+  (met: (first: Request, second: Request) => Promise<Request>) =>
+  (send: Send): Send => {
+    let last: Request | null = null;
+    return async (request) => {
+      const first = last;
+      last = request.method === "POST" ? (request.clone() as Request) : null;
+      const appOf = (one: Request) => one.headers.get("authorization");
+      const isPair = first !== null && last !== null && appOf(first) !== appOf(request);
+      return send(isPair ? await met(first.clone() as Request, request) : request);
+    };
+  };
+
+const feedsIn = async (request: Request) =>
+  itemsOf((await request.clone().json()) as Json).map(({ feed_url }) => String(feed_url));
+
 export const brokenSequences: Broken[] = [
+  {
+    breaks: ["openpodcast/add/two-apps-at-once-is-one-subscription"],
+    does: "adds a feed twice if two apps add it at once",
+    change: atOnce(async (first, second) => {
+      const [one, two] = [await feedsIn(first), await feedsIn(second)];
+      const subscriptions = two.map((feed_url) => ({ feed_url: one.includes(feed_url) ? `${feed_url}?2` : feed_url }));
+      return another(second, "POST", "/subscriptions", { subscriptions });
+    }),
+  },
+  {
+    breaks: ["openpodcast/page/changes-at-the-same-moment"],
+    does: "shows the first of two changes at the same moment only to who asks for all",
+    change(send) {
+      const late = new Set<unknown>();
+      const noting = atOnce(async (first, second) => {
+        for (const feed_url of await feedsIn(first)) late.add(feed_url);
+        return second;
+      })(send);
+      return (request) => {
+        const isPoll = new URL(request.url).searchParams.has("since");
+        const hiding = answers({ ...LIST, method: "GET" }, (body) => ({
+          ...body,
+          subscriptions: itemsOf(body).filter(({ feed_url }) => !late.has(feed_url)),
+        }));
+        return isPoll ? hiding(noting)(request) : noting(request);
+      };
+    },
+  },
   {
     breaks: ["openpodcast/read/a-change-is-not-304"],
     does: "answers 304 to every ETag of the list",

@@ -75,6 +75,22 @@ export const addingChecks: Check[] = [
     },
   },
   {
+    id: "openpodcast/add/two-apps-at-once-is-one-subscription",
+    says: "A feed that two apps add at the same moment is one subscription, and both are told so",
+    source: "Open Podcast API: a subscription links a feed and a user, once",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      for (let round = 0; round < 5; round++) {
+        const feed_url = prober.feed();
+        const [one, two] = await Promise.all([api.addOne(feed_url), other.addOne(feed_url)]);
+        expectEqual("the guid for the other app", two.guid, one.guid);
+      }
+      expectEqual("number of subscriptions", (await api.ours()).length, 5);
+    },
+  },
+  {
     id: "openpodcast/add/invalid-body-is-405",
     says: "A body without the list of subscriptions is answered 405 and adds nothing",
     source: "Open Podcast API, POST /subscriptions: error 405",

@@ -116,6 +116,32 @@ export const openPodcastPages: Check[] = [
     },
   },
   {
+    id: "openpodcast/page/changes-at-the-same-moment",
+    says: "An app that polls while other apps add feeds at the same moment hears of all of them",
+    source:
+      "Open Podcast API, GET /subscriptions: since; a server whose changes are there in another order than their times",
+    level: "MUST",
+    async run(prober) {
+      const api = openPodcast(prober);
+      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      let since = latestOf(await api.changes());
+      const heard: Subscription[] = [];
+      const poll = async () => {
+        const items = await api.changes(since);
+        heard.push(...items.filter(({ feed_url }) => prober.isOurs(feed_url)));
+        if (items.length > 0) since = latestOf(items);
+      };
+      const feeds: string[] = [];
+      for (let round = 0; round < 8; round++) {
+        const [one, two] = [prober.feed(), prober.feed()];
+        feeds.push(one, two);
+        await Promise.all([api.addOne(one), other.addOne(two), poll()]);
+      }
+      await poll();
+      expectEqual("feeds heard of", urlsOf(heard), feeds.sort());
+    },
+  },
+  {
     id: "openpodcast/page/changes-of-another-app",
     says: "What one app adds, unsubscribes and moves is in the other app's next list of changes",
     source: "Open Podcast API, GET /subscriptions: what changed since a timestamp",
