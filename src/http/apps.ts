@@ -147,6 +147,12 @@ const APPS: Record<string, Row> = {
     // Program.cs: asks when it starts, and uploads when it ends.
     sendsFirst: true,
   },
+  "kodi podcasts": {
+    // sync.py.
+    sendsFirst: true,
+    // gpodder.py, put_actions.
+    saysStart: false,
+  },
   // SyncEngine.kt, syncSubscriptions.
   aerialpod: { sendsFirst: true },
   // sync.py, _sync_subscriptions.

@@ -214,6 +214,22 @@ export const APPS: readonly AppRequests[] = [
     },
   },
   {
+    name: "Kodi Podcasts with the gPodder API",
+    agent: "Kodi Podcasts/1.0 (+https://github.com/shiggsy365/KodiStremioBridge)",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "kodi",
+    setUp: [LOGIN, SAVE_DEVICE],
+    play: (play) => ({ ...play, started: 0, device: "kodi" }),
+  },
+  {
+    name: "Kodi Podcasts with Nextcloud",
+    agent: "Kodi Podcasts/1.0 (+https://github.com/shiggsy365/KodiStremioBridge)",
+    protocol: "nextcloud",
+    signIn: "basic",
+    play: (play) => ({ ...play, started: 0 }),
+  },
+  {
     name: "hullcaster",
     agent: null,
     protocol: "gpodder",
