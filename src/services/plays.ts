@@ -42,7 +42,7 @@ export async function keepPlays(
   const reports = played
     .filter(({ isKnown }) => !isKnown)
     .map(({ episode, action: { sent_at, started: said, position, total }, before, isNew }) => {
-      // GNOME Podcasts sends its whole library as played now, and nobody listens to two episodes at a time.
+      // GNOME Podcasts sends all of a podcast that moved as played now; servers to move in from have its first sync too.
       const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);
       const started = isAlone || said ? said : position;
       const at = actedAt(sent_at, arrival.now);
