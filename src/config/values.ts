@@ -120,8 +120,24 @@ export const url: Read<string> = (text) => {
   return parsed.href.replace(/\/+$/, "");
 };
 
-export const postgresUrl: Read<string> = (text) => {
+/**
+ * The parts of a PostgreSQL URL that may be shown, so without the password.
+ * @throws Error whose message continues "NAME …"
+ */
+export function parsePostgresUrl(text: string): { server: string; user: string; database: string } {
   check(/^postgres(ql)?:\/\//.test(text), "is not a postgres:// URL");
+  try {
+    const { hostname, port, username, password, pathname } = new URL(text);
+    const [user = "", name] = [username, pathname.slice(1), password].map(decodeURIComponent);
+    return { server: `${hostname || "localhost"}:${port || 5432}`, user, database: name || user };
+  } catch {
+    const escapes = "in the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40";
+    throw new Error(`can't be read: ${escapes} (example: postgres://user:password@host:5432/database)`);
+  }
+}
+
+export const postgresUrl: Read<string> = (text) => {
+  parsePostgresUrl(text);
   return text;
 };
 

@@ -1,6 +1,7 @@
 // PostgreSQL connections.
 import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
+import { parsePostgresUrl } from "../../config/values.ts";
 import { DomainError, messageOf } from "../../errors.ts";
 import { RETRY_AFTER, timeLimits, unavailable } from "./errors.ts";
 
@@ -16,19 +17,12 @@ export interface PoolOptions {
 /** Milliseconds after the server's own statement timeout: no response by then means a dead connection. */
 const GRACE = 250;
 
-/**
- * The parts of a PostgreSQL URL that may be shown, so without the password.
- * @throws DomainError "config" if it is not a URL
- */
-export function describeServer(url: string): { server: string; user: string; database: string } {
+/** As parsePostgresUrl(). @throws DomainError "config" if it can't be read */
+export function describeServer(url: string): ReturnType<typeof parsePostgresUrl> {
   try {
-    const { hostname, port, username, pathname } = new URL(url);
-    const user = decodeURIComponent(username);
-    const database = decodeURIComponent(pathname.slice(1)) || user;
-    return { server: `${hostname || "localhost"}:${port || 5432}`, user, database };
-  } catch {
-    const example = "postgres://user:password@host:5432/database";
-    throw new DomainError("config", `The PostgreSQL URL can't be read (example: ${example})`);
+    return parsePostgresUrl(url);
+  } catch (error) {
+    throw new DomainError("config", `The PostgreSQL URL ${messageOf(error)}`);
   }
 }
 

@@ -37,6 +37,7 @@ test.each([
   ["postgres://podkeep:correct-horse@[nonsense/x", /^The PostgreSQL URL can't be read/],
   ["postgres://podkeep:correct-horse@host:port/x", /^The PostgreSQL URL can't be read/],
   ["postgres://pod%zzkeep:correct-horse@host/x", /^The PostgreSQL URL can't be read/],
+  ["postgres://podkeep:correct-horse%@host/x", /^The PostgreSQL URL can't be read: .*% as %25/],
 ])("%s", async (url, message) => {
   expect(await refusal(url)).toMatch(message);
 });
