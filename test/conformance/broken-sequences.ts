@@ -101,6 +101,49 @@ export const brokenSequences: Broken[] = [
     },
   },
   {
+    breaks: ["openpodcast/add/after-unsubscribing-subscribes"],
+    does: "says that a feed is subscribed again, and leaves it as it was",
+    change(send) {
+      const off = new Set<string>();
+      const reading = answers({ ...ONE, method: "GET" }, (body) => ({
+        ...body,
+        is_subscribed: body["is_subscribed"] === true && !off.has(String(body["guid"])),
+      }))(send);
+      return async (request) => {
+        const text = request.method === "PATCH" ? await request.clone().text() : "";
+        const guid = pathOf(request).split("/")[2] ?? "";
+        if (text.includes('"is_subscribed":false')) off.add(guid);
+        if (text.includes('"is_subscribed":true')) off.delete(guid);
+        return reading(request);
+      };
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/adding-again-brings-it-back"],
+    does: "tells nobody of a deleted feed that is added again",
+    change(send) {
+      const deleted = new Set<unknown>();
+      const hiding = answers({ ...LIST, method: "GET" }, (body) => ({
+        ...body,
+        subscriptions: itemsOf(body).filter((item) => item["deleted"] !== undefined || !deleted.has(item["guid"])),
+      }))(send);
+      return (request) => {
+        if (request.method === "DELETE") deleted.add(pathOf(request).split("/")[2]);
+        return hiding(request);
+      };
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/several-at-once"],
+    does: "deletes only what is subscribed",
+    change: (send) => async (request) => {
+      if (request.method !== "DELETE") return send(request);
+      const read = await send(another(request, "GET", pathOf(request)));
+      const isOff = read.ok && ((await read.json()) as Json)["is_subscribed"] === false;
+      return isOff ? Response.json({ code: 404, message: "" }, { status: 404 }) : send(request);
+    },
+  },
+  {
     breaks: ["openpodcast/read/a-change-is-not-304"],
     does: "answers 304 to every ETag of the list",
     change: instead({ ...LIST, method: "GET" }, (request) =>

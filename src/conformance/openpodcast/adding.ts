@@ -114,6 +114,7 @@ export const addingChecks: Check[] = [
       const again = await api.addOne(feed_url);
       expectEqual("is_subscribed", again.is_subscribed, true);
       expectEqual("guid", again.guid, guid);
+      expectEqual("is_subscribed as it is read", (await api.get(guid)).is_subscribed, true);
     },
   },
   {

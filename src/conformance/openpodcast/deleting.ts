@@ -1,7 +1,7 @@
 // DELETE /subscriptions/{guid} and GET /deletions/{id}.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { expectError, openPodcast } from "./client.ts";
+import { expectError, latestOf, openPodcast, requireSuccess } from "./client.ts";
 
 export const deletingChecks: Check[] = [
   {
@@ -45,7 +45,7 @@ export const deletingChecks: Check[] = [
   },
   {
     id: "openpodcast/delete/adding-again-brings-it-back",
-    says: "A feed that is added after its deletion is subscribed, and read without `deleted`",
+    says: "A feed that is added after its deletion is subscribed, and read without `deleted`, in the list of changes too",
     source: "Open Podcast API, POST /subscriptions: is_subscribed",
     level: "MUST",
     async run(prober) {
@@ -53,9 +53,12 @@ export const deletingChecks: Check[] = [
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
       await api.deleted(await api.delete(guid));
+      const since = latestOf(await api.ours());
       const again = await api.addOne(feed_url);
-      const read = await api.get(again.guid);
-      expectEqual("the subscription", [read.is_subscribed, read.deleted], [true, undefined]);
+      const told = (await api.ours(since)).find((item) => item.guid === again.guid);
+      for (const read of [await api.get(again.guid), told]) {
+        expectEqual("the subscription", [read?.is_subscribed, read?.deleted], [true, undefined]);
+      }
     },
   },
   {
@@ -92,7 +95,7 @@ export const deletingChecks: Check[] = [
   },
   {
     id: "openpodcast/delete/several-at-once",
-    says: "Several deletions have an id each, and leave other subscriptions alone",
+    says: "Several deletions, also of what is unsubscribed, have an id each, and leave other subscriptions alone",
     source: "Open Podcast API, GET /deletions/{id}: the deletion_id returned by DELETE",
     level: "MUST",
     async run(prober) {
@@ -100,6 +103,7 @@ export const deletingChecks: Check[] = [
       const [one, other, kept] = [prober.feed(), prober.feed(), prober.feed()];
       const guids = [(await api.addOne(one)).guid, (await api.addOne(other)).guid];
       const { guid } = await api.addOne(kept);
+      requireSuccess(await api.patch(guids[1] ?? "", { is_subscribed: false }));
       const accepted = [];
       for (const of of guids) accepted.push(await api.delete(of));
       const ids = accepted.flatMap(({ id }) => id ?? []);
