@@ -1,6 +1,6 @@
 // A missing or empty database file, where there was one before.
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
 import { filesIn, hasUsers, isUpgradeBackup, sortBackups } from "./backup-files.ts";
 import { isMissing, sizeOf, stagedFile } from "./file.ts";
@@ -18,15 +18,17 @@ export function refuseLost(file: string, backup_dir: string | null): void {
   }
   if (backup_dir === null) return;
   const state = isMissing(file) ? "is missing" : "is empty";
+  const directory = resolve(dirname(file));
   const found = findCopy(file, backup_dir);
   if (found) {
-    const restore = `put the file back, or run podkeep backup restore ${found}`;
+    const restore = `put the file back, or run podkeep backup restore ${found} --data-dir ${directory}`;
     const advice = `Check that its disk is mounted, ${restore}. To start without data, move ${dirname(found)} away`;
     throw new DomainError("config", `${file} ${state}, but ${found} exists. ${advice}`);
   }
   const log = `${file}-wal`;
   if (!existsSync(log)) return;
-  const advice = `Put the file back, or run podkeep backup restore. To start without data, remove ${log}`;
+  const restore = `Put the file back, or run podkeep backup restore FILE --data-dir ${directory}`;
+  const advice = `${restore}. To start without data, remove ${log}`;
   throw new DomainError("config", `${file} ${state}, but its write-ahead log exists. ${advice}`);
 }
 

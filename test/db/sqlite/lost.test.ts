@@ -44,7 +44,7 @@ test.each(loseIt)(
       await expect(openApp(configOf(), { use })).rejects.toMatchObject({
         code: "config",
         message: expect.stringMatching(
-          new RegExp(`podkeep.db is ${state}, but .* run podkeep backup restore ${backup}`),
+          new RegExp(`podkeep.db is ${state}, but .* run podkeep backup restore ${backup} --data-dir ${folder}\\. `),
         ),
       });
     }
