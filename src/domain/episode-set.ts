@@ -190,11 +190,13 @@ export class EpisodeSet {
   joined(): { from: number; into: number }[] {
     return [...this.#joined.keys()]
       .filter((from) => this.#stored.has(from))
-      .map((from) => {
-        let into = from;
-        for (let next = this.#joined.get(into); next; next = this.#joined.get(into)) into = next;
-        return { from: from.id, into: into.id };
-      });
+      .map((from) => ({ from: from.id, into: this.present(from).id }));
+  }
+
+  /** What an episode is now: another one if it became part of that. */
+  present(episode: Episode): Episode {
+    const into = this.#joined.get(episode);
+    return into ? this.present(into) : episode;
   }
 
   /** All episodes. */

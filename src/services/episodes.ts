@@ -196,7 +196,12 @@ export async function addActions(
   const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
   );
-  return { set, arrived };
+  // A later action may have shown that two episodes are one.
+  const present = arrived.map((one) => {
+    const episode = set.present(one.episode);
+    return { ...one, episode, isNew: one.isNew && episode === one.episode };
+  });
+  return { set, arrived: present };
 }
 
 /** What says which episode is meant. */

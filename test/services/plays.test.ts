@@ -210,6 +210,30 @@ test("an app that sends all that it ever played as of now adds positions and mar
   ]);
 });
 
+test("plays of episodes that turn out to be one are kept, in whichever requests they come", async () => {
+  const [one, other] = ["https://feed.example/one.mp3", "https://feed.example/other.mp3"];
+  const end = now();
+  podkeep.clock.advance(DAY);
+  const actions = [
+    play(100, { episode_url: one, sent_at: end }),
+    play(400, { started: 300, episode_url: other, guid: "g", sent_at: end + 10 * MINUTE }),
+    play(900, { started: 700, episode_url: one, guid: "g", sent_at: end + 20 * MINUTE }),
+  ];
+  for (const parts of [[actions], actions.map((action) => [action]), [actions.slice(0, 1), actions.slice(1)]]) {
+    const actor = actAsUser((await podkeep.user()).id);
+    for (let n = 0; n < 2; n++) {
+      for (const part of parts) await upload("phone", part, actor);
+      const rows = await listened({}, actor);
+      expect(rows.map(({ started, position }) => [started, position])).toEqual([
+        [700, 900],
+        [300, 400],
+        [0, 100],
+      ]);
+      expect(new Set(rows.map(({ episode }) => episode)).size).toBe(1);
+    }
+  }
+});
+
 test("plays go with a merge and a move, stay when a podcast is unsubscribed, and go with its deletion", async () => {
   const guid = await subscribe(A);
   const other = await subscribe(B);
