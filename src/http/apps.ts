@@ -104,8 +104,12 @@ const APPS: Record<string, Row> = {
     // Nextcloud.ts: adds a zone.
     nextcloud: { readsZones: false },
   },
-  // EpisodeAction.swift: a time without a zone is no time, which it takes for now.
-  yourpods: { readsZones: true },
+  yourpods: {
+    // EpisodeAction.swift: a time without a zone is no time, which it takes for now.
+    readsZones: true,
+    // PodcastManager.swift, syncSubscriptions: uploads what it had before it obeyed.
+    echoes: "at once",
+  },
   "gnome podcasts": {
     // nextcloud_sync/mod.rs: the time at which its last sync began.
     clock: "own",

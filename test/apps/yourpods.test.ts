@@ -1,7 +1,7 @@
 // YourPods (the source in Dart, 1.3.1), which writes an episode's guid in place of its URL.
 import { afterEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
@@ -49,4 +49,34 @@ test.each(AGENTS)("%s gets what it was sent beside its sync, and did not keep", 
   // A page of what is in progress.
   await send("GET", "?since=0");
   expect((await send("GET", `?since=${since}`)).body.actions).toMatchObject([{ position: 300 }]);
+});
+
+test("the app in Swift, which uploads its whole list after each GET, brings back nothing that was removed elsewhere", async () => {
+  server = await openFor();
+  await addElsewhere(server);
+  const as = (agent: string) => async (method: string, path: string, body?: unknown) => {
+    server.clock.advance(60_000);
+    const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+    const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
+    expect([path, answer.status]).toEqual([path, 200]);
+    return answer.body;
+  };
+  const [app, other] = [as("YourPods/1.0"), as("Elsewhere/1")];
+  const place = "/index.php/apps/gpoddersync";
+  const list = "/api/2/subscriptions/ann/other.json";
+  const kept = "https://feeds.example/kept";
+  await other("POST", list, { add: [kept], remove: [] });
+  const { add, timestamp } = await app("GET", `${place}/subscriptions?since=0`);
+  await other("POST", list, { add: [], remove: [FEED] });
+  const told = await app("GET", `${place}/subscriptions?since=${timestamp}`);
+  expect(told.remove).toEqual([FEED]);
+  // From before it obeyed.
+  await app("POST", `${place}/subscription_change/create?deviceid=yourpods-ios`, { add, remove: [] });
+  expect((await other("GET", "/subscriptions/ann/other.json")) as string[]).toEqual([kept]);
+  await app("GET", `${place}/subscriptions?since=${told.timestamp}`);
+  await app("POST", `${place}/subscription_change/create?deviceid=yourpods-ios`, { add: [kept], remove: [] });
+  await other("POST", list, { add: [], remove: [kept] });
+  await app("GET", `${place}/subscriptions?since=${told.timestamp}`);
+  await app("POST", `${place}/subscription_change/create?deviceid=yourpods-ios`, { add: [kept], remove: [] });
+  expect((await other("GET", "/subscriptions/ann/other.json")) as string[]).toEqual([]);
 });
