@@ -44,7 +44,9 @@ function findMistakes({ path, variables, ignored = [] }: SettingsFile): string[]
     if (!value || isAbsolute(value)) return [];
     return `${path}: ${name}="${value}" is relative to where the service starts; give an absolute path`;
   });
-  return [...findStrays(variables).map((stray) => `${path}: ${stray}`), ...exported, ...relative];
+  const open = Object.keys(variables).filter((name) => variables[name]?.includes("\n"));
+  const unclosed = open.map((name) => `${path}: the value of ${name} goes on in the next line; close its quote`);
+  return [...findStrays(variables).map((stray) => `${path}: ${stray}`), ...exported, ...relative, ...unclosed];
 }
 
 /** Variables of install.sh, which may still be set in the shell. */

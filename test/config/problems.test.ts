@@ -15,3 +15,9 @@ test("lines that systemd ignores, and directories that depend on where the servi
     `${path}: PODKEEP_BACKUP_DIR="backups" is relative to where the service starts; give an absolute path`,
   ]);
 });
+
+test("a quote that is not closed is a problem, because it takes the lines after it into the value", () => {
+  expect(problemsOf('PODKEEP_BACKUP_DIR="/mnt/usb\nPODKEEP_PORT=9000\n')).toEqual([
+    `${path}: the value of PODKEEP_BACKUP_DIR goes on in the next line; close its quote`,
+  ]);
+});
