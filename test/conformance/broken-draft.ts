@@ -1,5 +1,5 @@
 // Variants of this server that break one rule of the draft of the Open Podcast API each.
-import { answers, asks, type Broken, hears, instead, itemsOf, type Json, status, without } from "./changes.ts";
+import { answers, asks, atOnce, type Broken, hears, instead, itemsOf, type Json, status, without } from "./changes.ts";
 
 const DRAFT = { path: /^\/api\/v1\// };
 const ACTIONS = { method: "POST", path: /^\/api\/v1\/sync$/ };
@@ -14,6 +14,15 @@ const eachResult = (alter: (result: Json) => Json) => (body: Json) => ({
 const eachRequest = (alter: (request: Json, index: number) => Json) => (body: Json) =>
   Array.isArray(body["requests"]) ? { ...body, requests: itemsOf(body, "requests").map(alter) } : body;
 const dataOf = (one: Json) => (one["data"] ?? {}) as Json;
+const requestsIn = async (request: Request) =>
+  itemsOf(
+    (await request
+      .clone()
+      .json()
+      .catch(() => ({}))) as Json,
+    "requests",
+  );
+const feedsIn = async (request: Request) => (await requestsIn(request)).map((one) => dataOf(one)["feed_url"]);
 const setQuery = (name: string, value: string) => (query: URLSearchParams) => query.set(name, value);
 
 export const brokenDraft: Broken[] = [
@@ -278,6 +287,32 @@ export const brokenDraft: Broken[] = [
         );
         return forget(learn(send))(request);
       };
+    },
+  },
+  {
+    breaks: ["openpodcast-draft/action/two-clients-at-once"],
+    does: "makes two entities of a feed to which two clients subscribe at once",
+    change: atOnce(async (first, second) => {
+      const wishOf = (one: Json | undefined) => one && `${one["occurred_at"]} ${dataOf(one)["feed_url"]}`;
+      const [[earlier], [one]] = [await requestsIn(first), await requestsIn(second)];
+      if (one?.["action"] !== "subscribe" || wishOf(earlier) !== wishOf(one)) return second;
+      const requests = [{ ...one, data: { feed_url: `${dataOf(one)["feed_url"]}?2` } }];
+      return new Request(second.url, { method: "POST", headers: second.headers, body: JSON.stringify({ requests }) });
+    }),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/changes-at-the-same-moment", "openpodcast-draft/sync/own-changes-are-left-out"],
+    does: "never tells of the first of two changes at the same moment",
+    change(send) {
+      const late = new Set<unknown>();
+      const noting = atOnce(async (first, second) => {
+        for (const feed_url of await feedsIn(first)) late.add(feed_url);
+        return second;
+      })(send);
+      return answers(CHANGES, (body) => ({
+        ...body,
+        results: itemsOf(body, "results").filter((one) => !late.has(dataOf(one)["feed_url"])),
+      }))(noting);
     },
   },
 ];

@@ -1,5 +1,16 @@
 // Variants of this server that break a rule of the Open Podcast API which takes several requests to see.
-import { answers, type Broken, eachItem, headers, hears, instead, itemsOf, type Json, without } from "./changes.ts";
+import {
+  answers,
+  atOnce,
+  type Broken,
+  eachItem,
+  headers,
+  hears,
+  instead,
+  itemsOf,
+  type Json,
+  without,
+} from "./changes.ts";
 import type { Send } from "./target.ts";
 
 const LIST = { path: /^\/subscriptions$/ };
@@ -51,20 +62,6 @@ const shares =
       const text = [...seconds].reduce((body, [one, value]) => body.replaceAll(one, value), await response.text());
       const { status, headers: given } = response;
       return new Response(text, { status, headers: { "Content-Type": given.get("content-type") ?? "" } });
-    };
-  };
-
-/** Pairs of additions by two apps with no other request between them. @param met is told of each pair */
-const atOnce =
-  (met: (first: Request, second: Request) => Promise<Request>) =>
-  (send: Send): Send => {
-    let last: Request | null = null;
-    return async (request) => {
-      const first = last;
-      last = request.method === "POST" ? (request.clone() as Request) : null;
-      const appOf = (one: Request) => one.headers.get("authorization");
-      const isPair = first !== null && last !== null && appOf(first) !== appOf(request);
-      return send(isPair ? await met(first.clone() as Request, request) : request);
     };
   };
 

@@ -96,3 +96,16 @@ export const hears = (route: Route, alter: (body: Json) => unknown) =>
       return request;
     }
   });
+/** Changes the second of two POSTs of two apps with no request between them, as if they came at once. */
+export const atOnce =
+  (met: (first: Request, second: Request) => Promise<Request>) =>
+  (send: Send): Send => {
+    let last: Request | null = null;
+    return async (request) => {
+      const first = last;
+      last = request.method === "POST" ? (request.clone() as Request) : null;
+      const appOf = ({ headers: sent }: Request) => `${sent.get("authorization")} ${sent.get("client-id")}`;
+      const isPair = first !== null && last !== null && appOf(first) !== appOf(request);
+      return send(isPair ? await met(first.clone() as Request, request) : request);
+    };
+  };

@@ -112,6 +112,7 @@ describe("podkeep conformance", () => {
     "sync/late-uploads-are-told",
     "sync/since-gives-later-changes-only",
     "sync/every-change-is-told",
+    "sync/changes-at-the-same-moment",
     "sync/own-changes-are-left-out",
     "sync/changes-of-others-to-own-entities",
     "list/pages-while-another-client-writes",

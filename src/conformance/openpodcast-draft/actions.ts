@@ -49,6 +49,24 @@ export const draftActions: Check[] = [
     },
   },
   {
+    id: "openpodcast-draft/action/two-clients-at-once",
+    says: "A feed that two clients subscribe to at the same moment is one entity",
+    source: `${DRAFT}, subscribe: rule 1`,
+    level: "MUST",
+    async run(prober) {
+      const [app, other] = [draftClient(prober), draftClient(prober)];
+      for (let round = 0; round < 5; round++) {
+        const [feed_url, now] = [prober.feed(), prober.clock.now()];
+        const [one, two] = await Promise.all([
+          app.say("subscribe", now, { feed_url }),
+          other.say("subscribe", now, { feed_url }),
+        ]);
+        expectEqual("the sync_id for the other client", two.entity.sync_id, one.entity.sync_id);
+      }
+      expectEqual("number of subscriptions", (await app.ours()).length, 5);
+    },
+  },
+  {
     id: "openpodcast-draft/action/subscribe-by-guid",
     says: "subscribe of another feed URL with the guid of an entity finds that entity",
     source: `${DRAFT}, subscribe: rule 1`,

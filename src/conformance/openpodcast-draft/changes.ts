@@ -126,6 +126,34 @@ export const draftChanges: Check[] = [
     },
   },
   {
+    id: "openpodcast-draft/sync/changes-at-the-same-moment",
+    says: "A client that polls while two others subscribe at the same moment hears of all that they did",
+    source: `${DRAFT}, sync: parameters; a server whose changes are there in another order than their times`,
+    level: "MUST",
+    async run(prober) {
+      const [one, two, reader] = [draftClient(prober), draftClient(prober), draftClient(prober)];
+      let since = await reader.now();
+      const heard: SyncItem[] = [];
+      const poll = async () => {
+        const items = await reader.changes(since);
+        heard.push(...items.filter(({ data }) => prober.isOurs(data.feed_url)));
+        since = items.at(-1)?.last_updated ?? since;
+      };
+      const feeds: string[] = [];
+      for (let round = 0; round < 8; round++) {
+        const [feed_url, other_url, now] = [prober.feed(), prober.feed(), prober.clock.now()];
+        feeds.push(feed_url, other_url);
+        await Promise.all([
+          one.say("subscribe", now, { feed_url }),
+          two.say("subscribe", now, { feed_url: other_url }),
+          poll(),
+        ]);
+      }
+      await poll();
+      expectEqual("feeds heard of", feedsOf(heard), feeds.sort());
+    },
+  },
+  {
     id: "openpodcast-draft/sync/include-names-kinds",
     says: "include=subscriptions gives the same subscriptions as include=all",
     source: `${DRAFT}, sync: parameters`,
