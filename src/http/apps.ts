@@ -107,8 +107,8 @@ const APPS: Record<string, Row> = {
   yourpods: {
     // EpisodeAction.swift: a time without a zone is no time, which it takes for now.
     readsZones: true,
-    // PodcastManager.swift, syncSubscriptions: uploads what it had before it obeyed.
-    echoes: "at once",
+    // PodcastManager.swift, addSubscription: uploads what its user adds at once.
+    sendsFirst: true,
   },
   "gnome podcasts": {
     // nextcloud_sync/mod.rs: the time at which its last sync began.
