@@ -165,10 +165,10 @@ async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, pl
   const client = clientOf(actor);
   const read = async (user: UserTx) => {
     const { set, named } = await loadNamed(user, null, plays, hashes);
-    const found = named.flatMap(({ action, podcast }) => {
+    const meant = named.map(({ action, podcast }) => ({ action, episode: set.find(podcast, action) }));
+    const found = meant.flatMap(({ action, episode }) => {
       const { begun_at, sent_at: ended_at, started, position, total } = readAction(action);
-      const episode = set.find(podcast, action)?.id;
-      return episode === undefined ? [] : { episode, client, begun_at, ended_at, started, position, total };
+      return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];
     });
     return { set, missing: await findMissing(user, found), others: named.length - found.length };
   };
