@@ -28,8 +28,9 @@ export async function readJsonBytes(c: Context<HttpEnv>, config: Limits): Promis
  */
 export function requireJson(config: Limits): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const type = c.req.header("Content-Type") ?? "";
-    if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(type.trim())) {
+    const type = c.req.header("Content-Type")?.trim() ?? "";
+    const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? "utf-8";
+    if (!/^application\/json\s*(;[^,]*)?$/i.test(type) || !/^utf-?8$/i.test(charset)) {
       throw new DomainError("invalid", "Wrong Content-Type", { details: ["Content-Type: must be application/json"] });
     }
     // The validator knows only this spelling.

@@ -123,6 +123,18 @@ describe("type, encoding and size of a body:", () => {
     }
   });
 
+  test("application/json is accepted with any parameter but another encoding", async () => {
+    const parameters = [";", "; charset=utf8", "; odata=verbose; charset=UTF-8", '; profile="a;b"'];
+    for (const [method, path, body] of WRITES) {
+      for (const one of parameters) {
+        expect(await send(method, path, body, `application/json${one}`)).toMatchObject({ status: 200 });
+      }
+      for (const one of ["; odata=verbose; charset=utf-16", "; a=b, text/plain"]) {
+        expect(await send(method, path, body, `application/json${one}`)).toMatchObject({ status: 405 });
+      }
+    }
+  });
+
   test("bytes that are not UTF-8 are refused", async () => {
     for (const [method, path] of WRITES) {
       const body = Buffer.from('{"subscriptions":[{"feed_url":"https://b.example/\xe9"}]}', "latin1");
