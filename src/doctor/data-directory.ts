@@ -51,9 +51,13 @@ export function checkDataDirectory(directory: string, file: string): Finding {
   return ok(ABOUT, `${directory}, private to its owner`);
 }
 
+/** Root's directory at the top of a disk, for what fsck finds. */
+const OF_DISK = "lost+found";
+
 /** The first file below the directory that another user owns. */
 function findForeign(directory: string, uid: number): { path: string; uid: number } | null {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.name === OF_DISK) continue;
     const path = join(directory, entry.name);
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found && found.uid !== uid) return { path, uid: found.uid };

@@ -66,6 +66,14 @@ test.skipIf(!isRoot)(
   },
 );
 
+test.skipIf(!isRoot)("a disk of its own for the data is no problem, with the lost+found that is root's", async () => {
+  chownSync(directory, OWNER, OWNER);
+  await installOn(directory).user("ann");
+  mkdirSync(join(directory, "lost+found"), { mode: 0o700 });
+  const { findings } = await examine();
+  expect(findings.filter(({ state }) => state === "problem")).toEqual([]);
+});
+
 test.skipIf(!isRoot)(
   "without the rights to read the data directory, the doctor reports that, and says to use sudo",
   async () => {
