@@ -95,6 +95,8 @@ const APPS: Record<string, Row> = {
   "music assistant": {
     // __init__.py, get_library_podcasts: adds to the list that it has.
     asksAll: true,
+    // library_add: uploads at once.
+    sendsFirst: true,
   },
   // Cardo. Gpodder.ts: takes a time without a zone for local time.
   "tauri-plugin-http": {

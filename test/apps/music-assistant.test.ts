@@ -10,6 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
+const NEXTCLOUD = "/index.php/apps/gpoddersync";
 const ROUTES = {
   "the gPodder API": { feeds: "/api/2/subscriptions/ann/mass.json?", actions: "/api/2/episodes/ann.json?device=mass&" },
   Nextcloud: {
@@ -42,6 +43,24 @@ for (const [name, routes] of Object.entries(ROUTES)) {
     expect(await sync()).toEqual([FEED]);
     await elsewhere("/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
     expect(await sync()).toEqual([]);
+  });
+
+  test(`with ${name} a podcast that its user adds again after that stays`, async () => {
+    const upload = (add: string[]) =>
+      openAs(server, { Authorization: `Bearer ${server.token}`, "User-Agent": "Music Assistant/2.7.0" })(
+        "POST",
+        routes.feeds.includes("mass")
+          ? "/api/2/subscriptions/ann/mass.json"
+          : `${NEXTCLOUD}/subscription_change/create`,
+        {},
+        JSON.stringify({ add, remove: [] }),
+      );
+    await ask(`${routes.feeds}since=0`);
+    expect((await upload([FEED])).status).toBe(200);
+    await elsewhere("/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
+    expect((await ask(`${routes.feeds}since=0`)).remove).toEqual([FEED]);
+    await upload([FEED]);
+    expect((await ask(`${routes.feeds}since=0`)).add).toEqual([FEED]);
   });
 
   test(`with ${name} it resumes where another app is, though it has shown the podcast since its last sync`, async () => {
