@@ -155,11 +155,8 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     /** This check's feeds that are subscribed, each with the guid that it has now. */
     async subscribed() {
       const all = (await ours()).filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
-      const texts = all.map(({ feed_url, guid, new_guid = guid }) => `${feed_url} ${new_guid.toLowerCase()}`);
-      return [...new Set(texts)].map((text) => ({
-        feed_url: text.split(" ")[0] ?? "",
-        guid: text.split(" ")[1] ?? "",
-      }));
+      const now = all.map(({ feed_url, guid, new_guid = guid }) => ({ feed_url, guid: new_guid.toLowerCase() }));
+      return now.filter((one, index) => now.findIndex((other) => Bun.deepEquals(one, other)) === index);
     },
     read,
     /** One subscription, which has to be there. */
