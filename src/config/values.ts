@@ -127,7 +127,9 @@ export const url: Read<string> = (text) => {
 export function parsePostgresUrl(text: string): { server: string; user: string; database: string } {
   check(/^postgres(ql)?:\/\//.test(text), "is not a postgres:// URL");
   try {
-    const { hostname, port, username, password, pathname } = new URL(text);
+    const { hostname, port, username, password, pathname, hash } = new URL(text);
+    // What was meant as a password, after digits that look like a port.
+    check(!hash && !/[/@]/.test(pathname.slice(1)), "");
     const [user = "", name] = [username, pathname.slice(1), password].map(decodeURIComponent);
     return { server: `${hostname || "localhost"}:${port || 5432}`, user, database: name || user };
   } catch {

@@ -115,7 +115,7 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     expect(read).toThrow("PODKEEP_DATABASE_URL is not a postgres:// URL");
     expect(read).not.toThrow("s3cr3t");
   });
-  for (const password of ["s3cr3t/", "s3cr3t#", "s3cr3t?", "s3cr3t%"]) {
+  for (const password of ["s3cr3t/", "s3cr3t#", "s3cr3t?", "s3cr3t%", "12/s3cr3t", "12#s3cr3t"]) {
     test(`a PostgreSQL URL with the password ${password}, and how to write it`, () => {
       const read = () => readConfig({}, { PODKEEP_DATABASE_URL: `postgres://ann:${password}@db.example/podkeep` });
       expect(read).toThrow(/^PODKEEP_DATABASE_URL can't be read: .* \/ as %2F/);
