@@ -309,7 +309,7 @@ export interface PlayTable extends ActorColumns {
   /** In the order of arrival. */
   id: number;
   episode: number;
-  /** A number that stands for the client's id; 0 if nothing identifies it. */
+  /** A number that stands for the client's id; 0 if nothing identifies it, -1 for a position that was set. */
   client: number;
   begun_at: number;
   ended_at: number;

@@ -129,6 +129,9 @@ export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx,
   await savePlays(tx, { user_id }, rows);
 }
 
+/** Stands for a client in positions that are set: no app goes on with them. */
+const BY_HAND = -1;
+
 /**
  * Sets the position of an episode for every app: a play of now, by the actor. All devices get it at their next sync.
  * @param position in seconds; null to mark it as finished: at the length that an app sent, else the feed
@@ -178,9 +181,12 @@ export function setPosition(
       total,
       device: actor.device,
     };
-    const arrived = set.add(episode, action, arrival);
+    set.add(episode, action, arrival);
     await saveEpisodeSet(user, set);
-    await keepPlays(user, null, [arrived], arrival, context);
+    const at = actedAt(now, now);
+    await copyPlays(user, [
+      { episode: id, client: BY_HAND, begun_at: at, ended_at: at, started: to, position: to, total },
+    ]);
   });
 }
 

@@ -326,6 +326,28 @@ test("a position that is set counts for every app, over plays of a later time to
   });
 });
 
+test("positions that are set are no listening, and what is played from there is by the app that plays it", async () => {
+  const end = now();
+  podkeep.clock.advance(DAY);
+  const kasts = identifyClient({ ...ann, device: "laptop" }, appNamed("Kasts", "gpodder"));
+  await uploadActions(podkeep.app, { ...ann, device: "laptop" }, kasts, [play(600, { started: 600, sent_at: end })]);
+  const [last] = await listened();
+  for (const position of [900, 1200, 1800]) {
+    podkeep.clock.advance(60 * MINUTE);
+    await setPosition(podkeep.app, ann, { episode: last?.episode ?? 0, position });
+  }
+  podkeep.clock.advance(10 * MINUTE);
+  const played = play(2400, { started: 1800, sent_at: podkeep.clock.now() });
+  await uploadActions(podkeep.app, { ...ann, device: "unknown" }, null, [played]);
+  expect((await rowsOf()).map(([by, from, to]) => [by, from, to])).toEqual([
+    ["unknown", 1800, 2400],
+    [null, 1800, 1800],
+    [null, 1200, 1200],
+    [null, 900, 900],
+    ["laptop", 600, 600],
+  ]);
+});
+
 test("a position that is set gives way to what is played after it, also a day after a restore", async () => {
   const kasts = identifyClient({ ...ann, device: "laptop" }, appNamed("Kasts", "gpodder"));
   const send = (action: EpisodeAction) => uploadActions(podkeep.app, { ...ann, device: "laptop" }, kasts, [action]);
