@@ -39,16 +39,13 @@ type Latest = Pick<Play, "position" | "ended_at">;
 const isStretch = ({ started, position, saysStart }: PlayReport): boolean =>
   position !== null && started !== null && started < position && (started > 0 || saysStart);
 
-/** When the play before a report began at the latest. What a client played next may begin at the end of a stretch. */
-export const lastBegin = (report: PlayReport): Millis => (isStretch(report) ? report.at - 1 : report.at);
-
 /** Whether the client's play before a report has to be looked up: they may be the same, or one, or overlap. */
 export function mayMeet(report: PlayReport): boolean {
   const { at, client, started, position, latest } = report;
   if (latest?.client !== client || at <= latest.ended_at) return true;
   if (!isStretch(report) || position === null || started === null || latest.position === null) return true;
   const pause = at - (position - started) * 1000 - latest.ended_at;
-  return pause < 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
+  return pause <= 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
 }
 
 /** Whether it was reported before. */
@@ -87,7 +84,7 @@ export function follows(report: PlayReport, before: Latest): boolean {
 
 /**
  * Finds what is to be kept of a report.
- * @param before the client's latest play of the episode that began no later than lastBegin()
+ * @param before the client's latest play of the episode that began no later
  * @returns the play that it makes longer, a new one, or null if it was reported before
  */
 export function keepPlay(before: Play | undefined, report: PlayReport, nextId: () => number): Play | null {
@@ -96,8 +93,9 @@ export function keepPlay(before: Play | undefined, report: PlayReport, nextId: (
   if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);
   const alone = at - ((position ?? 0) - (started ?? 0)) * 1000;
-  // What is played at more than its speed takes less time than it is long.
-  const begun_at = before ? Math.max(alone, Math.min(before.ended_at, at)) : alone;
+  // What is played at more than its speed takes less time than it is long. It begins later than the other ends, so that
+  // what is reported again finds its own play.
+  const begun_at = before ? Math.max(alone, Math.min(before.ended_at + 1, at)) : alone;
   return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total };
 }
 

@@ -2,7 +2,7 @@
 import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
 import { clockOf } from "../domain/play-time.ts";
-import { follows, keepPlay, lastBegin, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
+import { follows, keepPlay, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
@@ -88,18 +88,15 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   if (reports.length === 0) return;
   const asked = reports
     .filter((report) => !report.isNew && mayMeet(report))
-    .map((report) => {
-      return { episode: report.episode, client: report.client, at: lastBegin(report) };
-    });
+    .map(({ episode, client, at }) => ({ episode, client, at }));
   const stored = await findPlays(tx, { user_id }, asked);
   const plays = Map.groupBy(stored, ({ episode }) => episode);
   const changed = new Map<number, Row>();
   const actor = writeActor(user.actor);
   for (const report of reports) {
     const own = plays.get(report.episode) ?? [];
-    const last = lastBegin(report);
     const before = own.reduce<Row | undefined>(
-      (best, one) => (one.begun_at <= last && (!best || one.begun_at >= best.begun_at) ? one : best),
+      (best, one) => (one.begun_at <= report.at && (!best || one.begun_at >= best.begun_at) ? one : best),
       undefined,
     );
     const kept = keepPlay(before, report, user.nextPlay);

@@ -90,7 +90,7 @@ function oracle(reports: { device: string; action: EpisodeAction }[]): Stretch[]
     const own = rows.filter((row) => row.device === device && row.episode === episode);
     const last = own.at(-1);
     // What is played at more than its speed takes less time than it is long.
-    const from = Math.max(to - (position - started) * 1000, last?.to ?? 0);
+    const from = Math.max(to - (position - started) * 1000, last ? last.to + 1 : 0);
     const joins = last && Math.abs(started - last.position) <= 10 && from - last.to <= 30 * MINUTE;
     if (last && joins && position > last.position) Object.assign(last, { position, to });
     else rows.push({ device, episode, started, position, from, to });
