@@ -79,8 +79,8 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pic
 
 /**
  * Finds until when a client knew all changes when its user made those that it uploads: before its last GET, or after it if
- * the app uploads first, and does not report all that it held before. If that GET sent known changes again, only an app that moves on with each response it receives
- * says so, by its `since`.
+ * the app uploads first, and does not report all that it held before. If that GET sent known changes again, only an app that
+ * moves on with each response it receives says so, by its `since`.
  * @returns null if nothing says so
  */
 export function knownUntil(last: SyncPosition | null, habits: Habits): Millis | null {
