@@ -25,7 +25,9 @@ const ACCESS_TIME = 60 * 60 * 1000;
 const REFRESH_TIME = 90 * 24 * 60 * 60 * 1000;
 /** How long refresh tokens are kept that were given out and never used, if the one before is used again. */
 const UNUSED_TIME = 60 * 60 * 1000;
-/** Logins of one user at a time: some apps log in at every sync. */
+/** Tokens of a kind that are kept of those. */
+const MOST_UNUSED = 10;
+/** Logins of one user by password at a time, and as many with each token: some apps log in at every sync. */
 const MOST_LOGINS = 100;
 
 /** What a login or a refresh gives; times are Unix milliseconds. */
@@ -55,14 +57,16 @@ export async function logIn(context: Context, credentials: Credentials, attempts
     const [user] = await lockUser(tx, { user_id });
     // Deleted since, by another server.
     if (!user) throw new DomainError("unauthorized", "The name or the password is wrong");
-    await endOldLogins(tx, context, user_id);
+    await endOldLogins(tx, context, family);
     if (owns_token) await insertToken(tx, row);
     return issue(tx, context, family, 0);
   }, user_id);
 }
 
-async function endOldLogins(tx: Tx, { clock }: Context, user_id: number): Promise<void> {
-  const families = await listFamilies(tx, { user_id });
+// A token that may only read, or was stolen, must not end the logins of others.
+async function endOldLogins(tx: Tx, { clock }: Context, { user_id, token_id, owns_token }: Family): Promise<void> {
+  const all = await listFamilies(tx, { user_id });
+  const families = all.filter((one) => (owns_token ? one.owns_token : one.token_id === token_id));
   for (const family of families.slice(MOST_LOGINS - 1)) await endFamily(tx, { ...family, user_id }, clock.now());
 }
 
@@ -139,9 +143,13 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
       return null;
     }
     await markUsed(tx, { token_hash });
-    const isUnused = ({ kind, generation, expires_at }: LoginToken) =>
-      kind === "refresh" && generation > own.generation && expires_at <= now + REFRESH_TIME - UNUSED_TIME;
-    const over = family.filter((one) => one.expires_at <= now || isUnused(one));
+    const unused = family
+      .filter(({ generation }) => generation > own.generation)
+      .sort((a, b) => b.expires_at - a.expires_at);
+    const latestOf = (kind: LoginToken["kind"], time: number) =>
+      unused.filter((one) => one.kind === kind && one.expires_at > now + time).slice(0, MOST_UNUSED - 1);
+    const kept = new Set([...latestOf("access", 0), ...latestOf("refresh", REFRESH_TIME - UNUSED_TIME)]);
+    const over = family.filter((one) => one.expires_at <= now || (one.generation > own.generation && !kept.has(one)));
     await deleteLoginTokens(tx, {}, over);
     const next = await issue(tx, context, own, own.generation + 1);
     if (own.owns_token) await extendToken(tx, { id: own.token_id, expires_at: next.refresh_expires });

@@ -126,6 +126,17 @@ describe("a refresh", () => {
     expect(rows.length).toBeLessThan(6);
   });
 
+  test("that is repeated a hundred times leaves few tokens, of which the latest are good", async () => {
+    const { refresh_token } = await logIn();
+    let latest = refresh_token;
+    for (let n = 0; n < 100; n++) {
+      server.clock.advance(1);
+      latest = (await refresh(refresh_token)).body.refresh_token;
+    }
+    expect((await server.sql("select * from login_tokens")).length).toBeLessThan(30);
+    expect((await refresh(latest)).status).toBe(200);
+  });
+
   test("by an earlier token than the last used one ends the login at once", async () => {
     const first = await logIn();
     const { body: second } = await refresh(first.refresh_token);
@@ -174,4 +185,14 @@ test("of more than 100 logins the oldest end", async () => {
   }
   expect(await read(first.access_token)).toBe(401);
   expect(await read(user.token)).toBe(200);
+});
+
+test("more than 100 logins with a token end none by password or with another token", async () => {
+  const other = await user.another();
+  const kept = [await logIn(), await logIn(other.token)];
+  for (let n = 0; n <= 100; n++) {
+    server.clock.advance(1);
+    await logIn(user.token);
+  }
+  for (const { access_token } of kept) expect(await read(access_token)).toBe(200);
 });
