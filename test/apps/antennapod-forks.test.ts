@@ -1,7 +1,6 @@
 // Apps that are made from AntennaPod's code, and what became different.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, FEED, openAs, openFor } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openFor } from "./phone.ts";
 
 const FOCUS = "FocusPodcast_2.0.1";
 const LIST = "/api/2/subscriptions/ann/phone.json";
@@ -15,13 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function ask(agent: string, method: string, path: string, body?: unknown) {
-  server.clock.advance(60_000);
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
-  const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
+const ask = (agent: string, method: string, path: string, body?: unknown) => askAs(server, agent)(method, path, body);
 
 const removeElsewhere = (feed: string) =>
   ask("Elsewhere/1", "POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [feed] });

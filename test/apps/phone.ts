@@ -1,5 +1,5 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
-
+import { expect } from "bun:test";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { listPlays } from "../../src/services/play-list.ts";
@@ -22,6 +22,17 @@ export const openAs =
   (server: TestApp, own: Record<string, string>) =>
   (method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> =>
     server.send(method, path, { headers: { ...own, ...headers }, ...(body === undefined ? {} : { body }) });
+
+/** Asks as an app that signs in each time, a minute after the request before. @returns the body of a response of status 200 */
+export function askAs(server: TestApp & { token: string }, agent: string) {
+  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  return async (method: string, path: string, body?: unknown): Promise<Answer["body"]> => {
+    server.clock.advance(60_000);
+    const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
+    expect([path, answer.status]).toEqual([path, 200]);
+    return answer.body;
+  };
+}
 
 /** A feed, an episode of it, and a play of that. */
 export const FEED = "https://feeds.example/show";

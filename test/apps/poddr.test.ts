@@ -1,7 +1,7 @@
 // Poddr 3.0, and PodFlow: what they receive counts over what their user did here before. Poddr knows no episode's length.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, openAs, openFor } from "./phone.ts";
+import { addElsewhere, askAs, EPISODE, FEED, openAs, openFor } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 beforeEach(async () => {
@@ -12,14 +12,8 @@ afterEach(() => server.close());
 
 /** Poddr on a device, or another app. */
 function poddr(device: string, agent = "Poddr/3.0.0+1 (linux)") {
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
-  return async (method: string, path: string, body?: unknown) => {
-    server.clock.advance(60_000);
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const answer = await send(method, path.replace("DEVICE", device), {}, text);
-    expect([path, answer.status]).toEqual([path, 200]);
-    return answer.body;
-  };
+  const ask = askAs(server, agent);
+  return (method: string, path: string, body?: unknown) => ask(method, path.replace("DEVICE", device), body);
 }
 
 test.each(["Poddr/3.0.0+1 (linux)", "PodFlow/1.0 (+https://podflow.example)"])(

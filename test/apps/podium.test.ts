@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { signedIn } from "../http/browser.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
@@ -29,31 +29,16 @@ test("its login flow ends with a token, which syncs both ways", async () => {
 });
 
 /** Podium with a token; a full sync asks for everything, a partial one uploads before it asks. */
-async function podium(): Promise<Ask> {
+async function podium() {
   server = await openFor();
   await addElsewhere(server);
-  return askAs("podium/19 (Android 15)");
+  return askAs(server, "podium/19 (Android 15)");
 }
-
-type Ask = (
-  method: string,
-  path: string,
-  body?: unknown,
-) => Promise<{ add: string[]; remove: string[]; timestamp: number }>;
-const askAs = (agent: string): Ask => {
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
-  return async (method, path, body) => {
-    server.clock.advance(60_000);
-    const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
-    expect([path, answer.status]).toEqual([path, 200]);
-    return answer.body;
-  };
-};
 
 const PLACE = "/index.php/apps/gpoddersync";
 const removeElsewhere = () =>
-  askAs("Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
-const listed = async () => (await askAs("Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
+  askAs(server, "Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
+const listed = async () => (await askAs(server, "Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
 
 test("what its user adds again after it obeyed a removal counts, though it uploads that before it asks again", async () => {
   const ask = await podium();

@@ -1,7 +1,6 @@
 // Songhive, a server: it keeps a list only, and sends timestamps as it stores them, with a fraction.
 import { afterEach, expect, test } from "bun:test";
-import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, FEED, openAs, openFor } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openFor } from "./phone.ts";
 
 const LIST = "/api/2/subscriptions/ann/songhive.json";
 const AGENT = "Songhive/0.9 (https://git.fabiomanganiello.com/songhive) (gpodder sync)";
@@ -12,14 +11,7 @@ afterEach(() => server.close());
 test("it syncs both ways, and set up again it brings back no podcast that was removed elsewhere", async () => {
   server = await openFor();
   await addElsewhere(server);
-  const as = (agent: string) => async (method: string, path: string, body?: unknown) => {
-    server.clock.advance(60_000);
-    const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
-    const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
-    expect([path, answer.status]).toEqual([path, 200]);
-    return answer.body;
-  };
-  const [ask, other] = [as(AGENT), as("Elsewhere/1")];
+  const [ask, other] = [askAs(server, AGENT), askAs(server, "Elsewhere/1")];
   await ask("POST", "/api/2/auth/ann/login.json");
   await ask("PUT", "/api/2/devices/ann/songhive.json", { caption: "Songhive", type: "server" });
   expect(await ask("GET", `${LIST}?since=0`)).toMatchObject({ add: [FEED], remove: [] });

@@ -1,7 +1,7 @@
 // YourPods (the source in Dart, 1.3.1), which writes an episode's guid in place of its URL.
 import { afterEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, askAs, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
@@ -54,14 +54,7 @@ test.each(AGENTS)("%s gets what it was sent beside its sync, and did not keep", 
 test("what its user adds again after it obeyed a removal counts: the app in Swift uploads it at once", async () => {
   server = await openFor();
   await addElsewhere(server);
-  const as = (agent: string) => async (method: string, path: string, body?: unknown) => {
-    server.clock.advance(60_000);
-    const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
-    const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
-    expect([path, answer.status]).toEqual([path, 200]);
-    return answer.body;
-  };
-  const [app, other] = [as("YourPods/1.0"), as("Elsewhere/1")];
+  const [app, other] = [askAs(server, "YourPods/1.0"), askAs(server, "Elsewhere/1")];
   const place = "/index.php/apps/gpoddersync";
   let { timestamp } = await app("GET", `${place}/subscriptions?since=0`);
   // Twice: of what it has received, and of what it has added itself.
