@@ -1,5 +1,17 @@
 // Variants of this server that break one rule of the draft of the Open Podcast API each.
-import { answers, asks, atOnce, type Broken, hears, instead, itemsOf, type Json, status, without } from "./changes.ts";
+import {
+  answers,
+  asks,
+  atOnce,
+  type Broken,
+  hears,
+  instead,
+  itemsOf,
+  type Json,
+  noteFirst,
+  status,
+  without,
+} from "./changes.ts";
 
 const DRAFT = { path: /^\/api\/v1\// };
 const ACTIONS = { method: "POST", path: /^\/api\/v1\/sync$/ };
@@ -305,10 +317,7 @@ export const brokenDraft: Broken[] = [
     does: "never tells of the first of two changes at the same moment",
     change(send) {
       const late = new Set<unknown>();
-      const noting = atOnce(async (first, second) => {
-        for (const feed_url of await feedsIn(first)) late.add(feed_url);
-        return second;
-      })(send);
+      const noting = noteFirst(feedsIn, late)(send);
       return answers(CHANGES, (body) => ({
         ...body,
         results: itemsOf(body, "results").filter((one) => !late.has(dataOf(one)["feed_url"])),

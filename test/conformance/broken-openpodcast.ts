@@ -12,6 +12,7 @@ import {
   matches,
   type Route,
   status,
+  WAITING_FOR_DELETIONS,
   without,
 } from "./changes.ts";
 import type { Send } from "./target.ts";
@@ -248,16 +249,7 @@ export const brokenOpenPodcast: Broken[] = [
     ),
   },
   {
-    breaks: [
-      "openpodcast/delete/ends-as-410",
-      "openpodcast/delete/every-app-hears-of-it",
-      "openpodcast/delete/again-is-harmless",
-      "openpodcast/delete/adding-again-brings-it-back",
-      "openpodcast/delete/adding-again-before-it-is-done",
-      "openpodcast/delete/stays-deleted",
-      "openpodcast/delete/several-at-once",
-      "openpodcast/page/since-leaves-out-its-own-moment",
-    ],
+    breaks: WAITING_FOR_DELETIONS,
     does: "never ends a deletion",
     change: answers(DELETIONS, (body) => ({ ...body, status: "PENDING" })),
   },

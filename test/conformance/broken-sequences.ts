@@ -9,6 +9,8 @@ import {
   instead,
   itemsOf,
   type Json,
+  noteFirst,
+  WAITING_FOR_DELETIONS,
   without,
 } from "./changes.ts";
 import type { Send } from "./target.ts";
@@ -83,10 +85,7 @@ export const brokenSequences: Broken[] = [
     does: "shows the first of two changes at the same moment only to who asks for all",
     change(send) {
       const late = new Set<unknown>();
-      const noting = atOnce(async (first, second) => {
-        for (const feed_url of await feedsIn(first)) late.add(feed_url);
-        return second;
-      })(send);
+      const noting = noteFirst(feedsIn, late)(send);
       return (request) => {
         const isPoll = new URL(request.url).searchParams.has("since");
         const hiding = answers({ ...LIST, method: "GET" }, (body) => ({
@@ -276,16 +275,7 @@ export const brokenSequences: Broken[] = [
     },
   },
   {
-    breaks: [
-      "openpodcast/delete/ends-as-410",
-      "openpodcast/delete/every-app-hears-of-it",
-      "openpodcast/delete/again-is-harmless",
-      "openpodcast/delete/adding-again-brings-it-back",
-      "openpodcast/delete/adding-again-before-it-is-done",
-      "openpodcast/delete/stays-deleted",
-      "openpodcast/delete/several-at-once",
-      "openpodcast/page/since-leaves-out-its-own-moment",
-    ],
+    breaks: WAITING_FOR_DELETIONS,
     does: "answers with another deletion than the one that is asked for",
     change: answers(DELETIONS, (body) => ({ ...body, deletion_id: Number(body["deletion_id"]) + 1000 })),
   },

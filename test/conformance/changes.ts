@@ -96,6 +96,7 @@ export const hears = (route: Route, alter: (body: Json) => unknown) =>
       return request;
     }
   });
+
 /** Changes the second of two POSTs of two apps with no request between them, as if they came at once. */
 export const atOnce =
   (met: (first: Request, second: Request) => Promise<Request>) =>
@@ -109,3 +110,22 @@ export const atOnce =
       return send(isPair ? await met(first.clone() as Request, request) : request);
     };
   };
+
+/** Notes what the first of two such POSTs names. */
+export const noteFirst = (namesIn: (request: Request) => Promise<unknown[]>, noted: Set<unknown>) =>
+  atOnce(async (first, second) => {
+    for (const name of await namesIn(first)) noted.add(name);
+    return second;
+  });
+
+/** The checks that wait for the end of a deletion. */
+export const WAITING_FOR_DELETIONS = [
+  "openpodcast/delete/ends-as-410",
+  "openpodcast/delete/every-app-hears-of-it",
+  "openpodcast/delete/again-is-harmless",
+  "openpodcast/delete/adding-again-brings-it-back",
+  "openpodcast/delete/adding-again-before-it-is-done",
+  "openpodcast/delete/stays-deleted",
+  "openpodcast/delete/several-at-once",
+  "openpodcast/page/since-leaves-out-its-own-moment",
+];
