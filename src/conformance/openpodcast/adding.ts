@@ -1,7 +1,7 @@
 // POST /subscriptions: what adding feeds demands.
 import type { Check } from "../check.ts";
 import { expectEqual, NotApplicable } from "../expect.ts";
-import { expectError, openPodcast, requireSuccess } from "./client.ts";
+import { expectError, openOther, openPodcast, requireSuccess } from "./client.ts";
 
 export const addingChecks: Check[] = [
   {
@@ -81,7 +81,7 @@ export const addingChecks: Check[] = [
     level: "MUST",
     async run(prober) {
       const api = openPodcast(prober);
-      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      const other = openOther(prober);
       for (let round = 0; round < 5; round++) {
         const feed_url = prober.feed();
         const [one, two] = await Promise.all([api.addOne(feed_url), other.addOne(feed_url)]);

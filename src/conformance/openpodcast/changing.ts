@@ -1,7 +1,7 @@
 // GET and PATCH /subscriptions/{guid}: what reading and changing one subscription demands.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { expectError, NOWHERE, openPodcast, Patched, requireSuccess } from "./client.ts";
+import { expectError, NOWHERE, openOther, openPodcast, Patched, requireSuccess } from "./client.ts";
 
 export const changingChecks: Check[] = [
   {
@@ -282,7 +282,7 @@ export const changingChecks: Check[] = [
     level: "MUST",
     async run(prober) {
       const api = openPodcast(prober);
-      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      const other = openOther(prober);
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const etags = new Map<string, string>();
       for (const path of [

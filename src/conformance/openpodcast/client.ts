@@ -102,26 +102,26 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     return answer.json(Page);
   }
 
-  /** Reads the page of a link, which may be relative to the list. */
-  const follow = (link: string) => page(new URL(link, `${prober.target.url}/subscriptions`).href);
+  /** The URL of a link, which may be relative to the list. */
+  const resolve = (link: string) => new URL(link, `${prober.target.url}/subscriptions`).href;
+  const follow = (link: string) => page(resolve(link));
 
   /** All items changed after a timestamp, page by page. @param between what happens after each page */
   async function changes(since?: string, per_page = 50, between?: (page: number) => Promise<void>) {
     const items: Subscription[] = [];
     const first = `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
-    let next: (() => Promise<Page>) | undefined = () => page(first);
+    let next: string | undefined = first;
     let hasNext = false;
     for (let pages = 0; next !== undefined; pages++) {
       if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
-      const read: Page = await next();
+      const read: Page = await page(next);
       items.push(...read.subscriptions);
       hasNext ||= read.next !== undefined;
       // `next` is optional: without it a full page has another one after it, by number.
       const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
       const isLast = hasNext || (pages === 0 && read.total === items.length);
-      const numbered = isFull && !isLast ? () => page(`${first}&page=${pages + 2}`) : undefined;
-      const { next: link } = read;
-      next = link === undefined ? numbered : () => follow(link);
+      const numbered = isFull && !isLast ? `${first}&page=${pages + 2}` : undefined;
+      next = read.next === undefined ? numbered : resolve(read.next);
       if (next !== undefined) await between?.(pages);
     }
     return items;
@@ -181,6 +181,9 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     },
   };
 }
+
+/** The same for a second app, or the first one again if the run has one token. */
+export const openOther = (prober: Prober) => openPodcast(prober, prober.target.second_token ?? prober.target.token);
 
 export function requireSuccess({ status }: Answer): void {
   if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);

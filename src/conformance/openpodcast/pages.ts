@@ -1,7 +1,7 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { latestOf, openPodcast, requireSuccess, type Subscription } from "./client.ts";
+import { latestOf, openOther, openPodcast, requireSuccess, type Subscription } from "./client.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
@@ -47,7 +47,7 @@ export const openPodcastPages: Check[] = [
       const since = latestOf(await api.changes());
       const { success } = await api.add(...feeds);
       // The first ones move to the end of the order of changes, so what is counted moves forward.
-      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      const other = openOther(prober);
       const items = await api.changes(since, 2, async (page) => {
         const guid = success[page]?.guid;
         if (guid !== undefined) requireSuccess(await other.patch(guid, { is_subscribed: false }));
@@ -123,7 +123,7 @@ export const openPodcastPages: Check[] = [
     level: "MUST",
     async run(prober) {
       const api = openPodcast(prober);
-      const other = openPodcast(prober, prober.target.second_token ?? prober.target.token);
+      const other = openOther(prober);
       let since = latestOf(await api.changes());
       const heard: Subscription[] = [];
       const poll = async () => {
