@@ -129,19 +129,19 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
   const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
   const undo = await findUndo(c, app);
-  const used = c.req.query("used") ?? c.req.query("added") ?? c.req.query("present") ?? null;
-  const around = undo ?? (await find(c, app, used));
-  const asked = { is_subscribed, search, page, per_page: PER_PAGE, around };
-  const podcasts = await listPodcasts(app, actor, asked);
-  const query = { ...asked, page: podcasts.number };
+  const { used = null, added, present } = c.req.query();
+  const fresh = await find(c, app, added ?? present);
+  const around = undo ?? (used === null ? fresh : await find(c, app, used));
+  const query = { is_subscribed, search, page, per_page: PER_PAGE };
+  const podcasts = await listPodcasts(app, actor, { ...query, around });
   const props = {
     page: podcasts,
-    query,
+    query: { ...query, page: podcasts.number },
     canWrite: canWrite(c),
     canConnect: isByPassword(c),
     undo,
-    used,
-    notice: await noticeOf(c, app),
+    used: used ?? added ?? present ?? null,
+    notice: noticeOf(c, fresh),
     devices: await listDevices(app, actor),
     now: app.clock.now(),
   };
@@ -156,16 +156,15 @@ async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> 
   return { guid, feed_url, title };
 }
 
-async function find(c: Context<HttpEnv>, app: App, guid: string | null | undefined) {
+async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
   if (!guid) return null;
   return findSubscription(app, c.get("actor"), guid.toLowerCase());
 }
 
-async function noticeOf(c: Context<HttpEnv>, app: App): Promise<string | null> {
+/** What the page says first. @param fresh the podcast that was just added, or was there already */
+function noticeOf(c: Context<HttpEnv>, fresh: Awaited<ReturnType<typeof find>>): string | null {
   const { podcasts } = texts;
-  const { added: fresh, present: known } = c.req.query();
-  const row = await find(c, app, fresh ?? known);
-  if (row?.is_subscribed === 1) return podcasts[fresh ? "subscribedTo" : "isPresent"](nameOf(row));
+  if (fresh?.is_subscribed === 1) return podcasts[c.req.query("added") ? "subscribedTo" : "isPresent"](nameOf(fresh));
   const [, added, present, failed] = /^(\d+)\.(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
   return added === undefined ? null : podcasts.imported(Number(added), Number(present), Number(failed));
 }
