@@ -97,8 +97,8 @@ export class EpisodeSet {
     this.#index(episode);
   }
 
-  /** The episode that a guid and a URL mean in a podcast. */
-  #find(podcast: number, guid: string | null, url: string): Episode | undefined {
+  /** The episode that a guid and a URL mean in a podcast. It learns the guid, or that another one is the same. */
+  find(podcast: number, guid: string | null, url: string): Episode | undefined {
     const sameUrl = this.#byUrl.get(keyOf(podcast, withoutScheme(url)));
     if (guid === null) return sameUrl ?? (mayBeGuid(url) ? this.#byGuid.get(keyOf(podcast, url)) : undefined);
     const named = this.#byGuid.get(keyOf(podcast, guid));
@@ -130,16 +130,11 @@ export class EpisodeSet {
     if (episode.url !== url || episode.has_url !== has_url) this.#change(episode, { url, has_url });
   }
 
-  /** The episode that an action names, if it is there. */
-  find({ podcast }: Podcast, { guid, episode_url }: Pick<EpisodeAction, "guid" | "episode_url">): Episode | undefined {
-    return this.#find(podcast, guid, episode_url);
-  }
-
   /** Adds an action to its episode. */
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
     const read = readAction(sent);
     const { guid, episode_url: url, kind } = read;
-    const found = this.#find(podcast, guid, url);
+    const found = this.find(podcast, guid, url);
     const episode = found ?? this.#create({ podcast, feed_url, guid, url });
     const before = episode.actions.find((one) => one.kind === kind);
     const action = withLength(read, before?.total ?? null);
@@ -164,7 +159,7 @@ export class EpisodeSet {
   take(episode: Episode, podcast: number): void {
     const { guid, url } = episode;
     this.#unindex(episode);
-    const found = this.#find(podcast, guid, url);
+    const found = this.find(podcast, guid, url);
     if (found) return void this.#join(episode, found);
     Object.assign(episode, { podcast, feed_url: null, has_url: false });
     this.#index(episode);

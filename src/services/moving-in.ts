@@ -165,7 +165,9 @@ async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, pl
   const client = clientOf(actor);
   const read = async (user: UserTx) => {
     const { set, named } = await loadNamed(user, null, plays, hashes);
-    const meant = named.map(({ action, podcast }) => ({ action, episode: set.find(podcast, action) }));
+    const meant = named.map(({ action, podcast }) => {
+      return { action, episode: set.find(podcast.podcast, action.guid, action.episode_url) };
+    });
     const found = meant.flatMap(({ action, episode }) => {
       const { begun_at, sent_at: ended_at, started, position, total } = readAction(action);
       return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];

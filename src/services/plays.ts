@@ -117,7 +117,12 @@ export async function findMissing<Copied extends Omit<Play, "id">>(
   const asked = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
   const keyOf = (play: Omit<Play, "id">) => `${play.episode} ${play.begun_at} ${play.ended_at} ${play.position}`;
   const known = new Set((await findPlays(tx, { user_id }, asked)).map(keyOf));
-  return plays.filter((play) => known.size < known.add(keyOf(play)).size);
+  return plays.filter((play) => {
+    const key = keyOf(play);
+    const isMissing = !known.has(key);
+    known.add(key);
+    return isMissing;
+  });
 }
 
 /** Keeps plays as they are. */
