@@ -46,7 +46,7 @@ test("what it calls played at its first sync leaves the place at which somebody 
   const other = openAs(server, { ...app, "User-Agent": "Elsewhere/1" });
   const { actions } = (await other("GET", "/api/2/episodes/ann.json?since=0")).body;
   expect(actions.map(({ position }: { position: number }) => position).toSorted()).toEqual([42, 600]);
-  // Nobody has listened for an hour in a second.
+  // An hour of listening does not fit into a second.
   expect((await listened(server)).map(({ started, position }) => position - started)).toEqual([0, 0, 42]);
 });
 

@@ -248,7 +248,7 @@ export const brokenDraft: Broken[] = [
   },
   {
     breaks: ["openpodcast-draft/sync/every-change-is-told"],
-    does: "tells nobody of an update",
+    does: "sends no update to others",
     change(send) {
       const updated = new Set<unknown>();
       const noting = answers(ACTIONS, (body) => {

@@ -116,7 +116,7 @@ export const brokenSequences: Broken[] = [
   },
   {
     breaks: ["openpodcast/delete/adding-again-brings-it-back"],
-    does: "tells nobody of a deleted feed that is added again",
+    does: "leaves out a deleted feed that is added again",
     change(send) {
       const deleted = new Set<unknown>();
       const hiding = answers({ ...LIST, method: "GET" }, (body) => ({

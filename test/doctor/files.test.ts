@@ -66,7 +66,7 @@ test.skipIf(!isRoot)(
   },
 );
 
-test.skipIf(!isRoot)("a disk of its own for the data is no problem, with the lost+found that is root's", async () => {
+test.skipIf(!isRoot)("a separate disk for the data is not a problem, with the lost+found that is root's", async () => {
   chownSync(directory, OWNER, OWNER);
   await installOn(directory).user("ann");
   mkdirSync(join(directory, "lost+found"), { mode: 0o700 });

@@ -1,4 +1,4 @@
-// The longest heads of requests: reading one takes time in proportion to its length, so that nobody else waits for it.
+// The longest heads of requests: reading one takes time in proportion to its length, so that others do not wait for it.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { createLogger } from "../../src/log.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -18,7 +18,7 @@ afterEach(() => server.close());
 const LENGTH = 64 * 1024;
 const fill = (text: string) => text.repeat(LENGTH / text.length);
 
-// Each took half a second to four, in which nobody else was served.
+// Each took half a second to four, in which the server served no one.
 const HEADS: [what: string, path: string, headers: Record<string, string>, status: number][] = [
   ["an unknown path", `/${fill("a")}`, {}, 404],
   ["a cookie of blanks before the page", "/podcasts", { Cookie: `a=${fill(" ")}"x` }, 303],

@@ -1,4 +1,4 @@
-// Listening of random users: what apps report, in whatever way, adds up, is kept once, and moves in elsewhere as it is.
+// Listening of random users: what apps report adds up, is kept once, and moves in elsewhere as it is.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import type { EpisodeAction } from "../../src/domain/episodes.ts";
