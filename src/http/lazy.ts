@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import type { App } from "../app.ts";
 import type { HttpEnv } from "./env.ts";
 import { setLength } from "./response-headers.ts";
+import { LazyRouter } from "./router.ts";
 import type { Shared } from "./shared.ts";
 
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
@@ -66,7 +67,7 @@ class InnerBindings {
 
 // The request log reads the inner context: its route, actor and error.
 function createRoutes(serve: Serve, app: App, shared: Shared, getPath: Hono<HttpEnv>["getPath"]): Hono<HttpEnv> {
-  const routes = new Hono<HttpEnv>({ getPath });
+  const routes = new Hono<HttpEnv>({ getPath, router: new LazyRouter() });
   routes.use(async (c, next) => {
     const { outer } = c.env;
     if (outer) {

@@ -10,6 +10,7 @@ import { mountProtocols } from "./protocols.ts";
 import { createRefusalNotes } from "./refusals.ts";
 import { createRequestLog } from "./request-log.ts";
 import { addHeaders } from "./response-headers.ts";
+import { LazyRouter } from "./router.ts";
 import type { FindFeed } from "./shared.ts";
 import { createThrottle } from "./throttle.ts";
 
@@ -25,7 +26,7 @@ export function createHttp(app: App, findFeed?: FindFeed): Http {
       (route) => route === first || route.startsWith(`${first}/`),
     );
   });
-  const http: Http = new Hono<HttpEnv>({ getPath: pathOf });
+  const http: Http = new Hono<HttpEnv>({ getPath: pathOf, router: new LazyRouter() });
   const shared = { forwarded, throttle, findFeed };
   http.use(addHeaders);
   // Not logged, to keep health checks out of the log.
