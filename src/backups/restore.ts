@@ -17,10 +17,10 @@ import {
 import { timeInName } from "../db/sqlite/backup-files.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
-import { replacedCopy, stagedFile } from "../db/sqlite/file.ts";
+import { linkTarget, replacedCopy, stagedFile } from "../db/sqlite/file.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
-import { isDiskFull, messageOf } from "../errors.ts";
+import { DomainError, isDiskFull, messageOf } from "../errors.ts";
 import { insertForAll, insertHistory, listChangesFrom, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
@@ -61,11 +61,13 @@ export interface Restored extends Contents {
  * may have seen, so that apps that are ahead of the backup get everything again. If the old data can be read, a token
  * that was revoked since stays revoked, a user who was deleted since comes back without tokens and password, and the
  * history goes on from that of the old data.
- * @throws DomainError "conflict" if a server uses the data directory, and as `checkCopy` does; then nothing was changed
+ * @throws DomainError "conflict" if a server uses the data directory, "config" if the database is a symbolic link, and as
+ * `checkCopy` does; then nothing was changed
  */
 export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
   const current = requireFile(config);
   const staged = stagedFile(current);
+  refuseLink(current);
   refuseInUse(file);
   // Before root becomes the directory's owner, who may not read it.
   const backup = openSync(file, "r");
@@ -101,6 +103,14 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     unlock();
     closeSync(backup);
   }
+}
+
+// The backup would replace the link, and leave what it leads to.
+function refuseLink(file: string): void {
+  const target = linkTarget(file);
+  if (target === null) return;
+  const advice = `restore into ${dirname(target)} (--data-dir), or move ${target} here first`;
+  throw new DomainError("config", `${file} is a symbolic link to ${target}: ${advice}`);
 }
 
 async function renewFile(config: Config, clock: Clock, known: Known): Promise<string[] | null> {

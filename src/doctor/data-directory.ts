@@ -2,6 +2,7 @@
 import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
+import { linkTarget } from "../db/sqlite/file.ts";
 import { codeOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -44,6 +45,15 @@ export function checkDataDirectory(directory: string, file: string): Finding {
   if (foreign) {
     const detail = `${directory} is owned by uid ${uid}, ${foreign.path} by uid ${foreign.uid}`;
     return problem(ABOUT, detail, `sudo chown -R ${uid}:${gid} ${directory}`);
+  }
+  const target = linkTarget(file);
+  if (target !== null) {
+    const detail = `${file} is a symbolic link to ${target}: no backup can be restored, and the loss of its log is not noticed`;
+    return warning(
+      ABOUT,
+      detail,
+      `Stop the server, and move ${target} with its -wal to ${directory}; or link the directory`,
+    );
   }
   if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {
     return warning(ABOUT, `other accounts can read ${directory}`, `chmod -R go= ${directory}`);

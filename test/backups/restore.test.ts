@@ -1,6 +1,6 @@
 // Restoring backups.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
 import { verifyBackup } from "../../src/backups/backups.ts";
@@ -339,6 +339,18 @@ describe("restoring a backup", () => {
     expect(unread).toContain("file is not a database");
     expect(await Bun.file(join(replaced ?? "", "podkeep.db")).text()).toBe("rubbish");
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("a database behind a symbolic link is not replaced by a restore, which says where to restore", async () => {
+    const { file } = backup();
+    await podkeep.app.close();
+    mkdirSync(inDirectory("disk"));
+    renameSync(inDirectory("podkeep.db"), inDirectory("disk/podkeep.db"));
+    symlinkSync("disk/podkeep.db", inDirectory("podkeep.db"));
+    const refused = `is a symbolic link to ${inDirectory("disk/podkeep.db")}: restore into ${inDirectory("disk")} (--data-dir)`;
+    await expect(restore(file)).rejects.toThrow(refused);
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+    expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toEqual([]);
   });
 
   test("a backup can be restored into an empty directory", async () => {

@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -65,6 +66,20 @@ test.skipIf(!isRoot)(
     expect(findings.map(({ about }) => about)).toContain("port");
   },
 );
+
+test("the doctor warns of a database behind a symbolic link, and says what to move", async () => {
+  await installOn(directory).user("ann");
+  const [file, target] = [join(directory, "podkeep.db"), join(directory, "there.db")];
+  renameSync(file, target);
+  symlinkSync("there.db", file);
+  const { findings } = await examine();
+  expect(findings).toContainEqual({
+    about: "data directory",
+    state: "warning",
+    detail: expect.stringContaining(`${file} is a symbolic link to ${target}`),
+    advice: expect.stringContaining(`move ${target} with its -wal to ${directory}`),
+  });
+});
 
 test.skipIf(!isRoot)("a separate disk for the data is not a problem, with the lost+found that is root's", async () => {
   chownSync(directory, OWNER, OWNER);

@@ -1,7 +1,7 @@
 // The database file: whether it is ours, its schema version, and whether it is damaged.
 import { Database as Sqlite } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { closeSync, lstatSync, mkdirSync, openSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
@@ -53,6 +53,12 @@ export function prepareFile(file: string): void {
 export function identityOf(file: string): string | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found ? `${found.dev}:${found.ino}` : null;
+}
+
+/** Where a symbolic link leads; null if the file is none. SQLite's other files are beside what it leads to. */
+export function linkTarget(file: string): string | null {
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink ? resolve(dirname(file), readlinkSync(file)) : null;
 }
 
 /** In bytes; 0 if the file is missing. */
