@@ -4,6 +4,9 @@ import { VERSION } from "../../version.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Forwarded } from "../forwarded.ts";
 
+/** What proxies that compress add to an ETag: Apache's modules do, and pass it on in If-None-Match. */
+const ENCODING = /-(gzip|br|zstd)$/;
+
 /**
  * Responds 304 if the client has the response of the clock that was read with its token.
  * @param onKnown called before a 304 with the first mark of its ETag, if there is one
@@ -22,7 +25,7 @@ export function conditional(
       const stem = stemOf(c.get("clock"));
       const marks = findMarks(known, stem);
       if (marks !== null) {
-        const first = /^\.([\w-]+)/.exec(marks)?.[1];
+        const first = /^\.([\w-]+)/.exec(marks.replace(ENCODING, ""))?.[1];
         if (first) await onKnown?.(c, first);
         return c.body(null, 304, { ETag: `${stem}${marks}"` });
       }
@@ -36,12 +39,12 @@ export function conditional(
   };
 }
 
-/** The marks of the ETag in If-None-Match that begins with `stem`; null if there is none. */
+/** The marks of the ETag in If-None-Match that begins with `stem`, with what a proxy added; null if there is none. */
 function findMarks(known: string, stem: string): string | null {
   const start = known.indexOf(stem);
   if (start < 0) return null;
   const marks = known.slice(start + stem.length, known.indexOf('"', start + stem.length));
-  return /^(\.[\w-]*)*$/.test(marks) ? marks : null;
+  return /^(\.[\w-]*)*$/.test(marks.replace(ENCODING, "")) ? marks : null;
 }
 
 /**

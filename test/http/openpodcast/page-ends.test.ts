@@ -58,6 +58,15 @@ test("nor one that has the first page in its cache, from long ago", async () => 
   ]);
 });
 
+test("nor one that has it from a proxy which compresses, and writes that into the ETag", async () => {
+  const { headers } = await numbered(1);
+  server.clock.advance(3_600_000);
+  const etag = headers.get("etag")?.replace(/"$/, '-gzip"');
+  expect(await numbered(1, undefined, etag)).toMatchObject({ status: 304 });
+  await patch(2, { is_subscribed: false });
+  expect(await namesOf(2)).toEqual([4, 5, 6]);
+});
+
 test("two contents of one page have two ETags", async () => {
   const query = `since=${since}&per_page=8`;
   await numbered(1, query);
