@@ -2,7 +2,7 @@
 import { constants, Database as Sqlite } from "bun:sqlite";
 import { readdirSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { DomainError, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 
 const NAME = /^podkeep-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.db$/;
 /** Names of the backups that upgrades create. */
@@ -23,7 +23,7 @@ export function filesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (codeOf(error) === "ENOENT") return [];
     throw new DomainError("unavailable", `${directory} can't be read: ${reasonOf(error)}`, { cause: error });
   }
 }

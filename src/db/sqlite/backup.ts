@@ -18,12 +18,11 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DomainError, isDiskFull, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs, nameOfReplaced } from "./file.ts";
 import { choosePageSize } from "./page-size.ts";
-import { codeOf } from "./retry-busy.ts";
 
 export interface Contents {
   /** Schema version. */
@@ -70,16 +69,16 @@ export function copyDatabase(file: string, to: string): Contents {
 
 function describeRefusal(file: string, error: unknown): string {
   const reason = reasonOf(error);
-  const isFor = (code: string) => error instanceof Error && "code" in error && error.code === code;
-  if (isFor("EROFS")) {
+  if (codeOf(error) === "EROFS") {
     const systemd = "systemd keeps the service from it (podkeep help install, ReadWritePaths)";
     return `${file} can't be written: ${reason}, or ${systemd}`;
   }
   const owner = ownerName();
   if (owner === null) return `${file} can't be written: ${reason}`;
-  const fix = isFor("EACCES")
-    ? `. Use a directory that ${owner} can write to: sudo install -d -o ${owner} DIRECTORY`
-    : "";
+  const fix =
+    codeOf(error) === "EACCES"
+      ? `. Use a directory that ${owner} can write to: sudo install -d -o ${owner} DIRECTORY`
+      : "";
   return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
 }
 

@@ -1,8 +1,7 @@
 // A connection to the database file that is reopened after an I/O error.
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
-import { DomainError, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import type { Query } from "../statement.ts";
-import { codeOf } from "./retry-busy.ts";
 
 const PRAGMAS = ["busy_timeout = 0", "foreign_keys = on", "trusted_schema = off"];
 

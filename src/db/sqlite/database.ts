@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
-import { DomainError, messageOf, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
@@ -17,7 +17,7 @@ import { GroupWriter } from "./group-commit.ts";
 import { refuseLost } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
 import { choosePageSize } from "./page-size.ts";
-import { codeOf, retryWhileBusy } from "./retry-busy.ts";
+import { retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";

@@ -2,9 +2,8 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { DomainError, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import { becomeOwnerOf } from "./directory-owner.ts";
-import { codeOf } from "./retry-busy.ts";
 
 /** Many commands and one server share a directory; a restore needs it alone. */
 const BEGIN = { command: "begin", server: "begin immediate", restore: "begin exclusive" } as const;

@@ -1,6 +1,5 @@
 // Retries while another process writes to the file, without blocking the event loop.
-import { SQLiteError } from "bun:sqlite";
-import { DomainError } from "../../errors.ts";
+import { codeOf, DomainError } from "../../errors.ts";
 
 /** Longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE = 20;
@@ -20,6 +19,3 @@ export async function retryWhileBusy<T>(timeout: number, act: () => T): Promise<
     await Bun.sleep(pause);
   }
 }
-
-/** SQLite's name of an error ("SQLITE_BUSY"); empty for other errors. */
-export const codeOf = (error: unknown) => (error instanceof SQLiteError ? (error.code ?? "") : "");
