@@ -4,6 +4,9 @@ import type { Prober } from "./prober.ts";
 export type Protocol = "openpodcast" | "openpodcast-draft" | "gpodder" | "nextcloud";
 export const PROTOCOLS: readonly Protocol[] = ["openpodcast", "openpodcast-draft", "gpodder", "nextcloud"];
 
+/** A guid that addresses no subscription. */
+export const NOWHERE = "00000000-0000-4000-8000-00000000c0de";
+
 /** One demand on a server. */
 export interface Check {
   /** Protocol, subject and demand: `openpodcast/page/next-loses-nothing`. */

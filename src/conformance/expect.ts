@@ -16,3 +16,8 @@ export function expectEqual(what: string, actual: unknown, expected: unknown): v
 export function expect(what: string, holds: boolean): asserts holds {
   if (!holds) throw new Failure(what);
 }
+
+/** @throws Failure if a status is not 2xx */
+export function requireSuccess({ status }: { status: number }): void {
+  if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);
+}

@@ -1,9 +1,10 @@
 // The requests of a check, recorded, at a limited rate, with a report of what can't be understood.
 import type { z } from "zod";
+import type { Clock } from "../clock.ts";
 import { isTlsError, reasonOf } from "../errors.ts";
 import { Failure } from "./expect.ts";
 import { Secrets } from "./secrets.ts";
-import type { Clock, Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 /** The most requests of one run, without those that clean up. */
 const MOST_REQUESTS = 3000;

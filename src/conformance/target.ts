@@ -1,10 +1,5 @@
 // What a run checks.
-
-export interface Clock {
-  /** Unix milliseconds. */
-  now(): number;
-  sleep(milliseconds: number): Promise<void>;
-}
+import type { Clock } from "../clock.ts";
 
 /** The server under test and the account on it. */
 export interface Target {

@@ -1,5 +1,6 @@
 // A server that does what the draft's text says and nothing else: one time for each entity.
-import type { Clock, Target } from "../../src/conformance/target.ts";
+import type { Clock } from "../../src/clock.ts";
+import type { Target } from "../../src/conformance/target.ts";
 
 interface Entity {
   data: { sync_id: string; guid: string; feed_url: string; subscribed_at: string; unsubscribed_at?: string };

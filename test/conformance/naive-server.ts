@@ -1,6 +1,7 @@
 // A sync server as one writes it first: changes are filtered by time, and the answer is the present second.
 import { basename } from "node:path";
-import type { Clock, Target } from "../../src/conformance/target.ts";
+import type { Clock } from "../../src/clock.ts";
+import type { Target } from "../../src/conformance/target.ts";
 
 interface Change {
   feed: string;

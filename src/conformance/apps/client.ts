@@ -1,7 +1,7 @@
 // The gPodder API and Nextcloud's gPodder Sync, for one app on one device.
 import { z } from "zod";
 import { parseJson } from "../../json.ts";
-import { Failure, NotApplicable } from "../expect.ts";
+import { Failure, NotApplicable, requireSuccess } from "../expect.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 import type { SyncApp } from "./apps.ts";
 
@@ -145,10 +145,6 @@ export function syncClient(
       ? (z.looseObject({ timestamp: seconds }).safeParse(parseJson(answer.text)).data?.timestamp ?? null)
       : answer.json(Uploaded).timestamp;
   }
-}
-
-function requireSuccess({ status }: Answer): void {
-  if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);
 }
 
 /** AntennaPod takes nothing but 200. */

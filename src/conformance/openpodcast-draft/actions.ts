@@ -1,5 +1,5 @@
 // POST /api/v1/sync: what becomes of actions.
-import type { Check } from "../check.ts";
+import { type Check, NOWHERE } from "../check.ts";
 import { expect, expectEqual } from "../expect.ts";
 import {
   action,
@@ -13,7 +13,6 @@ import {
   openSubscribed,
 } from "./client.ts";
 
-const NOWHERE = "00000000-0000-4000-8000-00000000c0de";
 const isAt = (time: string | null | undefined, at: number) => Date.parse(time ?? "") === at;
 
 const statusesOf = (results: { status: string }[]) => results.map(({ status }) => status);

@@ -1,6 +1,6 @@
 // Who may use the draft, and logging in.
 import { z } from "zod";
-import type { Check } from "../check.ts";
+import { type Check, NOWHERE } from "../check.ts";
 import { expectEqual, NotApplicable } from "../expect.ts";
 import type { Prober } from "../prober.ts";
 import { DRAFT, draftClient, expectDraftError } from "./client.ts";
@@ -10,7 +10,7 @@ const ROUTES: [string, string][] = [
   ["GET", "/api/v1/sync"],
   ["POST", "/api/v1/sync"],
   ["GET", "/api/v1/subscriptions"],
-  ["GET", "/api/v1/subscriptions/00000000-0000-4000-8000-00000000c0de"],
+  ["GET", `/api/v1/subscriptions/${NOWHERE}`],
 ];
 const Access = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().positive() });
 const Login = Access.extend({

@@ -1,5 +1,5 @@
 // GET /api/v1/sync and GET /api/v1/subscriptions: nothing is lost between two pages, two requests, or two clients.
-import type { Check } from "../check.ts";
+import { type Check, NOWHERE } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
 import {
   action,
@@ -264,8 +264,7 @@ export const draftChanges: Check[] = [
       const answer = await app.request("GET", `/api/v1/subscriptions/${sync_id}`);
       expectEqual("status", answer.status, 200);
       expectEqual("entity", factsOf(answer.json(Entity)), factsOf(entity));
-      const unknown = "/api/v1/subscriptions/00000000-0000-4000-8000-00000000c0de";
-      expectDraftError(await app.request("GET", unknown), 404);
+      expectDraftError(await app.request("GET", `/api/v1/subscriptions/${NOWHERE}`), 404);
     },
   },
   {

@@ -1,7 +1,7 @@
 // POST /subscriptions: what adding feeds demands.
 import type { Check } from "../check.ts";
-import { expectEqual, NotApplicable } from "../expect.ts";
-import { expectError, openOther, openPodcast, requireSuccess } from "./client.ts";
+import { expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { expectError, openOther, openPodcast } from "./client.ts";
 
 export const addingChecks: Check[] = [
   {

@@ -1,8 +1,8 @@
 // Who may use the Open Podcast API.
-import type { Check } from "../check.ts";
-import { expect, expectEqual } from "../expect.ts";
+import { type Check, NOWHERE } from "../check.ts";
+import { expect, expectEqual, requireSuccess } from "../expect.ts";
 import type { Sent } from "../prober.ts";
-import { expectError, NOWHERE, openPodcast, requireSuccess } from "./client.ts";
+import { expectError, openPodcast } from "./client.ts";
 
 /** Requests with which nothing is wrong but the credentials: which error comes first is left open. */
 const ROUTES: [method: string, path: string, sent?: Sent][] = [

@@ -1,7 +1,7 @@
 // GET and PATCH /subscriptions/{guid}: what reading and changing one subscription demands.
-import type { Check } from "../check.ts";
-import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { expectError, NOWHERE, openOther, openPodcast, Patched, requireSuccess } from "./client.ts";
+import { type Check, NOWHERE } from "../check.ts";
+import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { expectError, openOther, openPodcast, Patched } from "./client.ts";
 
 export const changingChecks: Check[] = [
   {

@@ -1,6 +1,6 @@
 // An app that speaks the published Open Podcast API, as strict as its text.
 import { z } from "zod";
-import { expectEqual, Failure, NotApplicable } from "../expect.ts";
+import { expectEqual, Failure, NotApplicable, requireSuccess } from "../expect.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 
 const time = z.iso.datetime({ offset: true });
@@ -51,9 +51,6 @@ const Deletion = z.looseObject({
   message: z.string().optional(),
 });
 const ErrorBody = z.looseObject({ code: z.union([z.string(), z.number()]).transform(Number), message: z.string() });
-
-/** A guid that addresses no subscription. */
-export const NOWHERE = "00000000-0000-4000-8000-00000000c0de";
 
 /** A deletion that was accepted; without an id, which is optional, only the subscription tells its end. */
 export interface Accepted {
@@ -184,10 +181,6 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
 
 /** The same for a second app, or the first one again if the run has one token. */
 export const openOther = (prober: Prober) => openPodcast(prober, prober.target.second_token ?? prober.target.token);
-
-export function requireSuccess({ status }: Answer): void {
-  if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);
-}
 
 /** Demands an error of section 7: its status, and its code as a number or a text. */
 export function expectError(answer: Answer, code: number): void {

@@ -1,7 +1,7 @@
 // DELETE /subscriptions/{guid} and GET /deletions/{id}.
 import type { Check } from "../check.ts";
-import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { expectError, latestOf, openPodcast, requireSuccess } from "./client.ts";
+import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { expectError, latestOf, openPodcast } from "./client.ts";
 
 export const deletingChecks: Check[] = [
   {

@@ -1,7 +1,7 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import type { Check } from "../check.ts";
-import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { latestOf, openOther, openPodcast, requireSuccess, type Subscription } from "./client.ts";
+import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { latestOf, openOther, openPodcast, type Subscription } from "./client.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
