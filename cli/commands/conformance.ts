@@ -78,7 +78,8 @@ function readTimeout(text: string): number {
 }
 
 async function check(text: string, options: Options, command: Command): Promise<void> {
-  const { readAccount, readBaseUrl, takesPassword } = await import("../../src/conformance/account.ts");
+  const { readAccount, takesPassword } = await import("../../src/conformance/account.ts");
+  const { readBaseUrl } = await import("../../src/conformance/target.ts");
   const { NoResponse } = await import("../../src/conformance/prober.ts");
   const { breaksMust, CHECKS, isOf, runChecks } = await import("../../src/conformance/suite.ts");
   const url = readBaseUrl(text);

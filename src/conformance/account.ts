@@ -1,5 +1,4 @@
 // The account that checks run in: it has to be there, and empty.
-import { z } from "zod";
 import { scriptFor, syncClient } from "./apps/client.ts";
 import type { Protocol } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
@@ -79,12 +78,4 @@ function describe(prober: Prober, failure: Failure): string {
   if (status === 404 || status === 405)
     return `${request.url} does not exist: the server does not speak this, or has it at another path`;
   return `${request.url}: ${failure.message}`;
-}
-
-/** Parses the base URL of a server. @returns null if it is none */
-export function readBaseUrl(text: string): string | null {
-  const url = z.url({ protocol: /^https?$/ }).safeParse(text);
-  if (!url.success) return null;
-  const { origin, pathname, search, hash, username } = new URL(url.data);
-  return search || hash || username ? null : origin + pathname.replace(/\/+$/, "");
 }

@@ -1,4 +1,5 @@
 // What a run checks.
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 
 /** The server under test and the account on it. */
@@ -23,4 +24,12 @@ export interface Target {
   clock: Clock;
   /** Ends the run early; what it made is still removed. */
   signal?: AbortSignal;
+}
+
+/** Parses the base URL of a server. @returns null if it is none */
+export function readBaseUrl(text: string): string | null {
+  const url = z.url({ protocol: /^https?$/ }).safeParse(text);
+  if (!url.success) return null;
+  const { origin, pathname, search, hash, username } = new URL(url.data);
+  return search || hash || username ? null : origin + pathname.replace(/\/+$/, "");
 }
