@@ -8,7 +8,8 @@ import { addingChecks } from "./openpodcast/adding.ts";
 import { authChecks } from "./openpodcast/auth.ts";
 import { changingChecks } from "./openpodcast/changing.ts";
 import { deletingChecks } from "./openpodcast/deleting.ts";
-import { openPodcastPages } from "./openpodcast/pages.ts";
+import { pageChecks } from "./openpodcast/pages.ts";
+import { readingChecks } from "./openpodcast/reading.ts";
 import { draftActions } from "./openpodcast-draft/actions.ts";
 import { draftAuth } from "./openpodcast-draft/auth.ts";
 import { draftChanges } from "./openpodcast-draft/changes.ts";
@@ -19,9 +20,10 @@ import type { Target } from "./target.ts";
 export const CHECKS: readonly Check[] = [
   ...authChecks,
   ...addingChecks,
+  ...readingChecks,
   ...changingChecks,
   ...deletingChecks,
-  ...openPodcastPages,
+  ...pageChecks,
   ...draftAuth,
   ...draftActions,
   ...draftClocks,

@@ -1,47 +1,9 @@
-// GET and PATCH /subscriptions/{guid}: what reading and changing one subscription demands.
-import { type Check, NOWHERE } from "../check.ts";
-import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { expectError, openOther, openPodcast, Patched } from "./client.ts";
+// PATCH /subscriptions/{guid}: what changing one subscription demands.
+import type { Check } from "../check.ts";
+import { expect, expectEqual, requireSuccess } from "../expect.ts";
+import { expectError, openPodcast, Patched } from "./client.ts";
 
 export const changingChecks: Check[] = [
-  {
-    id: "openpodcast/read/required-fields",
-    says: "One subscription has feed_url, guid and is_subscribed",
-    source: "Open Podcast API, GET /subscriptions/{guid}: required fields",
-    level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
-      const feed_url = prober.feed();
-      const { guid } = await api.addOne(feed_url);
-      const read = await api.get(guid);
-      expectEqual("the subscription", [read.feed_url, read.guid, read.is_subscribed], [feed_url, guid, true]);
-      expectEqual("fields that don't apply", [read.new_guid, read.deleted], [undefined, undefined]);
-    },
-  },
-  {
-    id: "openpodcast/read/unknown-guid-is-404",
-    says: "GET, PATCH and DELETE of an unknown guid are answered 404",
-    source: "Open Podcast API: errors 404 and 405",
-    level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
-      expectError(await api.read(NOWHERE), 404);
-      expectError(await api.patch(NOWHERE, { is_subscribed: false }), 404);
-      expectError(await api.request("DELETE", `/subscriptions/${NOWHERE}`), 404);
-    },
-  },
-  {
-    id: "openpodcast/read/malformed-guid-is-405",
-    says: "GET, PATCH and DELETE of what is no guid are answered 405",
-    source: "Open Podcast API: error 405, input could not be validated",
-    level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
-      expectError(await api.read("no-guid"), 405);
-      expectError(await api.patch("no-guid", { is_subscribed: false }), 405);
-      expectError(await api.request("DELETE", "/subscriptions/no-guid"), 405);
-    },
-  },
   {
     id: "openpodcast/change/flag",
     says: "PATCH of is_subscribed changes the flag, and the response has it with the time of the change",
@@ -245,86 +207,6 @@ export const changingChecks: Check[] = [
       expect(`Status ${status}`, status < 500);
       const found = (await api.subscribed()).filter(({ feed_url }) => feed_url === other.feed_url);
       expectEqual("subscriptions with this feed URL", found.length, 1);
-    },
-  },
-  {
-    id: "openpodcast/read/head-has-no-body",
-    says: "HEAD has the status of GET, and no body",
-    source: "RFC 9110, section 9.3.2",
-    level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
-      const { guid } = await api.addOne(prober.feed());
-      for (const path of ["/subscriptions", `/subscriptions/${guid}`]) {
-        const { status, text } = await api.request("HEAD", path);
-        expectEqual("status and body", [status, text], [200, ""]);
-      }
-    },
-  },
-  {
-    id: "openpodcast/read/if-none-match",
-    says: "A server that sends ETags answers 304 to a request with the present one",
-    source: "RFC 9110, section 13.1.2",
-    level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
-      const { guid } = await api.addOne(prober.feed());
-      const etag = (await api.read(guid)).headers.get("etag");
-      if (etag === null) throw new NotApplicable("the server sends no ETag");
-      const answer = await api.request("GET", `/subscriptions/${guid}`, { headers: { "If-None-Match": etag } });
-      expectEqual("status", answer.status, 304);
-    },
-  },
-  {
-    id: "openpodcast/read/a-change-is-not-304",
-    says: "After a change by another app, neither the subscription nor the list is answered 304 to an earlier ETag",
-    source: "RFC 9110, section 13.1.2; an app that polls with ETags hears of nothing else",
-    level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
-      const other = openOther(prober);
-      const { guid, subscription_changed } = await api.addOne(prober.feed());
-      const etags = new Map<string, string>();
-      for (const path of [
-        `/subscriptions/${guid}`,
-        `/subscriptions?since=${encodeURIComponent(subscription_changed)}`,
-      ]) {
-        const etag = (await api.request("GET", path)).headers.get("etag");
-        if (etag !== null) etags.set(path, etag);
-      }
-      if (etags.size === 0) throw new NotApplicable("the server sends no ETag");
-      requireSuccess(await other.patch(guid, { is_subscribed: false }));
-      for (const [path, etag] of etags) {
-        expectEqual(path, (await api.request("GET", path, { headers: { "If-None-Match": etag } })).status, 200);
-      }
-    },
-  },
-  {
-    id: "openpodcast/read/guid-in-any-case",
-    says: "A guid is the same one in capital letters",
-    source: "RFC 9562, section 4",
-    level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
-      const { guid, feed_url } = await api.addOne(prober.feed(), crypto.randomUUID());
-      for (const spelling of [guid.toUpperCase(), guid.toLowerCase()]) {
-        expectEqual(`feed URL by ${spelling}`, (await api.get(spelling)).feed_url, feed_url);
-      }
-      await api.addOne(feed_url, guid.toUpperCase());
-      expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
-    },
-  },
-  {
-    id: "openpodcast/read/content-type-is-json",
-    says: "Bodies of responses, also of errors, have a Content-Type of JSON",
-    source: "Open Podcast API: all bodies are JSON; RFC 8259, section 11",
-    level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
-      for (const path of ["/subscriptions?per_page=1", `/subscriptions/${NOWHERE}`]) {
-        const type = (await api.request("GET", path)).headers.get("content-type") ?? "";
-        expect(`Content-Type of ${path}: ${type}`, /^application\/([\w.-]+\+)?json\b/i.test(type));
-      }
     },
   },
 ];

@@ -9,7 +9,7 @@ const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) =
 const sizePages = async (api: ReturnType<typeof openPodcast>) =>
   Math.max(2, Math.ceil((await api.page("/subscriptions?per_page=1")).total / 50));
 
-export const openPodcastPages: Check[] = [
+export const pageChecks: Check[] = [
   {
     id: "openpodcast/page/envelope",
     says: "A page has total, page, per_page and at most per_page subscriptions",
