@@ -4,7 +4,7 @@ import type { Protocol } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { openPodcast } from "./openpodcast/client.ts";
 import { action, draftClient } from "./openpodcast-draft/client.ts";
-import { NoResponse, Pace, Prober } from "./prober.ts";
+import { type Answer, NoResponse, Pace, Prober } from "./prober.ts";
 import type { Target } from "./target.ts";
 
 /** What is known of a protocol on a server before its checks. */
@@ -16,11 +16,14 @@ export interface Account {
   reason: string;
 }
 
-/** Asks for the list by a protocol. @throws NoResponse if the server does not respond */
+/** Asks for the list by a protocol, and whether it may be changed. @throws NoResponse if the server does not respond */
 export async function readAccount(target: Target, protocol: Protocol): Promise<Account> {
   const prober = new Prober(target, new Pace(target), "account");
   try {
-    return { protocol, subscriptions: await countSubscribed(prober, protocol), reason: "" };
+    const subscriptions = await countSubscribed(prober, protocol);
+    const { status } = await sendNothing(prober, protocol);
+    if (isRefusal(status)) throw new Failure(`Expected an upload to be accepted, got status ${status}`);
+    return { protocol, subscriptions, reason: "" };
   } catch (error) {
     if (error instanceof NotApplicable) return { protocol, subscriptions: null, reason: error.message };
     if (!(error instanceof Failure) || error instanceof NoResponse) throw error;
@@ -38,6 +41,19 @@ async function countSubscribed(prober: Prober, protocol: Protocol): Promise<numb
   if (protocol === "openpodcast-draft") return (await draftClient(prober).list("limit=100")).length;
   return (await readList(prober, protocol).readFeeds(0)).add.length;
 }
+
+/** Uploads no changes: with credentials that may only read, every check that writes would fail. */
+function sendNothing(prober: Prober, protocol: Protocol): Promise<Answer> {
+  if (protocol === "openpodcast") {
+    return openPodcast(prober).request("POST", "/subscriptions", { body: { subscriptions: [] } });
+  }
+  if (protocol === "openpodcast-draft") {
+    return draftClient(prober).request("POST", "/api/v1/sync", { body: { requests: [] } });
+  }
+  return readList(prober, protocol).postFeeds([], []);
+}
+
+const isRefusal = (status: number) => status === 401 || status === 403;
 
 const readList = (prober: Prober, protocol: "gpodder" | "nextcloud") =>
   syncClient(prober, scriptFor(protocol), "podkeep-conformance");
@@ -73,8 +89,11 @@ function describe(prober: Prober, failure: Failure): string {
   const { request, response } = prober.exchanges.at(-1) ?? {};
   if (!request || !response) return failure.message;
   const { status, headers } = response;
-  if (status === 401 || status === 403) return `${request.url} refuses the credentials (${status})`;
-  if (status >= 300 && status < 400) return `${request.url} redirects to ${headers["location"]}: use that URL`;
+  if (isRefusal(status)) return `${request.method} ${request.url} refuses the credentials (${status})`;
+  if (status >= 300 && status < 400) {
+    const [to, path] = [headers["location"] ?? "", request.url.slice(prober.target.url.length)];
+    return `${request.url} redirects to ${to}${to.endsWith(path) ? `: use ${to.slice(0, -path.length)}` : ""}`;
+  }
   if (status === 404 || status === 405)
     return `${request.url} does not exist: the server does not speak this, or has it at another path`;
   return `${request.url}: ${failure.message}`;

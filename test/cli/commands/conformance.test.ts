@@ -108,6 +108,19 @@ describe("what is no server to check is named", () => {
     expectWords(await run(serveNaive().url, CHECK, "wrong"), /refuses the credentials \(401\)/);
   });
 
+  test("credentials that may only read, and no check fails for it", async () => {
+    const { url, password } = serveNaive(({ method }) => (method === "GET" ? null : new Response("", { status: 403 })));
+    expectWords(await run(url, CHECK, password), /gpodder: POST \S+ refuses the credentials \(403\); nextcloud: POST /);
+    const empty = { total: 0, page: 1, per_page: 50, subscriptions: [], results: [], has_next: false };
+    const lists = serve(({ method }) =>
+      method === "GET" ? Response.json(empty) : Response.json({ code: "401", message: "" }, { status: 401 }),
+    );
+    expectWords(
+      await podkeep.run(["conformance", lists, "--token", "a-token"]),
+      /openpodcast: POST \S+ refuses the credentials \(401\); openpodcast-draft: POST /,
+    );
+  });
+
   test("pages of HTML", async () => {
     const url = serve(() => new Response("<html>", { headers: { "Content-Type": "text/html" } }));
     expectWords(await run(url), /gpodder: .*a page of HTML \(200, text\/html\); nextcloud: /);
@@ -115,7 +128,14 @@ describe("what is no server to check is named", () => {
 
   test("a redirect, with where it leads", async () => {
     const url = serve(() => Response.redirect("https://www.example.org/", 301));
-    expectWords(await run(url), "redirects to https://www.example.org/: use that URL");
+    expectWords(await run(url), /redirects to https:\/\/www\.example\.org\/;/);
+  });
+
+  test("a redirect of every path, with the server's URL to use", async () => {
+    const url = serve(({ url }) =>
+      Response.redirect(url.replace(/^http:\/\/[^/]*/, "https://pod.example.org/sync"), 301),
+    );
+    expectWords(await run(url), /redirects to \S+since=0: use https:\/\/pod\.example\.org\/sync(;|$)/);
   });
 
   test("500 everywhere", async () => {
@@ -213,7 +233,7 @@ test("a report that can't be written is found before the first request", async (
 test("Ctrl-C removes what the run has added, and the report has what was checked until then", async () => {
   const { promise: uploaded, resolve } = Promise.withResolvers<void>();
   const { naive, url } = serveNaive(({ method, url }) => {
-    if (method === "POST" && url.includes("/subscriptions/")) resolve();
+    if (method === "POST" && /\/subscriptions\/(?!.*podkeep-conformance)/.test(url)) resolve();
     return null;
   });
   const args = ["conformance", url, "--user", "test", "--password-stdin", "--rate", "20", "--markdown", "report.md"];
