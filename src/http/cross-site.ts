@@ -21,10 +21,21 @@ export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean
     const isOurs = site === undefined ? isOurOrigin(c, forwarded, page) : ["same-origin", "none"].includes(site);
     const follows = ["GET", "HEAD"].includes(c.req.method) && c.req.header("Sec-Fetch-Mode") === "navigate";
     if (!isOurs && !(page && follows)) {
-      throw new DomainError("forbidden", "Another site sent this request. Nothing was changed.");
+      const hint = site === undefined ? hintFor(c, forwarded) : "";
+      throw new DomainError("forbidden", `Another site sent this request. Nothing was changed.${hint}`);
     }
     return next();
   });
+}
+
+/** What else makes podkeep's own page look like another site's: a proxy that changes the Host header, or http. */
+function hintFor(c: Context<HttpEnv>, forwarded: Shared["forwarded"]): string {
+  const sent = URL.parse(c.req.header("Origin") ?? "");
+  if (!sent || !/^https?:$/.test(sent.protocol)) return "";
+  const base = forwarded.baseUrlOf(c.req.raw, c.env);
+  if (sent.host === new URL(base).host) return ` If it was podkeep's own page: open ${base}`;
+  const { host } = new URL(c.req.raw.url);
+  return ` If it was podkeep's own page, the proxy changed the Host header to ${host}: let it pass on that of ${sent.origin}`;
 }
 
 const isBrowser = ({ req }: Context<HttpEnv>) =>

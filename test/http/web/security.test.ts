@@ -418,6 +418,30 @@ test("guesses at the present password are counted like those at the sign-in", as
   expect(signIn.headers.get("retry-after")).toMatch(/^\d+$/);
 });
 
+describe("podkeep's own page that looks like another site's", () => {
+  const refusal = async (public_url: string, url: string, Origin: string) => {
+    const home = await openTestApp(public_url ? { public_url } : {});
+    const headers = { ...BROWSER, Origin, "Content-Type": "application/x-www-form-urlencoded" };
+    const { status, body } = await home.send("POST", `${url}/sign-in`, { headers, body: "name=ann&password=x" });
+    await home.close();
+    return `${status} ${body}`.replaceAll("&#39;", "'");
+  };
+
+  test("because the proxy changes the Host header is told so", async () => {
+    const told =
+      "403 .* the proxy changed the Host header to 127.0.0.1:8042: let it pass on that of http://pods.lan:8080<";
+    for (const public_url of ["", "https://pods.example"]) {
+      expect(await refusal(public_url, "http://127.0.0.1:8042", "http://pods.lan:8080")).toMatch(RegExp(told, "s"));
+    }
+    expect(await refusal("http://pods.lan:8080", "http://127.0.0.1:8042", "http://pods.lan:8080")).toStartWith("401");
+  });
+
+  test("because it was opened without https is told where to open it", async () => {
+    const told = /^403 .* If it was podkeep's own page: open https:\/\/pods\.example</s;
+    expect(await refusal("https://pods.example", "http://pods.example", "http://pods.example")).toMatch(told);
+  });
+});
+
 describe("a host name that a stranger has in the DNS", () => {
   test("shows no page and refuses to sign in if the public URL has another one", async () => {
     const home = await openTestApp({ public_url: "https://pods.example" });
