@@ -17,7 +17,10 @@ export interface RequestOptions {
   resolve(host: string): Promise<string[]>;
 }
 
-const MOST_ADDRESSES = 3;
+/** Of IPv4 and of IPv6: a host can have eight of one. */
+const MOST_ADDRESSES = 2;
+/** Milliseconds until the next address is tried. */
+const CONNECTING = 2_000;
 
 /** Why a feed was not fetched. */
 export class FetchError extends Error {
@@ -31,63 +34,49 @@ export class FetchError extends Error {
 }
 
 /**
- * Sends a request. Every address is checked after DNS resolution, and exactly the checked one is connected to.
- * @throws FetchError if the host has no public address, or the error of the last connection
+ * Sends a request. Every address is checked after DNS resolution, and only checked ones are connected to, the next one if
+ * one does not respond: a network's IPv6 may be broken (RFC 8305).
+ * @throws FetchError if the host has no public address, or the error of the connection
  */
 export async function request(url: URL, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
   const addresses = await addressesOf(hostOf(url), options, signal);
-  for (const address of addresses.slice(0, -1)) {
-    try {
-      return await requestFrom(address, url, options, signal);
-    } catch {
-      if (signal.aborted) break;
-    }
-  }
-  return requestFrom(addresses.at(-1) ?? "", url, options, signal);
-}
-
-const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
-
-function requestFrom(
-  address: string,
-  url: URL,
-  { etag, last_modified }: RequestOptions,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const family = isIP(address);
-  // The resolver of the connection gives nothing but the checked address.
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_host, { all }, callback) => {
-    if (all) callback(null, [{ address, family }]);
+    const [{ address, family } = { address: "", family: 0 }] = found;
+    if (all) callback(null, found);
     else callback(null, address, family);
   };
+  const { etag, last_modified } = options;
   const get = url.protocol === "https:" ? getHttps : getHttp;
+  const asked = {
+    host: hostOf(url),
+    port: url.port || undefined,
+    path: url.pathname + url.search,
+    lookup,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: CONNECTING,
+    signal,
+    agent: false,
+    headers: {
+      "User-Agent": `podkeep/${VERSION}`,
+      Accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1",
+      "Accept-Encoding": "gzip, br, deflate",
+      ...(url.username && { Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}` }),
+      ...(etag && { "If-None-Match": etag }),
+      ...(last_modified && { "If-Modified-Since": last_modified }),
+    },
+  };
   return new Promise((resolve, reject) => {
-    const sent = get(
-      {
-        host: hostOf(url),
-        port: url.port || undefined,
-        path: url.pathname + url.search,
-        lookup,
-        signal,
-        agent: false,
-        headers: {
-          "User-Agent": `podkeep/${VERSION}`,
-          Accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1",
-          "Accept-Encoding": "gzip, br, deflate",
-          ...(url.username && { Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}` }),
-          ...(etag && { "If-None-Match": etag }),
-          ...(last_modified && { "If-Modified-Since": last_modified }),
-        },
-      },
-      (response) => {
-        // An error after the body was left would end the process.
-        response.on("error", () => {});
-        resolve(response);
-      },
-    );
+    const sent = get(asked, (response) => {
+      // An error after the body was left would end the process.
+      response.on("error", () => {});
+      resolve(response);
+    });
     sent.on("error", reject);
   });
 }
+
+const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
 
 function userinfoOf({ username, password }: URL): string {
   try {
@@ -105,7 +94,7 @@ async function addressesOf(host: string, options: RequestOptions, signal: AbortS
   const rules = { allowed, own: ownNetworks(interfaces()) };
   const addresses = found.filter((one) => isPublicAddress(one, rules));
   if (addresses.length === 0) throw new FetchError("the address is not public");
-  return addresses.slice(0, MOST_ADDRESSES);
+  return [...Map.groupBy(addresses, isIP).values()].flatMap((family) => family.slice(0, MOST_ADDRESSES));
 }
 
 function unknownHost(): never {

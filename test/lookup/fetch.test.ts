@@ -5,6 +5,9 @@ import { networkList } from "../../src/domain/networks.ts";
 import { type FetchOptions, fetchFeedHead } from "../../src/lookup/fetch.ts";
 import { WAIT } from "../support/patience.ts";
 
+const HAS_PYTHON = Bun.which("python3") !== null;
+if (!HAS_PYTHON) console.warn("SKIPPED: an address that does not respond needs python3");
+
 const RSS = "<rss><channel><title>Wörld</title><item/></channel></rss>";
 
 let requests: { headers: Headers }[];
@@ -87,11 +90,47 @@ describe("a feed is read", () => {
 
 test("an address that refuses the connection is followed by the next one", async () => {
   const allowed = networkList(["127.0.0.0/8", "::1"]);
-  expect(await fetchFeed("/", { allowed, resolve: async () => ["::1", "127.0.0.1"] })).toMatchObject({ kind: "read" });
+  for (const first of [["::1"], ["::1", "::1", "::1", "::1"]]) {
+    const resolve = async () => [...first, "127.0.0.1"];
+    expect(await fetchFeed("/", { allowed, resolve })).toMatchObject({ kind: "read" });
+  }
   server.stop(true);
   const failed = { kind: "failed", reason: "the connection was refused", origin: `http://feeds.test:${server.port}` };
   expect(await fetchFeed("/", { allowed, resolve: async () => ["::1", "127.0.0.1"] })).toMatchObject(failed);
 });
+
+// Takes no more connections once two wait, so that the next one gets no response.
+const BLACK_HOLE = `
+import socket, sys, time
+hole = socket.socket()
+hole.bind(("127.0.0.2", int(sys.argv[1])))
+hole.listen(0)
+waiting = [socket.socket() for _ in range(4)]
+for one in waiting:
+    one.setblocking(False)
+    one.connect_ex(hole.getsockname())
+print("ready", flush=True)
+time.sleep(600)
+`;
+
+test.skipIf(!HAS_PYTHON)(
+  "an address that does not respond is followed by the next one, as with a broken IPv6",
+  async () => {
+    await server.stop(true);
+    server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(RSS) });
+    const hole = Bun.spawn(["python3", "-c", BLACK_HOLE, String(server.port)], { stdout: "pipe" });
+    try {
+      await hole.stdout.getReader().read();
+      const allowed = networkList(["127.0.0.0/8"]);
+      const resolve = async () => ["127.0.0.2", "127.0.0.1"];
+      expect(await fetchFeed("/", { allowed, resolve })).toMatchObject({ kind: "read" });
+      const alone = { kind: "failed", reason: "no complete response in time" };
+      expect(await fetchFeed("/", { allowed, resolve: async () => ["127.0.0.2"], timeout: 500 })).toMatchObject(alone);
+    } finally {
+      hole.kill();
+    }
+  },
+);
 
 test("nothing is left behind that fails after the timeout", async () => {
   const url = `http://127.0.0.1:${server.port}/`;
