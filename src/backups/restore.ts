@@ -4,20 +4,12 @@ import { dirname, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import {
-  type Contents,
-  checkCopy,
-  copyDatabase,
-  hasDeletedUsers,
-  refuseInUse,
-  replaceDatabase,
-  undoReplacement,
-  unpackCopy,
-} from "../db/sqlite/backup.ts";
+import { type Contents, checkCopy, copyDatabase, hasDeletedUsers, refuseInUse } from "../db/sqlite/backup.ts";
 import { timeInName } from "../db/sqlite/backup-files.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
-import { linkTarget, replacedCopy, stagedFile } from "../db/sqlite/file.ts";
+import { linkTarget } from "../db/sqlite/file.ts";
+import { replaceDatabase, replacedCopy, stagedFile, undoReplacement, unpackCopy } from "../db/sqlite/replacement.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { DomainError, isDiskFull, messageOf } from "../errors.ts";

@@ -1,27 +1,12 @@
 // Copies of the database file: complete before they get their name, checked before they are used.
 import { constants, Database as Sqlite } from "bun:sqlite";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
-import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, isOurs, nameOfReplaced } from "./file.ts";
+import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, flush, isOurs } from "./file.ts";
 import { choosePageSize } from "./page-size.ts";
 
 export interface Contents {
@@ -31,8 +16,6 @@ export interface Contents {
   tables: Record<string, number>;
 }
 
-/** Bytes copied at a time. */
-const PIECE = 1024 * 1024;
 /** Maximum copies, each made because another process wrote between the count of rows and the copy. */
 const ATTEMPTS = 10;
 
@@ -52,9 +35,9 @@ export function copyDatabase(file: string, to: string): Contents {
       const expected = copyInto(file, partial);
       const contents = checkCopy(partial);
       if (Bun.deepEquals(contents, expected)) {
-        sync(partial);
+        flush(partial);
         renameSync(partial, to);
-        sync(dirname(to));
+        flush(dirname(to));
         return contents;
       }
       if (attempt === ATTEMPTS) throw new Error("its rows differ from the database");
@@ -216,68 +199,5 @@ export function hasDeletedUsers(copy: string): boolean {
     return firstValue(sqlite, `select count(*) < ${given} from users`) === 1;
   } finally {
     sqlite.close();
-  }
-}
-
-/**
- * Copies a backup to `file`, alone in its directory.
- * @param copy descriptor of the backup, read from its current position
- * @throws DomainError "unavailable" if it can't be written
- */
-export function unpackCopy(copy: number, file: string): void {
-  try {
-    rmSync(dirname(file), { recursive: true, force: true });
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const to = openSync(file, "wx", 0o600);
-    try {
-      const piece = Buffer.allocUnsafe(PIECE);
-      for (let bytes = readSync(copy, piece); bytes > 0; bytes = readSync(copy, piece)) {
-        writeFileSync(to, piece.subarray(0, bytes));
-      }
-    } finally {
-      closeSync(to);
-    }
-  } catch (error) {
-    throw new DomainError("unavailable", `${file} can't be written: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-/** Replaces `file` by the closed database `staged`. The old files go to the directory `aside`. */
-export function replaceDatabase(staged: string, file: string, aside: string): void {
-  sync(staged);
-  const directory = dirname(file);
-  const old = readdirSync(directory).filter((name) => [basename(file), `${basename(file)}-wal`].includes(name));
-  if (old.length > 0) {
-    const note = nameOfReplaced(file);
-    writeFileSync(note, basename(aside));
-    sync(note);
-    mkdirSync(aside, { mode: 0o700 });
-  }
-  // The database before its log: it must not be found without it.
-  for (const name of old.sort()) renameSync(join(directory, name), join(aside, name));
-  rmSync(`${file}-shm`, { force: true });
-  renameSync(staged, file);
-  sync(directory);
-  rmSync(dirname(staged), { recursive: true, force: true });
-}
-
-/** Puts the old data back, if replaceDatabase() was interrupted before the new data was there. */
-export function undoReplacement(file: string): void {
-  const note = nameOfReplaced(file);
-  if (existsSync(file) || !existsSync(note)) return;
-  const directory = dirname(file);
-  const aside = join(directory, readFileSync(note, "utf8"));
-  if (!existsSync(aside)) return;
-  for (const name of readdirSync(aside).sort().reverse()) renameSync(join(aside, name), join(directory, name));
-  rmdirSync(aside);
-  sync(directory);
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }

@@ -1,7 +1,7 @@
 // The database file: whether it is ours, its schema version, and whether it is damaged.
 import { Database as Sqlite } from "bun:sqlite";
-import { closeSync, lstatSync, mkdirSync, openSync, readlinkSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readlinkSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
@@ -19,22 +19,6 @@ export const DIALECT: Dialect = {
 /** Bytes up to which refuseDamaged() checks a file. */
 const QUICKLY_CHECKED = 32 * 1024 * 1024;
 
-/** Where a restore prepares the database that will replace this one. */
-export const stagedFile = (file: string) => join(dirname(file), "restoring", "podkeep.db");
-
-/** Has the name of the directory of the old data, while a restore replaces it. */
-export const nameOfReplaced = (file: string) => join(dirname(stagedFile(file)), "replaced");
-
-/** Where a restore reads the database that it replaces. */
-export const replacedCopy = (file: string) => join(dirname(file), "replacing", "podkeep.db");
-
-/** Removes what a killed restore left. Only while no restore runs, and the database is there. */
-export function removeLeftovers(file: string): void {
-  for (const copy of [stagedFile(file), replacedCopy(file)]) {
-    rmSync(dirname(copy), { recursive: true, force: true });
-  }
-}
-
 /**
  * Creates the file and its directory if they are missing, for their owner only. SQLite gives its other files the mode
  * of the database.
@@ -46,6 +30,16 @@ export function prepareFile(file: string): void {
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
     throw new DomainError("unavailable", `${file} can't be opened: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Waits until a file, or the names in a directory, are on disk. */
+export function flush(path: string): void {
+  const handle = openSync(path, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
 import { filesIn, hasUsers, isUpgradeBackup, sortBackups } from "./backup-files.ts";
-import { isMissing, sizeOf, stagedFile } from "./file.ts";
+import { isMissing, sizeOf } from "./file.ts";
+import { stagedFile } from "./replacement.ts";
 
 /**
  * Refuses a file that is missing or empty although its directory, or that of the backups, shows that there was a
