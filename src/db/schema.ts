@@ -286,7 +286,7 @@ export interface EpisodeTable {
 /** What only feeds say of an episode, and no app. */
 export type FeedColumns = "title" | "duration" | "published_at" | "sought_at";
 
-/** The latest action of each kind on an episode (src/domain/episodes.ts). */
+/** The latest action of each kind on an episode (src/domain/episode-actions.ts). */
 export interface EpisodeActionTable {
   user_id: number;
   episode: number;

@@ -7,7 +7,7 @@ import {
   readAction,
   type StoredAction,
   withLength,
-} from "./episodes.ts";
+} from "./episode-actions.ts";
 import { withoutScheme } from "./spellings.ts";
 
 /** An episode of one podcast. */

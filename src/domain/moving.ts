@@ -1,7 +1,7 @@
 // What moves in from another server or from a file.
 import { z } from "zod";
 import { isWritable } from "./date-time.ts";
-import { EPISODE_KINDS } from "./episodes.ts";
+import { EPISODE_KINDS } from "./episode-actions.ts";
 import { MOST_SECONDS } from "./play-time.ts";
 import { isText } from "./sent-actions.ts";
 

@@ -1,7 +1,7 @@
 // Episode actions as apps send them: what can be read of each. By hand, because a schema takes seven times as long, and an
 // app sends thousands.
 import { isWritable } from "./date-time.ts";
-import { EPISODE_KINDS, type EpisodeAction, parseActionTime } from "./episodes.ts";
+import { EPISODE_KINDS, type EpisodeAction, parseActionTime } from "./episode-actions.ts";
 import { MOST_SECONDS } from "./play-time.ts";
 
 /** Bytes. */

@@ -2,14 +2,14 @@
 import type { Context } from "hono";
 import type { z } from "zod";
 import type { App } from "../app.ts";
-import { type EpisodeAction, isReadable, publishAction, type ToldAction } from "../domain/episodes.ts";
+import { type EpisodeAction, isReadable, publishAction, type ToldAction } from "../domain/episode-actions.ts";
 import type { Habits } from "../domain/habits.ts";
 import { isObject, LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
 import { readFeedChanges } from "../services/device-list.ts";
 import { uploadFeedChanges } from "../services/device-uploads.ts";
-import { readActions, uploadActions } from "../services/episodes.ts";
+import { readActions, uploadActions } from "../services/episode-actions.ts";
 import { takeTurns } from "../turns.ts";
 import { appNamed, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";

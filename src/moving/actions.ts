@@ -1,6 +1,6 @@
 // Episode actions of another server, in as many responses as it gives them.
 import { z } from "zod";
-import type { EpisodeAction } from "../domain/episodes.ts";
+import type { EpisodeAction } from "../domain/episode-actions.ts";
 import { UNTIMED } from "../domain/moving.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";

@@ -1,7 +1,7 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
 
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
-import type { EpisodeAction } from "../domain/episodes.ts";
+import type { EpisodeAction } from "../domain/episode-actions.ts";
 import { type Moving, movingFrom } from "../domain/moving.ts";
 import { MOST_SECONDS } from "../domain/play-time.ts";
 import { isFinished } from "../domain/plays.ts";

@@ -1,7 +1,7 @@
 // Loading episodes into memory, saving what has changed of them, and having them follow their podcasts.
 import type { Tx } from "../db/statement.ts";
+import type { StoredAction } from "../domain/episode-actions.ts";
 import { type Episode, EpisodeSet, guidKey, mayBeGuid, urlKey, waitingPodcast } from "../domain/episode-set.ts";
-import type { StoredAction } from "../domain/episodes.ts";
 import { withoutScheme } from "../domain/spellings.ts";
 import type { SubscriptionChange } from "../domain/subscription-state.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";

@@ -1,6 +1,7 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
+
+import { type Arrival, type EpisodeAction, readAction } from "../domain/episode-actions.ts";
 import { numberOf } from "../domain/episode-set.ts";
-import { type Arrival, type EpisodeAction, readAction } from "../domain/episodes.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { type Moving, type MovingDevice, movedFrom, UNTIMED } from "../domain/moving.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -9,8 +10,8 @@ import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
+import { addActions, loadNamed } from "./episode-actions.ts";
 import { saveEpisodeSet } from "./episode-rows.ts";
-import { addActions, loadNamed } from "./episodes.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
 import { copyPlays, findMissing, keepPlays } from "./plays.ts";

@@ -1,6 +1,7 @@
 // Plays: keeping what was listened to, and setting a position.
+
+import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
-import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episodes.ts";
 import { clockOf } from "../domain/play-time.ts";
 import { follows, keepPlay, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
 import { DomainError } from "../errors.ts";

@@ -1,13 +1,13 @@
 // Episode actions on a server in memory, made of the rules under test, and apps as they sync with it.
 import fc from "fast-check";
-import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import {
   type Arrival,
   type EpisodeAction,
   type PublishedAction,
   publishAction,
   type ToldAction,
-} from "../../src/domain/episodes.ts";
+} from "../../src/domain/episode-actions.ts";
+import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import { NO_HABITS } from "../../src/domain/habits.ts";
 import { endOf, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { habitsOf, KINDS, type Kind, type Luck } from "./device-sync.ts";

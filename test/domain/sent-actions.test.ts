@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isWritable } from "../../src/domain/date-time.ts";
-import { EPISODE_KINDS } from "../../src/domain/episodes.ts";
+import { EPISODE_KINDS } from "../../src/domain/episode-actions.ts";
 import { readAction } from "../../src/domain/sent-actions.ts";
 
 const NOW = Date.parse("2026-01-01T12:00:00Z");

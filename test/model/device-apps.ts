@@ -1,5 +1,5 @@
 // Apps of devices: how each signs in, and which routes it uses.
-import type { EpisodeAction, PublishedAction } from "../../src/domain/episodes.ts";
+import type { EpisodeAction, PublishedAction } from "../../src/domain/episode-actions.ts";
 import { type Kind, protocolOf } from "../domain/device-sync.ts";
 import type { Answer } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";

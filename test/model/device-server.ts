@@ -1,6 +1,6 @@
 // A user's devices on the real routes, beside Open Podcast API apps that the oracle checks.
 import { expect } from "bun:test";
-import type { PublishedAction } from "../../src/domain/episodes.ts";
+import type { PublishedAction } from "../../src/domain/episode-actions.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { forgetDevice } from "../../src/services/devices.ts";

@@ -1,13 +1,13 @@
 // Listening of random users: what apps report adds up, is kept once, and moves in elsewhere as it is.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import type { EpisodeAction } from "../../src/domain/episodes.ts";
+import type { EpisodeAction } from "../../src/domain/episode-actions.ts";
 import { Calendar } from "../../src/domain/zoned-days.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { readExport } from "../../src/moving/podkeep-file.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { identifyClient } from "../../src/services/clients.ts";
-import { uploadActions } from "../../src/services/episodes.ts";
+import { uploadActions } from "../../src/services/episode-actions.ts";
 import { exportAccount } from "../../src/services/export.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { readYear, sumPlays } from "../../src/services/listening-hours.ts";

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import fc from "fast-check";
 import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
-import type { EpisodeAction } from "../../src/domain/episodes.ts";
+import type { EpisodeAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
-import { readActions, uploadActions } from "../../src/services/episodes.ts";
+import { readActions, uploadActions } from "../../src/services/episode-actions.ts";
 import { listPlays, type PlayEntry } from "../../src/services/play-list.ts";
 import { prunePlays, setPosition } from "../../src/services/plays.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";

@@ -6,7 +6,7 @@ import { appNamed } from "../../../src/http/apps.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { listDeviceFeeds, readFeedChanges } from "../../../src/services/device-list.ts";
-import { readActions, uploadActions } from "../../../src/services/episodes.ts";
+import { readActions, uploadActions } from "../../../src/services/episode-actions.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";

@@ -1,7 +1,6 @@
 // Episode actions: identity, order, times, and simulated apps that agree on play positions.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import {
   type Arrival,
   type EpisodeAction,
@@ -9,7 +8,8 @@ import {
   parseActionTime,
   publishAction,
   type ToldAction,
-} from "../../src/domain/episodes.ts";
+} from "../../src/domain/episode-actions.ts";
+import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import { openWindow } from "../../src/domain/sync-window.ts";
 import { GPODDER_API, play, RULES, type Rules, Server, simulate, toldOf, type World, world } from "./episode-sync.ts";
 

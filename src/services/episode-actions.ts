@@ -1,7 +1,7 @@
 // Episode actions: what apps tell the user's other apps of episodes.
 import type { Tx } from "../db/statement.ts";
+import type { Arrival, EpisodeAction, ToldAction } from "../domain/episode-actions.ts";
 import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
-import type { Arrival, EpisodeAction, ToldAction } from "../domain/episodes.ts";
 import { readFeedHash } from "../domain/feed-url.ts";
 import { endOf, givenToUnknown, type SyncWindow } from "../domain/sync-window.ts";
 import { anyArrived, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episode-actions.ts";

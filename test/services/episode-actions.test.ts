@@ -1,13 +1,13 @@
 // Episode actions on a real database: simulated apps, moved and merged feeds, deletions, and many actions.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episodes.ts";
+import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
-import { type ActionQuery, readActions, uploadActions } from "../../src/services/episodes.ts";
+import { type ActionQuery, readActions, uploadActions } from "../../src/services/episode-actions.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
