@@ -15,7 +15,7 @@ import {
   renameDevice,
   saveDevice,
 } from "../../src/services/devices.ts";
-import { uploadActions } from "../../src/services/episode-actions.ts";
+import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";

@@ -7,7 +7,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import { readExport } from "../../src/moving/podkeep-file.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { identifyClient } from "../../src/services/clients.ts";
-import { uploadActions } from "../../src/services/episode-actions.ts";
+import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { exportAccount } from "../../src/services/export.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { readYear, sumPlays } from "../../src/services/listening-hours.ts";

@@ -4,7 +4,7 @@ import { actAsUser } from "../../src/services/actor.ts";
 import { identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
-import { uploadActions } from "../../src/services/episode-actions.ts";
+import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";

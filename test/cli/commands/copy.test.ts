@@ -11,7 +11,7 @@ import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { connectApp } from "../../../src/services/connect-links.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
-import { uploadActions } from "../../../src/services/episode-actions.ts";
+import { uploadActions } from "../../../src/services/episode-uploads.ts";
 import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession } from "../../../src/services/sessions.ts";

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { appNamed } from "../../../src/http/apps.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
-import { readActions, uploadActions } from "../../../src/services/episode-actions.ts";
+import { readActions } from "../../../src/services/episode-actions.ts";
+import { uploadActions } from "../../../src/services/episode-uploads.ts";
 import { listPlays } from "../../../src/services/play-list.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { saveFound } from "../../../src/store/episodes.ts";
