@@ -58,11 +58,11 @@ export interface Arrival {
 type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
 /** A mark as played, and no report of listening. */
-const isFinished = ({ started, position, total }: Place) =>
+const isMark = ({ started, position, total }: Place) =>
   position !== null && position > 0 && started === position && position === total;
 
 /** The action as it is stored: a position has no start after it, and a play without one is only a mark. */
-export function readAction<Action extends EpisodeAction>(action: Action): Action & { kind: StoredAction["kind"] } {
+export function normalizeAction<Action extends EpisodeAction>(action: Action): Action & { kind: StoredAction["kind"] } {
   const { kind, position, started, total } = action;
   if (kind !== "play") return { ...action, started: null, position: null, total: null };
   if (!position) return { ...action, kind: "played", started: null, position: null, total: null };
@@ -72,8 +72,7 @@ export function readAction<Action extends EpisodeAction>(action: Action): Action
 /** Kasts calls a length that it doesn't know one second, and what its user marks as played is at second 1 of 1. */
 export function withLength<Action extends Place>(action: Action, known: number | null): Action {
   if (action.total !== 1 || known === null) return action;
-  const isMark = action.position === 1;
-  return { ...action, total: known, ...(isMark && { started: known, position: known }) };
+  return { ...action, total: known, ...(action.position === 1 && { started: known, position: known }) };
 }
 
 const isLater = (a: StoredAction, b: StoredAction) =>
@@ -114,7 +113,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   const isSecond = acted_at === before.acted_at;
   if (sentBefore || (isSecond && position === before.position)) return before;
   const knew = told === null || before.arrived_at <= told;
-  if (sendsAll && isFinished({ started, position, total }) && position !== before.position) {
+  if (sendsAll && isMark({ started, position, total }) && position !== before.position) {
     return knew ? { ...before, arrived_at: stamp() } : before;
   }
   if (acted_at > before.acted_at) return add(acted_at);

@@ -4,7 +4,7 @@ import {
   countAction,
   type EpisodeAction,
   latestOf,
-  readAction,
+  normalizeAction,
   type StoredAction,
   withLength,
 } from "./episode-actions.ts";
@@ -132,7 +132,7 @@ export class EpisodeSet {
 
   /** Adds an action to its episode. */
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
-    const read = readAction(sent);
+    const read = normalizeAction(sent);
     const { guid, episode_url: url, kind } = read;
     const found = this.find(podcast, guid, url);
     const episode = found ?? this.#create({ podcast, feed_url, guid, url });

@@ -98,7 +98,7 @@ export const changeOf = (row: HistoryTable): Change => ({
 });
 
 /** Which of these subscriptions, by their ids, are there and not subscribed. */
-export async function findMissing(
+export async function findUnsubscribed(
   { database }: Context,
   { user_id }: Actor,
   ids: Iterable<number>,

@@ -1,6 +1,6 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
 
-import { type Arrival, type EpisodeAction, readAction } from "../domain/episode-actions.ts";
+import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
 import { numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { type Moving, type MovingDevice, movedFrom, UNTIMED } from "../domain/moving.ts";
@@ -14,7 +14,7 @@ import { saveEpisodeSet } from "./episode-rows.ts";
 import { addActions, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
-import { copyPlays, findMissing, keepPlays } from "./plays.ts";
+import { copyPlays, findNewPlays, keepPlays } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
 export interface MovedIn {
@@ -170,10 +170,10 @@ async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, pl
       return { action, episode: set.find(podcast.podcast, action.guid, action.episode_url) };
     });
     const found = meant.flatMap(({ action, episode }) => {
-      const { begun_at, sent_at: ended_at, started, position, total } = readAction(action);
+      const { begun_at, sent_at: ended_at, started, position, total } = normalizeAction(action);
       return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];
     });
-    return { set, missing: await findMissing(user, found), others: named.length - found.length };
+    return { set, missing: await findNewPlays(user, found), others: named.length - found.length };
   };
   if (dry_run) {
     const { missing, others } = await rehearse(context, actor, read);

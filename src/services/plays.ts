@@ -111,7 +111,7 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
 }
 
 /** Of plays that a client has as they were kept elsewhere, finds those that are not here. */
-export async function findMissing<Copied extends Omit<Play, "id">>(
+export async function findNewPlays<Copied extends Omit<Play, "id">>(
   { tx, user_id }: UserTx,
   plays: Copied[],
 ): Promise<Copied[]> {

@@ -9,7 +9,7 @@ import { DomainError } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Actor } from "../../services/actor.ts";
 import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
-import { findMissing, listChangers, listHistory } from "../../services/history.ts";
+import { findUnsubscribed, listChangers, listHistory } from "../../services/history.ts";
 import { keepRemovals } from "../../services/noticed-removals.ts";
 import { nameOf } from "../../services/podcasts.ts";
 import { findSubscription } from "../../services/subscriptions.ts";
@@ -73,7 +73,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       podcast,
       notice,
       changers: await listChangers(app, actor),
-      missing: await findMissing(app, actor, removed),
+      missing: await findUnsubscribed(app, actor, removed),
       canWrite: canWrite(c),
     };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
