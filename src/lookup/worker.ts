@@ -7,7 +7,7 @@ import type { FeedLookupTable } from "../db/schema.ts";
 import { HORIZON, hostPause, isWaiting, timeAfterHost } from "../domain/lookup-schedule.ts";
 import { networkList } from "../domain/networks.ts";
 import { messageOf } from "../errors.ts";
-import { listDue, listFar, postponeLookup } from "../store/feed-lookups.ts";
+import { listDueLookups, listFarLookups, postponeLookup } from "../store/feed-lookups.ts";
 import { type FetchOptions, fetchFeedHead } from "./fetch.ts";
 import { type LookupContext, lookUp } from "./lookup.ts";
 import { walkUsers } from "./walk.ts";
@@ -117,8 +117,8 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
     for (;;) {
       const now = clock.now();
       for (const [origin, until] of waiting) if (!isWaiting(until, now)) waiting.delete(origin);
-      const due = await database.read((tx) => listDue(tx, { now, limit: CANDIDATES }));
-      const far = await database.read((tx) => listFar(tx, { horizon: now + HORIZON, limit: 1 }));
+      const due = await database.read((tx) => listDueLookups(tx, { now, limit: CANDIDATES }));
+      const far = await database.read((tx) => listFarLookups(tx, { horizon: now + HORIZON, limit: 1 }));
       let changed = false;
       for (const row of [...due, ...far]) {
         const { host, origin } = new URL(row.feed_url);

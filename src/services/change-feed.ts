@@ -1,6 +1,6 @@
 // The change feed: what changed after a timestamp, oldest change first, page by page (P2).
 import type { Tx } from "../db/statement.ts";
-import { countChanged, countRetired, findPosition, listChanged } from "../store/change-feed.ts";
+import { countChanged, countRetired, findItemAt, listChanged } from "../store/change-feed.ts";
 import { listGuidsOf } from "../store/guids.ts";
 import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
@@ -99,7 +99,7 @@ async function countItems(tx: Tx, user_id: number, since: number): Promise<numbe
 }
 
 async function positionAt(tx: Tx, user_id: number, since: number, offset: number): Promise<Position | undefined> {
-  const [found] = await findPosition(tx, { user_id, since, offset });
+  const [found] = await findItemAt(tx, { user_id, since, offset });
   return found && { changed_at: found.changed_at, guid: found.retired ?? "" };
 }
 

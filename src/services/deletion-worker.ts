@@ -5,7 +5,14 @@ import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { countAttempt, finishDeletion, listDue, nextDue, noteFailure, type Requester } from "../store/deletions.ts";
+import {
+  countAttempt,
+  finishDeletion,
+  listDueDeletions,
+  nextDue,
+  noteFailure,
+  type Requester,
+} from "../store/deletions.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { deletePodcast } from "./episode-rows.ts";
@@ -108,7 +115,7 @@ async function untilNext({ database, clock, config }: Context): Promise<number> 
 
 function findDue({ database, clock, config }: Context): Promise<Due[]> {
   const now = clock.now();
-  return database.read((tx) => listDue(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
+  return database.read((tx) => listDueDeletions(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
 }
 
 // True if the deletion was taken, also if it then failed. Counting the attempt also sets its next time: the first process to

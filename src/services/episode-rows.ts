@@ -11,9 +11,9 @@ import { deleteActions, deleteActionsOf, lastArrived, renewActions, saveActions 
 import {
   deleteEpisodes,
   deleteEpisodesOf,
-  findByGuid,
-  findByUrl,
-  listOfPodcasts,
+  findEpisodesByGuid,
+  findEpisodesByUrl,
+  listEpisodesOf,
   saveEpisodes,
 } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -35,7 +35,7 @@ async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Ep
     const guid = sent ?? (mayBeGuid(url) ? url : null);
     if (guid !== null) guids.set(`${podcast} ${guid}`, { podcast, guid_key: guidKey(guid) });
   }
-  const byGuid = await findByGuid(tx, { user_id }, [...guids.values()]);
+  const byGuid = await findEpisodesByGuid(tx, { user_id }, [...guids.values()]);
   // Their URLs mean no other episodes.
   const known = new Set(
     byGuid.flatMap(({ podcast, url, url_key }) => (url_key === null ? [] : `${podcast} ${withoutScheme(url)}`)),
@@ -45,10 +45,10 @@ async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Ep
     const key = `${podcast} ${withoutScheme(url)}`;
     if (!known.has(key)) urls.set(key, { podcast, url_key: urlKey(url) });
   }
-  return readEpisodes([...byGuid, ...(await findByUrl(tx, { user_id }, [...urls.values()]))]);
+  return readEpisodes([...byGuid, ...(await findEpisodesByUrl(tx, { user_id }, [...urls.values()]))]);
 }
 
-type Row = Awaited<ReturnType<typeof findByUrl>>[number];
+type Row = Awaited<ReturnType<typeof findEpisodesByUrl>>[number];
 
 /** Puts rows together, which may be there twice. */
 export function readEpisodes(rows: Row[]): Episode[] {
@@ -116,7 +116,7 @@ export async function followPodcasts(
 async function takeEpisodes(user: UserTx, moves: ReadonlyMap<number, number>): Promise<Set<number>> {
   const { tx, user_id } = user;
   const from = rowsOf("podcast", moves.keys());
-  const moved = readEpisodes(await listOfPodcasts(tx, { user_id }, from));
+  const moved = readEpisodes(await listEpisodesOf(tx, { user_id }, from));
   if (moved.length === 0) return new Set();
   const targets = moved.map(({ podcast, guid, url }) => ({ podcast: moves.get(podcast) ?? podcast, guid, url }));
   const set = new EpisodeSet([...moved, ...(await findEpisodes(tx, user_id, targets))], user.nextEpisode);

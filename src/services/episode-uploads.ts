@@ -2,7 +2,7 @@
 import type { Arrival, EpisodeAction } from "../domain/episode-actions.ts";
 import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import { endOf, givenToUnknown } from "../domain/sync-window.ts";
-import { findSubscriptionsOf } from "../store/episodes.ts";
+import { findPodcastsByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
@@ -125,7 +125,7 @@ async function findPodcasts<Action extends Naming>({ tx, user_id }: UserTx, sent
   const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
   const left = new Set(rows.filter(({ left_at }) => left_at !== null).map(({ feed: hash }) => hash));
   const urls = read.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
-  const others = await findSubscriptionsOf(tx, { user_id }, rowsOf("url_key", urls));
+  const others = await findPodcastsByUrl(tx, { user_id }, rowsOf("url_key", urls));
   return read.map(({ action, feed }) => {
     const subscription = subscriptions.get(feed) ?? onlyOne(others, action.episode_url);
     const podcast: Podcast =

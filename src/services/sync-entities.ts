@@ -9,7 +9,7 @@ import { findSubscriptions } from "../store/subscriptions.ts";
 import {
   findEntities,
   listEntitiesOf,
-  listLeft,
+  listLeftEntities,
   listSubscriptionsAfter,
   saveEntities,
 } from "../store/sync-entities.ts";
@@ -138,7 +138,7 @@ export function listSync(
     for (let from = (since ?? -1) + 1; ; ) {
       const rows = await listChanged(tx, { user_id, from, limit: CHUNK });
       const to = rows.length < CHUNK ? Number.MAX_SAFE_INTEGER : (rows.at(-1)?.changed_at ?? from);
-      const left = await listLeft(tx, { user_id, from, to });
+      const left = await listLeftEntities(tx, { user_id, from, to });
       const entities = await entitiesOf(rows);
       const found = rows.flatMap((row) => {
         const entity = entities.get(row.id);

@@ -75,7 +75,7 @@ export const countRetired = statement((db, p: Owner & { since: number }) =>
 );
 
 /** The position of the item after `offset` others, in a feed that has a subscription once for each retired guid. */
-export const findPosition = statement((db, p: Owner & { since: number; offset: number }) =>
+export const findItemAt = statement((db, p: Owner & { since: number; offset: number }) =>
   db
     .selectFrom("subscriptions as s")
     .leftJoin("guids as g", (join) =>

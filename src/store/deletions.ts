@@ -64,7 +64,7 @@ export const cancelDeletions = bulkStatement((db, p: Owner & { finished_at: numb
  * Pending deletions that are due, that were never tried, or whose time is farther ahead than any pause, because the
  * clock was wrong.
  */
-export const listDue = statement((db, p: { now: number; horizon: number; limit: number }) =>
+export const listDueDeletions = statement((db, p: { now: number; horizon: number; limit: number }) =>
   db
     .selectFrom("deletions")
     .innerJoin("users", "users.id", "deletions.user_id")

@@ -25,7 +25,7 @@ function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilde
 
 const OF_FEED = sql`episodes.title, episodes.duration, episodes.published_at, episodes.sought_at`;
 
-export const findByGuid = bulkStatement((_, p: Owner, rows: { podcast: number; guid_key: number }[]) =>
+export const findEpisodesByGuid = bulkStatement((_, p: Owner, rows: { podcast: number; guid_key: number }[]) =>
   withActions(
     p,
     sql`episodes.podcast = wanted.column1 and episodes.guid_key = wanted.column2`,
@@ -33,7 +33,7 @@ export const findByGuid = bulkStatement((_, p: Owner, rows: { podcast: number; g
   ),
 );
 
-export const findByUrl = bulkStatement((_, p: Owner, rows: { podcast: number; url_key: number }[]) =>
+export const findEpisodesByUrl = bulkStatement((_, p: Owner, rows: { podcast: number; url_key: number }[]) =>
   withActions(
     p,
     sql`episodes.podcast = wanted.column1 and episodes.url_key = wanted.column2`,
@@ -50,12 +50,12 @@ export const findEpisode = statement(
 );
 
 /** All episodes of these podcasts. */
-export const listOfPodcasts = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>
+export const listEpisodesOf = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>
   withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"])),
 );
 
 /** In which subscriptions the user has episodes with these URLs: asks each subscription for each URL. */
-export const findSubscriptionsOf = bulkStatement(
+export const findPodcastsByUrl = bulkStatement(
   (_, p: Owner, rows: { url_key: number }[]) =>
     sql<Pick<EpisodeTable, "podcast" | "url">>`select episodes.podcast, episodes.url from subscriptions
       cross join episodes

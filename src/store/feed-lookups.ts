@@ -97,7 +97,7 @@ export const findSubscribers = bulkStatement((db, p: { hash: string }, rows: { u
 );
 
 /** Feeds that are due, the longest first. */
-export const listDue = statement((db, p: { now: number; limit: number }) =>
+export const listDueLookups = statement((db, p: { now: number; limit: number }) =>
   db
     .selectFrom("feed_lookups")
     .select(columnsOf("feed_lookups"))
@@ -107,7 +107,7 @@ export const listDue = statement((db, p: { now: number; limit: number }) =>
 );
 
 /** Feeds whose time is farther ahead than any pause, because the clock was wrong. */
-export const listFar = statement((db, p: { horizon: number; limit: number }) =>
+export const listFarLookups = statement((db, p: { horizon: number; limit: number }) =>
   db
     .selectFrom("feed_lookups")
     .select(columnsOf("feed_lookups"))

@@ -23,7 +23,7 @@ export const listEntitiesOf = bulkStatement((db, p: Owner, rows: { id: number }[
 );
 
 /** Entities that became part of others from `from` to `to`, on the user's clock. */
-export const listLeft = statement((db, p: Owner & { from: number; to: number }) =>
+export const listLeftEntities = statement((db, p: Owner & { from: number; to: number }) =>
   db
     .selectFrom("sync_entities")
     .select(columnsOf("sync_entities"))

@@ -15,10 +15,10 @@ import {
 } from "../../src/store/episode-actions.ts";
 import {
   deleteEpisodesOf,
-  findByGuid,
-  findByUrl,
-  findSubscriptionsOf,
-  listOfPodcasts,
+  findEpisodesByGuid,
+  findEpisodesByUrl,
+  findPodcastsByUrl,
+  listEpisodesOf,
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
@@ -31,7 +31,7 @@ import { findActions } from "../../src/store/sync-actions.ts";
 import {
   findEntities,
   listEntitiesOf,
-  listLeft as listLeftEntities,
+  listLeftEntities,
   listSubscriptionsAfter,
 } from "../../src/store/sync-entities.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -213,7 +213,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     "episodes by guid",
     "guid_key",
     (tx) =>
-      findByGuid(
+      findEpisodesByGuid(
         tx,
         owner(),
         many((n) => ({ podcast: n % 200, guid_key: n })),
@@ -223,7 +223,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     "episodes by URL",
     "url_key",
     (tx) =>
-      findByUrl(
+      findEpisodesByUrl(
         tx,
         owner(),
         many((n) => ({ podcast: n % 200, url_key: n })),
@@ -233,13 +233,13 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     "the subscriptions that have episodes",
     "url_key",
     (tx) =>
-      findSubscriptionsOf(
+      findPodcastsByUrl(
         tx,
         owner(),
         many((n) => ({ url_key: n })),
       ),
   ],
-  ["episodes of a podcast", "podcast", (tx) => listOfPodcasts(tx, owner(), [{ podcast: 1 }])],
+  ["episodes of a podcast", "podcast", (tx) => listEpisodesOf(tx, owner(), [{ podcast: 1 }])],
   ["actions of a podcast", "podcast", (tx) => deleteActionsOf(tx, { user_id, podcast: 1 })],
   ["what a deletion removes", "podcast", (tx) => deleteEpisodesOf(tx, { user_id, podcast: 1 })],
   [

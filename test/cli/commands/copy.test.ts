@@ -18,7 +18,7 @@ import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
 import { createUser, deleteUser, listUsers } from "../../../src/services/users.ts";
-import { listDue } from "../../../src/store/feed-lookups.ts";
+import { listDueLookups } from "../../../src/store/feed-lookups.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
@@ -166,7 +166,7 @@ test("what feed lookups know is left out, and found again in the copy", async ()
   const { counts } = await move(locationOf(source), file);
   expect(Object.keys(counts).filter((table) => table.startsWith("feed_"))).toEqual([]);
   const copied = await open(settingsOf(file));
-  const known = () => copied.app.database.read((tx) => listDue(tx, { now: Number.MAX_SAFE_INTEGER, limit: 9 }));
+  const known = () => copied.app.database.read((tx) => listDueLookups(tx, { now: Number.MAX_SAFE_INTEGER, limit: 9 }));
   expect(await known()).toEqual([]);
   await createLookupWorker(copied.app).drain();
   expect(await known()).toMatchObject([{ feed_url: "https://a.example/" }]);
