@@ -7,10 +7,10 @@ import {
   insertFollowers,
   insertLookups,
   listChangedFeeds,
-  listClocks,
   listWalks,
   saveWalks,
 } from "../store/feed-lookups.ts";
+import { listClocks } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import type { LookupContext } from "./lookup.ts";
 import { giveFinding, knownFinding } from "./subscribers.ts";

@@ -1,7 +1,8 @@
 // Counts over all users, for monitoring.
 import type { DatabaseStatus } from "../db/database.ts";
 import { countLookups } from "../store/feed-lookups.ts";
-import { countDeletions, countLiveSubscriptions, listClocks, oldestPending } from "../store/status.ts";
+import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
+import { listClocks } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 import type { DeletionStatus } from "./deletions.ts";

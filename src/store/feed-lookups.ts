@@ -7,11 +7,6 @@ import { columnOf, saveRows } from "./rows.ts";
 
 type Feed = { feed: string };
 
-/** Users in the order of their ids, with their clocks. */
-export const listClocks = statement((db, p: { after: number; limit: number }) =>
-  db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
-);
-
 export const listWalks = statement((db, p: { after: number; last: number }) =>
   db
     .selectFrom("feed_walks")

@@ -6,11 +6,6 @@ import { columnOf } from "./rows.ts";
 /** Users by their ids: those after `after`, up to `last`. */
 type Users = { after: number; last: number };
 
-/** The clocks of users, by their ids. */
-export const listClocks = statement((db, p: { after: number; limit: number }) =>
-  db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
-);
-
 /** A row for each user who has any. */
 export const countLiveSubscriptions = bulkStatement((db, _: Record<string, never>, users: { id: number }[]) =>
   db

@@ -11,6 +11,11 @@ export const readClock = statement((db, p: { user_id: number }) =>
   db.selectFrom("users").select("clock").where("id", "=", p.user_id),
 );
 
+/** Users in the order of their ids, with their clocks. */
+export const listClocks = statement((db, p: { after: number; limit: number }) =>
+  db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
+);
+
 export const latestClock = statement((db) =>
   db.selectFrom("users").select((row) => row.fn.max<number | null>("clock").as("clock")),
 );
