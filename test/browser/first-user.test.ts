@@ -26,7 +26,7 @@ describe.skipIf(!HAS_CHROMIUM)("a new user", () => {
     const program = openFreshProgram();
     const server = await program.serve();
     const link = /create the first one: (http\S+)"\}/.exec(await server.until("create the first one"))?.[1] ?? "";
-    const { page, problems } = await openWindow(browser, server.address);
+    const { page, problems } = await openWindow(browser, server.address, { timezoneId: "Pacific/Auckland" });
 
     await page.goto(link);
     await page.getByLabel("User name").fill("ann");
@@ -56,6 +56,8 @@ describe.skipIf(!HAS_CHROMIUM)("a new user", () => {
     const played = { guid: "12", timestamp: new Date().toISOString().slice(0, 19), position: 1390, total: 3240 };
     await send("/episode_action", [playOf(podcast, "https://media.example.com/12-The-long-way.mp3", played)]);
 
+    await page.goto("/listening/history");
+    await page.getByText("Days are those of Pacific/Auckland.").waitFor();
     await page.goto("/");
     await page.getByRole("link", { name: "feeds.example.com/the-long-way" }).waitFor();
     await page.getByRole("link", { name: "Listening" }).click();

@@ -7,7 +7,6 @@ import style from "./style.css" with { type: "text" };
 import { texts } from "./texts.ts";
 import touchIcon from "./touch-icon.png" with { type: "file" };
 import tryIt from "./try-it.js" with { type: "text" };
-import zone from "./zone.js" with { type: "text" };
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#4a3fc0"/><path d="M11 25V9h6a5 5 0 0 1 0 10h-6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
@@ -49,7 +48,6 @@ export const assets = {
   style: stylesheet("style", style),
   listening: stylesheet("listening", listening),
   script: asset("script", "js", "text/javascript; charset=utf-8", script),
-  zone: asset("zone", "js", "text/javascript; charset=utf-8", zone),
   tryIt: asset("try-it", "js", "text/javascript; charset=utf-8", tryIt),
   manifest: asset("manifest", "webmanifest", "application/manifest+json", JSON.stringify(MANIFEST)),
   ...icons,

@@ -1,4 +1,9 @@
 // Comfort for browsers with JavaScript: local times, copy buttons. Every page works without it.
+
+// The zone of days in the history of listening.
+// biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs https
+document.cookie = `zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/; max-age=31536000; samesite=lax`;
+
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const UNITS = [
   ["day", 86400],

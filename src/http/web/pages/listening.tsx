@@ -18,7 +18,7 @@ const TABS = { "": text.continue, "/history": text.history, "/year": text.year }
 /** A page about listening, with links to the others. */
 export function ListeningLayout({ tab, children }: { tab: keyof typeof TABS; children?: Child }) {
   return (
-    <Layout title={TABS[tab]} section="listening" scripts={[assets.zone]}>
+    <Layout title={TABS[tab]} section="listening">
       <ListeningStyle />
       <h1>{text.title}</h1>
       <div class="bar tabs">

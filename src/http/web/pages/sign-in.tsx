@@ -1,7 +1,7 @@
 // Signing in; also what a visitor without an account sees.
 /** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
-import { assets, ICON } from "../assets.ts";
+import { ICON } from "../assets.ts";
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -43,7 +43,7 @@ interface SignInProps {
 export function SignInPage({ url, noPhone, next, waiting, name = "", problem = null }: SignInProps) {
   const { signIn } = texts;
   return (
-    <Layout title={signIn.title} scripts={[assets.zone]}>
+    <Layout title={signIn.title}>
       <Name />
       {waiting ? <p class="notice">{signIn.waiting(waiting)}</p> : <p>{texts.tagline}</p>}
       {problem && <Notice kind="danger">{problem}</Notice>}
