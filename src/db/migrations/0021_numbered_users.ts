@@ -72,16 +72,18 @@ async function alterTables(db: Db): Promise<void> {
     "add unique (public_id)",
   ])
     await run(db, `alter table users ${change}`);
+  // Not in pg_temp: not every user of a database may create temporary objects.
   await run(
     db,
-    "create function pg_temp.number_of(text) returns bigint language sql stable as 'select id from users where public_id = $1'",
+    "create function number_of(text) returns bigint language sql stable as 'select id from users where public_id = $1'",
   );
   const tables = await sql<{ name: string }>`select table_name as name from information_schema.columns
     where table_schema = current_schema() and column_name = 'user_id'`.execute(db);
   for (const { name } of tables.rows) {
-    await run(db, `delete from ${name} where user_id is not null and pg_temp.number_of(user_id) is null`);
-    await run(db, `alter table ${name} alter column user_id type bigint using pg_temp.number_of(user_id)`);
+    await run(db, `delete from ${name} where user_id is not null and number_of(user_id) is null`);
+    await run(db, `alter table ${name} alter column user_id type bigint using number_of(user_id)`);
   }
+  await run(db, "drop function number_of(text)");
   for (const { table, name, definition } of keys.rows)
     await run(db, `alter table ${table} add constraint "${name}" ${definition}`);
 }

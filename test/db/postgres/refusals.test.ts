@@ -114,6 +114,20 @@ test("a schema in search_path that does not exist is refused, and another has it
   expect(await refusal(`${url}?search_path=three`)).toMatch(/has none of the schemas in search_path: create one$/);
 });
 
+test("a user who may only use a schema in a database of others gets tables there", async () => {
+  const url = new URL(
+    await newDatabase(
+      "hardened",
+      `create role tenant login password '${SECRET}'; create schema own authorization tenant;
+        revoke all on database hardened from public; grant connect on database hardened to tenant`,
+    ),
+  );
+  [url.username, url.password] = ["tenant", SECRET];
+  const opened = await openDatabase({ url: `${url.href}?search_path=own` }, { ...OPTIONS, migrate: "start" });
+  expect(await opened.read((tx) => readAnything(tx, {}))).toEqual([]);
+  await opened.close();
+});
+
 test("a database of a newer podkeep is refused", async () => {
   const url = await newDatabase(
     "newer",
