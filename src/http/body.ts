@@ -17,8 +17,10 @@ const MOST_AT_ONCE = 2;
 const MOST_LARGE = 2;
 /** Bytes of a body that may stay in memory until the runtime collects it by itself. */
 const MOST_KEPT = 1024 * 1024;
-/** Milliseconds in which such a body must arrive, so that a slow one does not keep others out. */
-const LARGE_PATIENCE = 10 * 60_000;
+/** Milliseconds in which a body must arrive, so that a slow one does not keep others out. */
+const LONGEST = 10 * 60_000;
+/** Bytes of a body that arrives before the connection is closed, from the slowest phone. */
+const SHORT = 64 * 1024;
 
 /** Bytes that the running requests of each user hold, and of each request; more than one server may share them. */
 const heldBy = new Map<number, number>();
@@ -39,17 +41,16 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   if (length !== null) {
     if (Number(length) > max) throw tooLarge(what);
     hold(request, holder, Number(length), max);
-    return request.bytes();
+    if (Number(length) <= SHORT) return request.bytes();
   }
-  if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of chunksOf(request.body)) {
+    for await (const chunk of chunksOf(c)) {
       chunks.push(chunk);
       size += chunk.length;
       if (size > max) throw tooLarge(what);
-      hold(request, holder, chunk.length, max);
+      if (length === null) hold(request, holder, chunk.length, max);
     }
     return Buffer.concat(chunks);
   } finally {
@@ -83,24 +84,28 @@ export async function* streamBody(
   const holder = c.get("actor")?.user_id ?? 0;
   if (length > most) throw tooLarge(what);
   if (length > max) holdLarge(request, holder);
-  if (!request.body) return;
-  const end = performance.now() + LARGE_PATIENCE;
   let size = 0;
-  for await (const chunk of chunksOf(request.body)) {
+  for await (const chunk of chunksOf(c)) {
     size += chunk.length;
     if (size > most) throw tooLarge(what);
     if (size <= max && !large.has(request)) hold(request, holder, chunk.length, max);
     else if (!large.has(request)) holdLarge(request, holder);
-    if (performance.now() > end) throw tooMany("The upload took too long");
     yield chunk;
   }
 }
 
 /** The chunks of a body. What the caller leaves unread can still be read by others. */
-async function* chunksOf(body: NonNullable<Request["body"]>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array> {
+  const { body } = c.req.raw;
+  if (!body) return;
   const reader: Reader = body.getReader();
+  const end = performance.now() + LONGEST;
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      c.env.stayOpen?.();
+      if (performance.now() > end) throw tooMany("The upload took too long");
+      yield next.value;
+    }
   } finally {
     reader.releaseLock();
   }

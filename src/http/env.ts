@@ -16,6 +16,8 @@ export interface HttpEnv {
   Bindings: {
     /** The peer's IP address, as the socket has it. */
     readonly address?: string | undefined;
+    /** Says that more of the body has arrived: the connection of a slow one would be closed a minute after the head. */
+    stayOpen?(): void;
     /** The context of the server's middleware, for protocols that are loaded at their first request. */
     readonly outer?: Context<HttpEnv>;
   };

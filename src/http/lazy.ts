@@ -63,6 +63,10 @@ class InnerBindings {
   get address(): string | undefined {
     return this.outer.env.address;
   }
+
+  stayOpen(): void {
+    this.outer.env.stayOpen?.();
+  }
 }
 
 // The request log reads the inner context: its route, actor and error.

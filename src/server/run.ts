@@ -98,15 +98,9 @@ interface Opened {
 }
 
 function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
-  return listen({ host, port, flag: "--port" }, async (request, server) => {
-    // Few requests need the address, and it costs as much as a read from the database.
-    const peer = {
-      get address() {
-        return server.requestIP(request)?.address;
-      },
-    };
+  return listen({ host, port, flag: "--port" }, async (request, connection) => {
     await beginTogether();
-    return (await opened).http.fetch(request, peer);
+    return (await opened).http.fetch(request, connection);
   });
 }
 

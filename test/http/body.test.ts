@@ -23,15 +23,23 @@ beforeEach(async () => {
   const log = createLogger("debug", (line) => void lines.push(JSON.stringify(line)));
   server = await openTestApp({}, { log });
   user = await server.user();
-  web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, (request) => {
-    begun++;
-    return server.http.fetch(request, {});
-  });
+  web = await open();
 });
 afterEach(async () => {
   await web.stop(true);
   await server.close();
 });
+
+/** @param idleTimeout seconds */
+const open = (idleTimeout?: number) =>
+  listen(
+    { host: "127.0.0.1", port: 0, flag: "--port" },
+    (request, connection) => {
+      begun++;
+      return server.http.fetch(request, connection);
+    },
+    idleTimeout,
+  );
 
 const PYTHON = `
 import sys, urllib.error, urllib.request
@@ -118,6 +126,32 @@ test("one user's requests hold two of the largest bodies at a time, and other us
     expect(await Promise.all(begun.map(({ status }) => status))).toEqual([200, 200]);
     expect(await statusOf(user, whole)).toBe(200);
   }
+});
+
+test("a slow upload is taken whole, of a known length and in chunks, however long it lasts", async () => {
+  // The runtime closes idle connections every four seconds, and counts those as idle that send less than 16 KB a second.
+  const impatient = await open(5);
+  const pieces = [...Array.from({ length: 17 }, () => " ".repeat(4000)), '{"subscriptions":[]}'];
+  const chunks = [...pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`), "0\r\n\r\n"];
+  const head = `POST /subscriptions HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: Bearer ${user.token}\r\n`;
+  const sendSlowly = async (headers: string, parts: string[]) => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const data = (_: unknown, answer: Buffer) => resolve(String(answer));
+    const close = () => resolve("closed");
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port: impatient.port ?? 0, socket: { data, close } });
+    socket.write(`${head}Content-Type: application/json\r\n${headers}\r\n\r\n`);
+    for (const part of parts) {
+      socket.write(part);
+      await Bun.sleep(500);
+    }
+    return promise;
+  };
+  const answers = await Promise.all([
+    sendSlowly(`Content-Length: ${pieces.join("").length}`, pieces),
+    sendSlowly("Transfer-Encoding: chunked", chunks),
+  ]);
+  await impatient.stop(true);
+  expect(answers).toEqual([expect.stringContaining("200 OK"), expect.stringContaining("200 OK")]);
 });
 
 describe("an app that disconnects while it sends", () => {
