@@ -4,7 +4,13 @@ import type { ToldAction } from "../domain/episode-actions.ts";
 import { numberOf, waitingPodcast } from "../domain/episode-set.ts";
 import { readFeedHash } from "../domain/feed-url.ts";
 import type { SyncWindow } from "../domain/sync-window.ts";
-import { anyArrived, listArrived, listArrivedEpisodes, listArrivedOf } from "../store/episode-actions.ts";
+import {
+  anyArrived,
+  listArrived,
+  listArrivedEpisodes,
+  listArrivedEpisodesOf,
+  listArrivedOf,
+} from "../store/episode-actions.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
@@ -81,13 +87,14 @@ async function* readPages(
   { start, own, clock: end }: SyncWindow,
 ): AsyncGenerator<ToldAction[]> {
   const except = exceptOwn(identified, own);
+  const [list, listOf] = aggregated ? [listArrivedEpisodes, listArrivedEpisodesOf] : [listArrived, listArrivedOf];
   const readPage = (after: number) =>
     database.read(async (tx) => {
       const span = { user_id, start: after, end, client: except, limit: PAGE };
       const rows =
         feed_url === null
-          ? await (aggregated ? listArrivedEpisodes : listArrived)(tx, span)
-          : await listArrivedOf(tx, { ...span, podcast: await findPodcast(tx, user_id, feed_url) });
+          ? await list(tx, span)
+          : await listOf(tx, { ...span, podcast: await findPodcast(tx, user_id, feed_url) });
       return { rows, write: await findWriter(tx, user_id, client, rows) };
     });
   for (let after: number | undefined = start; after !== undefined; ) {

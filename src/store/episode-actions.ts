@@ -48,18 +48,13 @@ const told = (db: Kysely<Schema>, p: Span & { limit: number }, arrived = ARRIVED
     .orderBy("action.arrived_at")
     .limit(limitTo(p.limit));
 
-/** What arrived after `start` up to `end`, in that order. */
-export const listArrived = statement((db, p: Span & { limit: number }) => told(db, p));
-
-/** The same of one podcast. */
-export const listArrivedOf = statement((db, p: Span & { limit: number; podcast: number }) =>
+const toldOfOne = (db: Kysely<Schema>, p: Span & { limit: number; podcast: number }) =>
   // With a sign, it is no column that SQLite could search by: it would walk all that arrived.
-  told(db, p, sql<number>`+action.arrived_at`).where("episodes.podcast", "=", p.podcast),
-);
+  told(db, p, sql<number>`+action.arrived_at`).where("episodes.podcast", "=", p.podcast);
 
-/** The same with a play of each episode, and the latest of all else that was done with it, if that came later. */
-export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =>
-  told(db, p).where((row) =>
+/** Of each episode its play, and the latest of all else that was done with it, if that came later. */
+const latestOf = (actions: ReturnType<typeof told>, p: Owner) =>
+  actions.where((row) =>
     row.not(
       row.exists(
         row
@@ -80,7 +75,17 @@ export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) =
           ),
       ),
     ),
-  ),
+  );
+
+/** What arrived after `start` up to `end`, in that order. */
+export const listArrived = statement(told);
+/** The same of one podcast. */
+export const listArrivedOf = statement(toldOfOne);
+/** The latest of it. */
+export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) => latestOf(told(db, p), p));
+/** The latest of one podcast. */
+export const listArrivedEpisodesOf = statement((db, p: Span & { limit: number; podcast: number }) =>
+  latestOf(toldOfOne(db, p), p),
 );
 
 /** Inserts actions, or replaces those of the same kind on the same episode. */

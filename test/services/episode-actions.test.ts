@@ -376,7 +376,7 @@ test("one feed's actions can be read without moving the client on", async () => 
   expect((await read(tablet, { since: first.timestamp })).actions).toMatchObject([{ position: 3 }]);
 });
 
-test("aggregated, an episode comes with its place, and with the latest that was done with it after that", async () => {
+test("aggregated, an episode comes with its place, and the latest done with it after that, of one podcast too", async () => {
   const other = "https://feed.example/2.mp3";
   const none = { kind: "delete", position: null, total: null, started: null } as const;
   await upload(
@@ -392,14 +392,19 @@ test("aggregated, an episode comes with its place, and with the latest that was 
     play(0, { ...none, kind: "download", episode_url: other, sent_at: 1000 }),
     play(0, { ...none, episode_url: other, sent_at: 2000 }),
   );
-  const kinds = async (aggregated: boolean) =>
-    (await read(clientOf("tablet"), { aggregated })).actions.map(({ kind, episode_url }) => [kind, episode_url.at(-5)]);
-  expect(await kinds(false)).toHaveLength(6);
-  expect(await kinds(true)).toEqual([
-    ["play", "1"],
-    ["new", "1"],
-    ["delete", "2"],
-  ]);
+  for (const feed_url of [null, "https://feed.example/rss"]) {
+    const kinds = async (aggregated: boolean) =>
+      (await read(clientOf("tablet"), { aggregated, feed_url })).actions.map(({ kind, episode_url }) => [
+        kind,
+        episode_url.at(-5),
+      ]);
+    expect(await kinds(false)).toHaveLength(6);
+    expect(await kinds(true)).toEqual([
+      ["play", "1"],
+      ["new", "1"],
+      ["delete", "2"],
+    ]);
+  }
 });
 
 test("thousands of actions come in pages, once each and with other requests in between, and what is new comes alone", async () => {

@@ -9,6 +9,7 @@ import {
   findArrival,
   listArrived,
   listArrivedEpisodes,
+  listArrivedEpisodesOf,
   listArrivedOf,
   listBegun,
   renewActions,
@@ -209,6 +210,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
   ["actions that arrived", "arrived_at", (tx) => listArrived(tx, span())],
   ["episodes that changed", "arrived_at", (tx) => listArrivedEpisodes(tx, span())],
   ["actions of one podcast that arrived", "podcast", (tx) => listArrivedOf(tx, { ...span(), start: 0, podcast: 1 })],
+  ["episodes of one podcast", "podcast", (tx) => listArrivedEpisodesOf(tx, { ...span(), start: 0, podcast: 1 })],
   [
     "episodes by guid",
     "guid_key",
