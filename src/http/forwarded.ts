@@ -46,8 +46,8 @@ export function createForwarded(
 
   const hostOf = (request: Request, peer: Peer) => {
     const url = new URL(request.url);
-    const host = request.headers.get("x-forwarded-host");
-    return host && isHost(host) && isTrusted(addressIn(peer.address)) ? host : url.host;
+    const host = firstIn(request, "x-forwarded-host");
+    return isHost(host) && isTrusted(addressIn(peer.address)) ? host : url.host;
   };
 
   function addressOf(request: Request, peer: string | undefined): string {
@@ -77,7 +77,7 @@ export function createForwarded(
     baseUrlOf(request, peer) {
       if (public_url) return public_url;
       const url = new URL(request.url);
-      const proto = request.headers.get("x-forwarded-proto") ?? "";
+      const proto = firstIn(request, "x-forwarded-proto");
       if (trusted === null && proto !== "https") return url.origin;
       const address = addressIn(peer.address);
       if (isTrusted(address)) {
@@ -94,6 +94,9 @@ export function createForwarded(
     },
   };
 }
+
+/** The first value of a header, to which each of several proxies may have added its own; empty if there is none. */
+const firstIn = (request: Request, name: string) => request.headers.get(name)?.split(",", 1)[0]?.trim() ?? "";
 
 const isHost = (text: string) => /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`);
 

@@ -35,6 +35,12 @@ describe("links have", () => {
   test("the host of the request, if another forwards it", async () => {
     expect(await baseUrlOfNext(proxied, FORWARDED, "192.0.2.8")).toBe(ORIGIN);
   });
+  test("the first scheme and host, if each of several proxies adds its own", async () => {
+    const both = { "X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "pods.example:8443, inner.example" };
+    expect(await baseUrlOfNext(proxied, both, "192.0.2.7")).toBe("https://pods.example:8443");
+    await server.close();
+    expect(await baseUrlOfNext({}, both, "127.0.0.1")).toBe("https://podkeep.test");
+  });
   test("no invalid scheme or host, even from a trusted proxy", async () => {
     const odd = { "X-Forwarded-Proto": "javascript", "X-Forwarded-Host": 'evil.example/"><' };
     expect(await baseUrlOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
