@@ -63,7 +63,7 @@ async function list(user: string, failing: boolean, command: Command): Promise<v
 }
 
 async function lookUp(user: string, url: string, command: Command): Promise<void> {
-  const { lookUpNow } = await import("../../src/lookup/once.ts");
+  const { lookUpNow } = await import("../../src/lookup/lookup-now.ts");
   const feed = await withApp(command, async (app) => lookUpNow(app, await actAsAdmin(app, user, "feed lookup"), url));
   const masked = { feed_url: maskFeedUrl(feed.feed_url), moved_to: feed.moved_to && maskFeedUrl(feed.moved_to) };
   await printResult(command, withTimes(feed), () =>
