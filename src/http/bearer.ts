@@ -3,7 +3,7 @@ import { createMiddleware } from "hono/factory";
 import type { App } from "../app.ts";
 import { CLIENT, DOCTOR, writeClient } from "../domain/doctor-headers.ts";
 import { DomainError } from "../errors.ts";
-import { type Actor, requireWrite } from "../services/actor.ts";
+import { type Actor, requireWrite, type Scope } from "../services/actor.ts";
 import { authenticate, type TokenActor } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
@@ -11,13 +11,13 @@ import type { Shared } from "./shared.ts";
 /**
  * Sets the actor of a request by its token, and the user's clock if it is a token of podkeep's; too many refused tokens
  * from one address are 429.
- * @param write true to refuse a token that may only read before the body is read; the services refuse it anyway
+ * @param scope "write" refuses a token that may only read before the body is read; the services refuse it anyway
  * @param find gives the actor of a token
  */
 export function requireToken(
   app: App,
   { forwarded, throttle }: Shared,
-  write: boolean,
+  scope: Scope,
   find: (app: App, token: string) => Promise<Actor | TokenActor> = authenticate,
 ) {
   return createMiddleware<HttpEnv>(async (c, next) => {
@@ -25,7 +25,7 @@ export function requireToken(
       const actor = await find(app, bearerOf(c.req.raw));
       c.set("actor", actor);
       if ("clock" in actor) c.set("clock", actor.clock);
-      if (write) requireWrite(actor);
+      if (scope === "write") requireWrite(actor);
       if (c.req.raw.headers.has(DOCTOR)) {
         c.header(CLIENT, writeClient(forwarded.describeClient(c.req.raw, c.env.address)));
       }

@@ -13,7 +13,7 @@ const TAGS = { tags: ["Subscriptions"] };
 
 export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   const { max_per_page } = app.config;
-  const middleware = [requireToken(app, shared, false, authenticateLogin)];
+  const middleware = [requireToken(app, shared, "read", authenticateLogin)];
 
   api.openapi(
     createRoute({

@@ -27,7 +27,7 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
       summary: "Send up to 30 actions",
       description: "They are done in the order of occurred_at, each once.",
       path: "/api/v1/sync",
-      middleware: [requireToken(app, shared, true, authenticateLogin), requireJson(app.config)],
+      middleware: [requireToken(app, shared, "write", authenticateLogin), requireJson(app.config)],
       request: { headers: ClientHeaders, ...sentBody(SyncRequest) },
       responses: {
         200: jsonBody("The result of each action", SyncResponse),
@@ -59,7 +59,7 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
       description:
         "Oldest change first, page by page. When there is no next page, the last `last_updated` is the next `since`.",
       path: "/api/v1/sync",
-      middleware: [requireToken(app, shared, false, authenticateLogin)],
+      middleware: [requireToken(app, shared, "read", authenticateLogin)],
       request: { headers: ClientHeaders, query: SyncQuery },
       responses: {
         200: jsonBody("A page of changes", SyncPage),

@@ -30,7 +30,7 @@ export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shar
           "PENDING is not done yet. SUCCESS is deleted. FAILURE was cancelled, because the subscription was added again, or failed for good; the message says why.",
       }),
       path: "/deletions/{id}",
-      middleware: [requireToken(app, shared, false), conditional(shared.forwarded)],
+      middleware: [requireToken(app, shared, "read"), conditional(shared.forwarded)],
       request: { params },
       responses: {
         200: conditionalBody("The deletion", Deletion),

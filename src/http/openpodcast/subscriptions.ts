@@ -36,7 +36,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
   const { max_per_page } = app.config;
   const { forwarded } = shared;
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);
-  const token = requireToken(app, shared, false);
+  const token = requireToken(app, shared, "read");
   const read = [token, conditional(forwarded)];
   // After a 304 the app still has its cached page, so remember where that page ended. No validation here: a bad value only
   // produces a key that is never looked up.
@@ -59,7 +59,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       if (counts || !(error instanceof DomainError) || error.code !== "unavailable") throw error;
     }
   }
-  const write = requireToken(app, shared, true);
+  const write = requireToken(app, shared, "write");
   const writeJson = [write, requireJson(app.config)];
 
   api.openapi(
