@@ -21,7 +21,7 @@ import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf, findTimestamp } from "./history.ts";
 import { inParts } from "./parts.ts";
-import { describeChange, loadWorkingSet } from "./working-set.ts";
+import { changeOrRehearse, loadWorkingSet, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
 export async function readHistorySince({ database, clock }: Context, { user_id }: Actor): Promise<number> {
@@ -61,11 +61,9 @@ export async function listSubscribedAt(
 /** A moment: a wall time in Unix milliseconds, or just before the changes with a timestamp. */
 export type Moment = { as_of: number } | { before: number };
 
-export interface RestoreOptions {
+interface RestoreOptions extends Rehearsal {
   /** Make the list exactly as it was. */
   exact: boolean;
-  /** Change nothing. */
-  dry_run: boolean;
 }
 
 /**
@@ -91,8 +89,9 @@ export async function restoreSubscriptions(
   const guidsOf = (what: Change["what"]) => planned.flatMap((change) => (change.what === what && change.guid) || []);
   const changes = await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain);
   changes.push(...(await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe)));
+  // Without a transaction, which would load the whole list while other users wait.
   const left = await restoreBefore(context, actor, before, { exact, dry_run: true });
-  if (left.length > 0) changes.push(...(await restoreBefore(context, actor, before, { exact, dry_run })));
+  if (left.length > 0) changes.push(...(await restoreBefore(context, actor, before, { exact, dry_run: false })));
   return changes;
 }
 
@@ -102,7 +101,7 @@ function restoreBefore(
   before: number,
   { exact, dry_run }: RestoreOptions,
 ): Promise<Change[]> {
-  return describeChange(context, actor, dry_run, async (user) => {
+  return changeOrRehearse(context, actor, { dry_run }, async (user) => {
     const { tx, user_id } = user;
     const now = context.clock.now();
     const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }, now));
@@ -119,16 +118,10 @@ function restoreBefore(
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
 
 /** Changes the subscriptions that have these guids, one part of them after the other. */
-async function changeInParts(
-  context: Context,
-  actor: Actor,
-  guids: string[],
-  change: ChangeOne,
-  dry_run = false,
-): Promise<Change[]> {
+async function changeInParts(context: Context, actor: Actor, guids: string[], change: ChangeOne): Promise<Change[]> {
   const changes: Change[] = [];
-  for (const part of dry_run ? [guids] : inParts(guids, (guid) => guid)) {
-    const done = await describeChange(context, actor, dry_run, async (user) => {
+  for (const part of inParts(guids, (guid) => guid)) {
+    const done = await changeOrRehearse(context, actor, { dry_run: false }, async (user) => {
       const set = await loadWorkingSet(user, { guids: part });
       for (const guid of part) {
         const subscription = set.byGuid(guid);
@@ -163,18 +156,13 @@ export interface Removals {
  * Subscribes again to what one app removed, in parts. What has moved or was merged since stays so.
  * @returns what changed
  */
-export async function putBack(
-  context: Context,
-  actor: Actor,
-  { by, from, to }: Removals,
-  { dry_run = false }: { dry_run?: boolean } = {},
-): Promise<Change[]> {
-  if (!dry_run) requireWrite(actor);
+export async function putBack(context: Context, actor: Actor, { by, from, to }: Removals): Promise<Change[]> {
+  requireWrite(actor);
   const { user_id } = actor;
   const rows = await context.database.read((tx) => listChangesFrom(tx, { user_id, from }));
   const removed = rows.filter(
     (row) => row.changed_at <= to && isRemoval(row) && appOf(readChangedBy(row)) === appOf(by),
   );
   const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
-  return changeInParts(context, actor, guids, subscribeAgain, dry_run);
+  return changeInParts(context, actor, guids, subscribeAgain);
 }

@@ -11,7 +11,7 @@ import { type Actor, requireWrite, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { inParts } from "./parts.ts";
 import { transact } from "./transact.ts";
-import { changeSubscriptions, describeChange, loadWorkingSet } from "./working-set.ts";
+import { changeOrRehearse, changeSubscriptions, loadWorkingSet, type Rehearsal } from "./working-set.ts";
 
 const notFound = () => new DomainError("not_found", "There is no such subscription");
 
@@ -104,14 +104,9 @@ function add(set: WorkingSet, { feed, guid, title = null }: NewSubscription): Su
 }
 
 /** Subscribes to feeds in one transaction. @returns what changed, or would change */
-export function subscribe(
-  context: Context,
-  actor: Actor,
-  feeds: FeedUrl[],
-  { dry_run }: { dry_run: boolean },
-): Promise<Change[]> {
+export function subscribe(context: Context, actor: Actor, feeds: FeedUrl[], options: Rehearsal): Promise<Change[]> {
   const wanted = { guids: feeds.map(({ computed_guid }) => computed_guid), feeds: feeds.map(({ hash }) => hash) };
-  return describeChange(context, actor, dry_run, async (user) => {
+  return changeOrRehearse(context, actor, options, async (user) => {
     const set = await loadWorkingSet(user, wanted);
     for (const feed of feeds) addFeed(set, feed, null);
     return set;
@@ -127,13 +122,13 @@ export function unsubscribe(
   context: Context,
   actor: Actor,
   which: (FeedUrl | { guid: string })[],
-  { dry_run }: { dry_run: boolean },
+  options: Rehearsal,
 ): Promise<Change[]> {
   const wanted = {
     guids: which.flatMap((one) => ("guid" in one ? [one.guid] : [])),
     feeds: which.flatMap((one) => ("hash" in one ? [one.hash] : [])),
   };
-  return describeChange(context, actor, dry_run, async (user) => {
+  return changeOrRehearse(context, actor, options, async (user) => {
     const set = await loadWorkingSet(user, wanted);
     for (const one of which) {
       const subscription = "guid" in one ? set.byGuid(one.guid) : set.byFeed(one.hash);

@@ -44,15 +44,21 @@ export function changeSubscriptions<T>(
   });
 }
 
+/** How a change that people look at first is made. */
+export interface Rehearsal {
+  /** Find out what would change, and change nothing. */
+  dry_run: boolean;
+}
+
 /**
  * Changes a user's subscriptions in one transaction, or finds out what that would change.
  * @param change loads a working set and changes it
  * @returns what is changed, in the order of the history
  */
-export function describeChange(
+export function changeOrRehearse(
   context: Context,
   actor: Actor,
-  dry_run: boolean,
+  { dry_run }: Rehearsal,
   change: (user: UserTx) => Promise<WorkingSet>,
 ): Promise<Change[]> {
   const work = async (user: UserTx) => {
