@@ -9,7 +9,7 @@ const text = z.string().refine(isText);
 const seconds = z.int().min(0).max(MOST_SECONDS).nullable();
 
 /** An episode action. */
-export const Episode = z.object({
+export const MovingAction = z.object({
   feed_url: text,
   episode_url: text,
   guid: text.nullable(),
@@ -22,13 +22,13 @@ export const Episode = z.object({
 });
 
 /** A stretch of listening, as podkeep keeps it: an action that says when it began. */
-export const MovedPlay = Episode.extend({ begun_at: z.int().refine(isWritable) });
+export const MovingPlay = MovingAction.extend({ begun_at: z.int().refine(isWritable) });
 
-export const Feed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
+export const MovingFeed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
 
 export const DEVICE_TYPES = ["desktop", "laptop", "mobile", "server", "other"] as const;
 
-export const Device = z.object({
+export const MovingDevice = z.object({
   id: z.string(),
   caption: z.string().catch(""),
   type: z.enum(DEVICE_TYPES).catch("other"),
@@ -38,20 +38,20 @@ export const Device = z.object({
 export interface Moving {
   /** Where it comes from: a host, or what wrote the file. */
   source: string;
-  feeds: z.infer<typeof Feed>[];
+  feeds: z.infer<typeof MovingFeed>[];
   devices: MovingDevice[];
   /** In the order in which they arrived there. */
-  actions: z.infer<typeof Episode>[];
+  actions: z.infer<typeof MovingAction>[];
   /** Positions and marks without a time: all that is here is later. */
-  untimed: z.infer<typeof Episode>[];
+  untimed: z.infer<typeof MovingAction>[];
   /** What was listened to, if the source says it apart: then actions are only positions. */
-  plays: z.infer<typeof MovedPlay>[];
+  plays: z.infer<typeof MovingPlay>[];
 }
 
-export type MovingDevice = z.infer<typeof Device>;
+export type MovingDevice = z.infer<typeof MovingDevice>;
 
 /** A source's data before anything is read. */
-export const movingFrom = (source: string): Moving => ({
+export const nothingFrom = (source: string): Moving => ({
   source,
   feeds: [],
   devices: [],
@@ -61,7 +61,7 @@ export const movingFrom = (source: string): Moving => ({
 });
 
 /** How history and plays name what came from there. */
-export const movedFrom = (source: string) => `moved from ${source}`;
+export const moveLabel = (source: string) => `moved from ${source}`;
 
 /** The time of actions that have none: the second after 1970 began, because gPodder ignores 1970 itself. */
 export const UNTIMED = 1000;

@@ -2,7 +2,7 @@
 
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
 import type { EpisodeAction } from "../domain/episode-actions.ts";
-import { type Moving, movingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { MOST_SECONDS } from "../domain/play-time.ts";
 import { isFinished } from "../domain/plays.ts";
 import { isText } from "../domain/sent-actions.ts";
@@ -122,7 +122,7 @@ const ANTENNAPOD: Kind = {
     FeedMedia: ["last_played_time", "playback_completion_date", "played_duration"],
   },
   read({ column, rows }) {
-    const moving = movingFrom("AntennaPod");
+    const moving = nothingFrom("AntennaPod");
     const state = column("Feeds", "state");
     const feeds = rows(
       `select Feeds.download_url as feed_url, ${column("Feeds", "title")} as title,
@@ -168,7 +168,7 @@ const GPODDER: Kind = {
   },
   optional: { episode: ["last_playback"] },
   read({ column, rows }) {
-    const moving = movingFrom("gPodder");
+    const moving = nothingFrom("gPodder");
     for (const row of rows("select url, title from podcast", MOST_FEEDS, "podcasts")) {
       addFeed(moving, row["url"], textOf(row["title"]));
     }

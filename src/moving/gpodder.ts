@@ -1,6 +1,6 @@
 // Servers with gPodder's API: gpodder.net, oPodSync, goPodder, PodFetch, PinePods, podkeep.
 import { z } from "zod";
-import { Device, type Moving, movingFrom } from "../domain/moving.ts";
+import { type Moving, MovingDevice, nothingFrom } from "../domain/moving.ts";
 import { readActions } from "./actions.ts";
 import { type Remote, readJson, readList, requireOk, unexpected } from "./remote.ts";
 
@@ -30,11 +30,11 @@ export async function findGpodder(remote: Remote) {
 export async function readGpodder(remote: Remote): Promise<Moving> {
   const { host, user } = remote;
   const name = encodeURIComponent(user);
-  const moving = movingFrom(host);
+  const moving = nothingFrom(host);
   const { answer } = await findGpodder(remote);
   requireOk(remote, answer, "devices");
   const devices = Devices.safeParse(readJson(answer)).data ?? [];
-  moving.devices = devices.flatMap((one) => Device.safeParse(one).data ?? []);
+  moving.devices = devices.flatMap((one) => MovingDevice.safeParse(one).data ?? []);
   moving.feeds = await readFeeds(remote, name, moving.devices);
   moving.actions = await readActions(remote, (since) => `/api/2/episodes/${name}.json?since=${since}`);
   return moving;

@@ -1,16 +1,16 @@
 // What moves in as lines of JSON, so that many episodes are read and written in turns.
 import { z } from "zod";
-import { Device, Episode, Feed, MovedPlay, type Moving, movingFrom } from "../domain/moving.ts";
+import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { takeTurns } from "../turns.ts";
 
 const Line = z.union([
-  z.tuple([z.literal("actions"), Episode]),
-  z.tuple([z.literal("untimed"), Episode]),
-  z.tuple([z.literal("plays"), MovedPlay]),
-  z.tuple([z.literal("feeds"), Feed]),
-  z.tuple([z.literal("devices"), Device]),
+  z.tuple([z.literal("actions"), MovingAction]),
+  z.tuple([z.literal("untimed"), MovingAction]),
+  z.tuple([z.literal("plays"), MovingPlay]),
+  z.tuple([z.literal("feeds"), MovingFeed]),
+  z.tuple([z.literal("devices"), MovingDevice]),
   z.tuple([z.literal("source"), z.string().max(500)]),
 ]);
 
@@ -37,7 +37,7 @@ export interface MovingLimits {
 
 /** @throws DomainError "invalid" for other lines, "too_large" if there are more than may be */
 export async function readMoving(text: string, limits: MovingLimits): Promise<Moving> {
-  const moving = movingFrom("");
+  const moving = nothingFrom("");
   const giveTurn = takeTurns();
   for (let start = 0; start < text.length; ) {
     const end = text.indexOf("\n", start);

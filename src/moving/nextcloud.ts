@@ -1,6 +1,6 @@
 // Servers with Nextcloud's gPodder Sync app.
 import { z } from "zod";
-import { type Moving, movingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { readActions } from "./actions.ts";
 import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
 
@@ -21,7 +21,7 @@ export async function readNextcloud(remote: Remote): Promise<Moving> {
   if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what gPodder Sync has");
   const urls = data.add.filter((url) => typeof url === "string");
   return {
-    ...movingFrom(remote.host),
+    ...nothingFrom(remote.host),
     feeds: urls.map((feed_url) => ({ feed_url, title: null, guid: null })),
     actions: await readActions(remote, (since) => `${PLACE}/episode_action?since=${since}`),
   };

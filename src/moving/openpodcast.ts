@@ -1,6 +1,6 @@
 // Servers with the subscriptions of the Open Podcast API. It has no episodes yet.
 import { z } from "zod";
-import { type Moving, movingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
 
 const MOST_PAGES = 2000;
@@ -41,7 +41,7 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
     if (!data.next) break;
     answer = await remote.send(pathOf(remote, data.next));
   }
-  return { ...movingFrom(remote.host), feeds: [...feeds.values()] };
+  return { ...nothingFrom(remote.host), feeds: [...feeds.values()] };
 }
 
 /** Only the query of the link: the password goes to no other place. */

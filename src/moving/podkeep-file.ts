@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { statusOf } from "../domain/history.ts";
-import { DEVICE_TYPES, type Moving, movingFrom } from "../domain/moving.ts";
+import { DEVICE_TYPES, type Moving, nothingFrom } from "../domain/moving.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
@@ -63,7 +63,7 @@ type Place = { episode: number; started: number | null; position: number | null;
 /** @throws DomainError "invalid" if the text is not podkeep's export */
 export function readExport(text: string): Moving {
   const { tables } = parse(text);
-  const moving = movingFrom("podkeep");
+  const moving = nothingFrom("podkeep");
   const live = tables.subscriptions.filter((row) => statusOf(row) === "subscribed");
   moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
   moving.devices = tables.devices;

@@ -2,7 +2,7 @@
 import { readUpTo } from "../bounded.ts";
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
-import { type Moving, movingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { decodeOpml, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
 import { readAppDatabase } from "./databases.ts";
@@ -50,7 +50,7 @@ function readDatabase(bytes: Uint8Array): Moving {
 function readList(bytes: Uint8Array): Moving {
   try {
     const feeds = readOpml(decodeOpml(bytes));
-    return { ...movingFrom("an OPML file"), feeds: feeds.map((feed) => ({ ...feed, guid: null })) };
+    return { ...nothingFrom("an OPML file"), feeds: feeds.map((feed) => ({ ...feed, guid: null })) };
   } catch (error) {
     if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
     throw error;

@@ -1,7 +1,7 @@
 // Moving in: what is stored of another server's data.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Moving, movingFrom } from "../../src/domain/moving.ts";
+import { type Moving, nothingFrom } from "../../src/domain/moving.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { readExport } from "../../src/moving/podkeep-file.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
@@ -30,7 +30,7 @@ async function open() {
   const user = await podkeep.user();
   const actor = await actAsAdmin(podkeep.app, user.name, "import");
   const move = (more: Partial<Moving>) =>
-    moveIn(podkeep.app, actor, { ...movingFrom("old.example"), ...more }, { dry_run: false });
+    moveIn(podkeep.app, actor, { ...nothingFrom("old.example"), ...more }, { dry_run: false });
   const place = async () => (await listBegun(podkeep.app, actor, 10))[0]?.position;
   return { user, actor, move, place };
 }
