@@ -1,6 +1,7 @@
 // What moves in from another server or from a file.
 import { z } from "zod";
 import { isWritable } from "./date-time.ts";
+import { DEVICE_TYPES } from "./device-types.ts";
 import { EPISODE_KINDS } from "./episode-actions.ts";
 import { MOST_SECONDS } from "./play-time.ts";
 import { isText } from "./sent-actions.ts";
@@ -25,8 +26,6 @@ export const MovingAction = z.object({
 export const MovingPlay = MovingAction.extend({ begun_at: z.int().refine(isWritable) });
 
 export const MovingFeed = z.object({ feed_url: z.string(), title: z.string().nullable(), guid: z.guid().nullable() });
-
-export const DEVICE_TYPES = ["desktop", "laptop", "mobile", "server", "other"] as const;
 
 export const MovingDevice = z.object({
   id: z.string(),

@@ -1,8 +1,9 @@
 // podkeep's own export: the account as JSON.
 
 import { z } from "zod";
+import { DEVICE_TYPES } from "../domain/device-types.ts";
 import { statusOf } from "../domain/history.ts";
-import { DEVICE_TYPES, type Moving, nothingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";

@@ -2,6 +2,7 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { DEVICE_TYPES } from "../../domain/device-types.ts";
 import { countFeeds } from "../../services/device-list.ts";
 import { listDevices, saveDevice } from "../../services/devices.ts";
 import type { HttpEnv } from "../env.ts";
@@ -11,7 +12,7 @@ import { nameDeviceOf, requireUserInPath } from "./client.ts";
 
 const Device = z.object({
   caption: z.string().nullish().catch(null),
-  type: z.enum(["desktop", "laptop", "mobile", "server", "other"]).nullish().catch(null),
+  type: z.enum(DEVICE_TYPES).nullish().catch(null),
 });
 
 /** PinePods sends no product name. It reads the list of each device that the server names, so the server always names one. */
