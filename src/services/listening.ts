@@ -1,4 +1,4 @@
-// Episodes for people: what is begun, where one is, and what names mean.
+// Episodes for people: what is begun, where one is, and which one is meant.
 import type { Tx } from "../db/statement.ts";
 import { type ChangedBy, readChangedBy } from "../domain/history.ts";
 import { isFinished } from "../domain/plays.ts";
@@ -6,14 +6,12 @@ import { readableEpisode } from "../domain/readable-url.ts";
 import { DomainError } from "../errors.ts";
 import { findArrival, listBegun as listBegunRows } from "../store/episode-actions.ts";
 import { findEpisode, findNamed } from "../store/episodes.ts";
-import { findFeeds } from "../store/feeds.ts";
 import { findLatestPlays } from "../store/play-list.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { readEpisodes } from "./episode-rows.ts";
-import { nameOf } from "./podcasts.ts";
 
 /** An episode as people see it. */
 export interface NamedEpisode {
@@ -136,17 +134,4 @@ export async function findEpisodeId({ database }: Context, { user_id }: Actor, n
     "conflict",
     `Several episodes are ${name}: give one of the ids ${[first, ...others].join(", ")}`,
   );
-}
-
-/** The id of the podcast that has a feed. @throws DomainError "not_found" */
-export async function findPodcastId({ database }: Context, { user_id }: Actor, feed: string): Promise<number> {
-  const [found] = await database.read((tx) => findFeeds(tx, { user_id }, [{ feed }]));
-  if (!found) throw new DomainError("not_found", "There is no subscription with this feed URL");
-  return found.subscription;
-}
-
-/** What a podcast is called, by its id; null if the id is of a feed that is in no list. */
-export async function findPodcastName({ database }: Context, { user_id }: Actor, id: number): Promise<string | null> {
-  const [found] = await database.read((tx) => findSubscriptions(tx, { user_id }, [{ id }]));
-  return found ? nameOf(found) : null;
 }

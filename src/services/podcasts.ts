@@ -3,8 +3,10 @@ import { readChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { hasWords, wordsOf } from "../domain/search-words.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
+import { DomainError } from "../errors.ts";
+import { findFeeds } from "../store/feeds.ts";
 import { findAddition } from "../store/history.ts";
-import { listPresent } from "../store/subscriptions.ts";
+import { findSubscriptions, listPresent } from "../store/subscriptions.ts";
 import { mapInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -89,3 +91,16 @@ export function readAddition({ database }: Context, { user_id }: Actor, subscrip
 /** What a podcast is called: its title, or its feed URL without secrets. */
 export const nameOf = ({ title, feed_url }: Pick<Podcast, "title" | "feed_url">): string =>
   title ?? readableUrl(feed_url);
+
+/** The id of the podcast that has, or had, a feed. @param feed hash of its URL @throws DomainError "not_found" */
+export async function findPodcastId({ database }: Context, { user_id }: Actor, feed: string): Promise<number> {
+  const [found] = await database.read((tx) => findFeeds(tx, { user_id }, [{ feed }]));
+  if (!found) throw new DomainError("not_found", "There is no subscription with this feed URL");
+  return found.subscription;
+}
+
+/** What a podcast is called, by its id; null if the id is of a feed that is in no list. */
+export async function findPodcastName({ database }: Context, { user_id }: Actor, id: number): Promise<string | null> {
+  const [found] = await database.read((tx) => findSubscriptions(tx, { user_id }, [{ id }]));
+  return found ? nameOf(found) : null;
+}

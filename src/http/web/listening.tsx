@@ -8,7 +8,7 @@ import { writeCsv, writeJson } from "../../domain/play-files.ts";
 import { clockOf } from "../../domain/play-time.ts";
 import { Calendar } from "../../domain/zoned-days.ts";
 import { DomainError } from "../../errors.ts";
-import { findPodcastName, listBegun, readEpisode } from "../../services/listening.ts";
+import { listBegun, readEpisode } from "../../services/listening.ts";
 import { readYear, sumPlays } from "../../services/listening-hours.ts";
 import {
   listEpisodePlays,
@@ -18,6 +18,7 @@ import {
   streamWritten,
 } from "../../services/play-list.ts";
 import { setPosition } from "../../services/plays.ts";
+import { findPodcastName } from "../../services/podcasts.ts";
 import type { HttpEnv } from "../env.ts";
 import { streamText } from "../stream.ts";
 import { readForm } from "./form.ts";
