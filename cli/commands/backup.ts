@@ -99,6 +99,11 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
   const restored = await restoreBackup(config, systemClock, file);
   const lines = [`Restored ${restored.file} into ${describeLocation(config.location)}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
+  if (restored.ahead !== null)
+    lines.push(
+      `The backup has changes of ${formatTime(restored.ahead)}, later than this machine's clock. If the clock is wrong,`,
+      "set it and restore again, or apps may miss changes",
+    );
   if (!restored.compared && !restored.unread)
     lines.push(
       "There was no data of its users to compare it with: tokens revoked, passwords changed and users deleted since",
@@ -114,7 +119,7 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
       `It could not be read, so tokens revoked and users deleted since the backup may be valid again: ${restored.unread}`,
       "Changes made since the backup are not in the history",
     );
-  await printResult(command, restored, () => lines.join("\n"));
+  await printResult(command, { ...restored, ahead: formatTime(restored.ahead) }, () => lines.join("\n"));
 }
 
 async function pruneAll(command: Command, keep?: number, yes?: boolean): Promise<void> {

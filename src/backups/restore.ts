@@ -13,7 +13,7 @@ import { replaceDatabase, replacedCopy, stagedFile, undoReplacement, unpackCopy 
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { DomainError, isDiskFull, messageOf } from "../errors.ts";
-import { insertForAll, insertHistory, listChangesFrom, readHistoryStart } from "../store/history.ts";
+import { insertForAll, insertHistory, latestChange, listChangesFrom, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
   insertHistoryRows,
@@ -46,6 +46,8 @@ export interface Restored extends Contents {
   compared: boolean;
   /** Names of users whom the replaced data no longer had, sorted. */
   returned: string[];
+  /** The time of the backup's latest change, if the clock is behind it: then apps may have seen later timestamps. */
+  ahead: number | null;
 }
 
 /**
@@ -71,7 +73,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     unpackCopy(backup, staged);
     checkCopy(staged, file);
     known = await readKnown(config);
-    const returned = await renewFile(config, clock, known);
+    const { returned, ahead } = await renewFile(config, clock, known);
     const compared = returned !== null;
     const contents = checkCopy(staged);
     const aside = resolve(config.data_dir, `replaced-${timeInName(clock.now())}`);
@@ -84,6 +86,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
       unread: known.unread,
       compared,
       returned: returned ?? [],
+      ahead,
     };
   } catch (error) {
     // Without the old data, what is left says that a restore was interrupted.
@@ -105,7 +108,7 @@ function refuseLink(file: string): void {
   throw new DomainError("config", `${file} is a symbolic link to ${target}: ${advice}`);
 }
 
-async function renewFile(config: Config, clock: Clock, known: Known): Promise<string[] | null> {
+async function renewFile(config: Config, clock: Clock, known: Known): ReturnType<typeof renew> {
   const database = await openFile(config, stagedFile(requireFile(config)));
   try {
     return await renew(database, clock, known);
@@ -163,8 +166,9 @@ async function readKnown(config: Config): Promise<Known> {
   return known;
 }
 
-function renew(database: Database, clock: Clock, known: Known): Promise<string[] | null> {
+function renew(database: Database, clock: Clock, known: Known) {
   return database.write(async (tx) => {
+    const changed_at = (await latestChange(tx, {}))[0]?.at ?? 0;
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const [places] = await countPlaces(tx, {});
     const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
@@ -175,7 +179,8 @@ function renew(database: Database, clock: Clock, known: Known): Promise<string[]
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of known.revoked) await revokeToken(tx, token);
     for (const password of known.passwords) await keepPassword(tx, password);
-    return closeReturned(tx, known, clock.now());
+    const ahead = changed_at > Math.max(clock.now(), known.clock) ? changed_at : null;
+    return { returned: await closeReturned(tx, known, clock.now()), ahead };
   });
 }
 

@@ -184,6 +184,11 @@ export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
   db.updateTable("users").set({ history_since: p.to }).where("id", "=", p.user_id).where("history_since", "<", p.to),
 );
 
+/** The wall time of the latest change of any user. */
+export const latestChange = statement((db) =>
+  db.selectFrom("history").select((row) => row.fn.max<number | null>("at").as("at")),
+);
+
 /** Adds the same change to the history of every user. */
 export const insertForAll = statement(
   (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>

@@ -383,6 +383,25 @@ describe("restoring a backup", () => {
     });
   }
 
+  test("on a machine whose clock is behind, the result says so, and with the right clock apps get everything", async () => {
+    const now = START + 30 * 86_400_000;
+    podkeep.clock.set(now);
+    await add("a");
+    const { file } = backup();
+    podkeep.clock.advance(3 * 86_400_000);
+    await add("later");
+    const since = latest(await list());
+    const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
+    podkeep.clock.set(START);
+    expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ ahead: now });
+    podkeep.clock.set(now + 4 * 86_400_000);
+    expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ ahead: null });
+    await podkeep.app.close();
+    copyFileSync(inDirectory("elsewhere/podkeep.db"), inDirectory("podkeep.db"));
+    await podkeep.open();
+    expect(await list(since)).toMatchObject([{ feed_url: "https://a.test/rss" }]);
+  });
+
   test("the only user, deleted since, comes back without access, also if there is another one now", async () => {
     const { file } = backup();
     await deleteUser(podkeep.app, "ann");
