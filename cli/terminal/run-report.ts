@@ -19,7 +19,9 @@ export async function printRun(
   { junit, markdown }: Files,
   command: Command,
 ): Promise<void> {
-  const { countBySection, writeExchange, writeJunit, writeMarkdown } = await import("../../src/conformance/report.ts");
+  const { countBySection, describeLeft, writeExchange, writeJunit, writeMarkdown } = await import(
+    "../../src/conformance/report.ts"
+  );
   if (junit !== undefined) write(junit, writeJunit(url, run));
   if (markdown !== undefined) write(markdown, writeMarkdown(url, run));
   const results = run.results.map(({ check: { id, says, source, level }, ...rest }) => ({
@@ -56,7 +58,9 @@ export async function printRun(
       ),
     ].join("\n"),
   );
-  if (!wantsJson(command)) await print(`${results.length} checks, ${run.requests} requests`, Bun.stderr);
+  if (wantsJson(command)) return;
+  await print(`${results.length} checks, ${run.requests} requests`, Bun.stderr);
+  if (run.left !== 0) await print(describeLeft(run.left), Bun.stderr);
 }
 
 const indent = (text: string) => text.replace(/^.*$/gm, (line) => `    ${printable(line)}`);

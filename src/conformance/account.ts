@@ -62,26 +62,44 @@ const listSubscribed = async (prober: Prober) =>
     ({ is_subscribed, deleted }) => is_subscribed && deleted === undefined,
   );
 
-/** Removes the subscriptions that checks of a run left behind. @param prober whose id is the run's */
-export async function removeLeft(prober: Prober, protocol: Protocol): Promise<void> {
-  const isLeft = (feed_url: string) => feed_url.toLowerCase().includes(`conformance.example/${prober.id}-`);
+/**
+ * Removes the subscriptions that checks of a run left behind.
+ * @param prober whose id is the run's
+ * @returns how many are there still; null if the list can't be read
+ */
+export async function removeLeft(prober: Prober, protocol: Protocol): Promise<number | null> {
+  let left: number | null = null;
   prober.atEnd(async () => {
-    if (protocol === "openpodcast") {
-      const left = (await listSubscribed(prober)).filter(({ feed_url }) => isLeft(feed_url));
-      for (const { guid } of left) await openPodcast(prober).patch(guid, { is_subscribed: false });
-      return;
-    }
-    if (protocol === "openpodcast-draft") {
-      const client = draftClient(prober);
-      const left = (await client.list("limit=100")).filter(({ feed_url }) => isLeft(feed_url));
-      for (const { sync_id } of left) await client.send(action("unsubscribe", prober.clock.now(), { sync_id }));
-      return;
-    }
-    const client = readList(prober, protocol);
-    const left = (await client.readFeeds(0)).add.filter(isLeft);
-    if (left.length > 0) await client.sendFeeds([], left);
+    const removals = await findLeft(prober, protocol);
+    for (const remove of removals) await remove();
+    left = removals.length === 0 ? 0 : (await findLeft(prober, protocol)).length;
   });
   await prober.end();
+  return left;
+}
+
+/** What removes each subscription that checks of a run left behind. */
+async function findLeft(prober: Prober, protocol: Protocol): Promise<(() => Promise<Answer>)[]> {
+  const isLeft = (feed_url: string) => feed_url.toLowerCase().includes(`conformance.example/${prober.id}-`);
+  if (protocol === "openpodcast") {
+    const left = (await listSubscribed(prober)).filter(({ feed_url }) => isLeft(feed_url));
+    const { patch } = openPodcast(prober);
+    return left.map(
+      ({ guid }) =>
+        () =>
+          patch(guid, { is_subscribed: false }),
+    );
+  }
+  if (protocol === "openpodcast-draft") {
+    const client = draftClient(prober);
+    const left = (await client.list("limit=100")).filter(({ feed_url }) => isLeft(feed_url));
+    return left.map(({ sync_id }) => () => {
+      const requests = [action("unsubscribe", prober.clock.now(), { sync_id })];
+      return client.request("POST", "/api/v1/sync", { body: { requests } });
+    });
+  }
+  const client = readList(prober, protocol);
+  return (await client.readFeeds(0)).add.filter(isLeft).map((feed) => () => client.postFeeds([], [feed]));
 }
 
 /** What the last response says of a server that can't be used, in words for who typed the command. */

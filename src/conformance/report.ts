@@ -24,8 +24,15 @@ export const countBySection = (results: readonly Result[]): Count[] =>
     return { section, passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
   });
 
+/** What a run could not remove, for who has to do it. @param left not 0 */
+export function describeLeft(left: Run["left"]): string {
+  if (left === null) return "What the run added may still be there: its list can't be read";
+  if (left === 1) return "1 subscription that the run added is still there: the server did not remove it";
+  return `${left} subscriptions that the run added are still there: the server did not remove them`;
+}
+
 /** A report to paste into an issue: counts, then each failure with its requests and responses. */
-export function writeMarkdown(url: string, { results, ended, unchecked }: Reported): string {
+export function writeMarkdown(url: string, { results, ended, left, unchecked }: Reported): string {
   const rows = countBySection(results).map(
     ({ section, passed, failed, skipped }) => `| ${section} | ${passed} | ${failed} | ${skipped} |`,
   );
@@ -33,6 +40,7 @@ export function writeMarkdown(url: string, { results, ended, unchecked }: Report
   return [
     `# Conformance of ${url}`,
     ...(ended === null ? [] : [`The run ended early: ${escapeMarkdown(ended)}`]),
+    ...(left === 0 ? [] : [describeLeft(left)]),
     ...unchecked.map(({ protocol, reason }) => `Not checked, ${protocol}: ${escapeMarkdown(reason)}`),
     ["| checks | passed | failed | skipped |", "|---|---|---|---|", ...rows].join("\n"),
     ...failures.map(describeFailure),

@@ -47,6 +47,8 @@ export interface Run {
   results: Result[];
   /** Why the run ended before its last check; null if it did not. */
   ended: string | null;
+  /** Subscriptions that it added and the server did not remove; null if that can't be read. */
+  left: number | null;
   requests: number;
 }
 
@@ -82,8 +84,12 @@ export async function runChecks(
     if (ended !== null) break;
   }
   const protocols = new Set(results.map(({ check }) => protocolOf(check)));
-  if (silent < SILENT) for (const protocol of protocols) await removeLeft(new Prober(target, pace, run), protocol);
-  return { results, ended, requests: pace.sent() };
+  const counts: (number | null)[] = [];
+  for (const protocol of protocols)
+    counts.push(silent < SILENT ? await removeLeft(new Prober(target, pace, run), protocol) : null);
+  // Protocols may share one list.
+  const left = counts.every((count) => count !== null) ? Math.max(0, ...counts) : null;
+  return { results, ended, left, requests: pace.sent() };
 }
 
 async function runCheck(check: Check, prober: Prober): Promise<{ result: Result; silence: boolean }> {

@@ -69,6 +69,26 @@ test("a server that passes gives a table and exit code 0, and its list is empty 
   expect(await list(naive)).toEqual([]);
 });
 
+test("what the server does not remove is said, and so is a list that can't be read afterwards", async () => {
+  const removes = async ({ method, url }: Request, text: string) =>
+    method === "POST" && url.includes("/subscription") && JSON.parse(text).remove.length > 0;
+  const { naive, url } = serveNaive(async (request) =>
+    (await removes(request, await request.clone().text())) ? new Response("", { status: 500 }) : null,
+  );
+  const { code, err } = await run(url, [...CHECK, "--protocol", "gpodder", "--markdown", file("report.md")]);
+  expect([code, err]).toEqual([0, expect.stringContaining("1 subscription that the run added is still there")]);
+  expect(await list(naive)).toHaveLength(1);
+  expect(readFileSync(file("report.md"), "utf8")).toContain("1 subscription that the run added is still there");
+
+  let uploaded = false;
+  const unreadable = serveNaive(({ method, url }) => {
+    uploaded ||= method === "POST" && /\/subscriptions\/(?!.*podkeep-conformance)/.test(url);
+    return uploaded && url.includes("since=") ? new Response("oops") : null;
+  });
+  const ran = await run(unreadable.url, [...CHECK, "--protocol", "gpodder"]);
+  expect(ran.err).toContain("What the run added may still be there: its list can't be read");
+});
+
 test("a URL with a path and a slash at its end is the base of every request", async () => {
   const naive = createNaiveServer(CLOCK);
   const url = serve((request) => {
