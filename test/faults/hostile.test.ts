@@ -50,6 +50,7 @@ const TABLE: [what: string, send: string | Uint8Array, statuses: number[], end: 
 
   ["no Host", `GET /subscriptions HTTP/1.1\r\n${AUTHORIZATION}\r\n`, [400], "closed"],
   ["no Host in HTTP/1.0", `GET /subscriptions HTTP/1.0\r\n${AUTHORIZATION}\r\n`, [405], "closed"],
+  ["no Host in HAProxy's health check", "GET /readyz HTTP/1.0\r\n\r\n", [200], "closed"],
   ["two Host headers", `${GET}Host: other.test\r\n\r\n`, [405], "open"],
   ["the same Host twice", `${GET}${HOST}\r\n`, [405], "open"],
   ["an empty Host", `GET /subscriptions HTTP/1.1\r\nHost:\r\n${AUTHORIZATION}\r\n`, [405], "open"],
