@@ -1,6 +1,7 @@
 // What moves in as lines of JSON, so that many episodes are read and written in turns.
 import { z } from "zod";
 import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving.ts";
+import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { takeTurns } from "../turns.ts";
@@ -11,7 +12,7 @@ const Line = z.union([
   z.tuple([z.literal("plays"), MovingPlay]),
   z.tuple([z.literal("feeds"), MovingFeed]),
   z.tuple([z.literal("devices"), MovingDevice]),
-  z.tuple([z.literal("source"), z.string().max(500)]),
+  z.tuple([z.literal("source"), z.string().max(500).refine(isText)]),
 ]);
 
 export function* writeMoving({ source, ...lists }: Moving): Generator<string> {

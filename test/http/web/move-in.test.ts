@@ -90,6 +90,8 @@ test("what was changed between the two steps is refused, and adds nothing", asyn
     pack(`${feed}\n["feeds",{}]\n`),
     pack(`["actions",{"feed_url":"${FEED}","kind":"play","position":-5}]`),
     pack(`["__proto__",{"feed_url":"${FEED}"}]`),
+    // It would keep all data from being copied to PostgreSQL.
+    pack(`["source","a\\u0000b"]\n${feed}`),
     // 200 MB of zeros, in 200 kB.
     gzipSync(Buffer.alloc(200 * 1024 * 1024)).toString("base64url"),
   ]) {
