@@ -5,7 +5,7 @@ import { deleteOldActions, findActions, insertActions } from "../store/sync-acti
 import { findEntities, listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { requireEntities, type ShownEntity, showEntity } from "./sync-entities.ts";
+import { readPresent, requireEntities, type ShownEntity, showEntity } from "./sync-entities.ts";
 import { transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -30,7 +30,7 @@ export interface ActionResult {
 
 /**
  * Does the actions of one request in one transaction, in the order in which they occurred; one that was done before only
- * gives its result again.
+ * gives its status again.
  * @param client the installation that sends them; null if it does not say
  * @returns the results, in the order of the actions
  */
@@ -42,6 +42,7 @@ export function applyActions(
 ): Promise<ActionResult[]> {
   return transact(context, actor, async (user) => {
     const done = await readDone(user, sent);
+    const repeated = [...done.values()].flatMap(({ result }) => result.entity?.sync_id ?? []);
     const fresh = new Map<string, SentAction>();
     for (const one of sent) if (!done.has(one.action_id) && !fresh.has(one.action_id)) fresh.set(one.action_id, one);
     const results = await decideAll(user, context, client, [...fresh.values()]);
@@ -49,9 +50,14 @@ export function applyActions(
       const request_hash = fresh.get(one.action_id)?.request_hash ?? "";
       done.set(one.action_id, { request_hash, result: one });
     }
+    // The client of one that was done before may have read already what came after it.
+    const present = await readPresent(user, repeated);
     return sent.map(({ action_id, request_hash }) => {
       const found = done.get(action_id);
-      if (found?.request_hash === request_hash) return found.result;
+      if (found?.request_hash === request_hash) {
+        const { entity } = found.result;
+        return { ...found.result, entity: entity && (present.get(entity.sync_id) ?? entity) };
+      }
       return { action_id, status: "rejected", reason: "action_id was used for another action", entity: null };
     });
   });

@@ -79,6 +79,21 @@ export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): P
   return found;
 }
 
+/** Subscriptions by the sync_ids that they have or had, as they are now. */
+export async function readPresent(user: UserTx, sync_ids: string[]): Promise<Map<string, ShownEntity>> {
+  const { tx, user_id } = user;
+  const named = await findEntities(tx, { user_id }, rowsOf("sync_id", sync_ids));
+  const ids = named.map(({ subscription }) => subscription);
+  const rows = new Map((await findSubscriptions(tx, { user_id }, rowsOf("id", ids))).map((row) => [row.id, row]));
+  const entities = await requireEntities(user, ids);
+  return new Map(
+    named.flatMap(({ sync_id, subscription }) => {
+      const [row, entity] = [rows.get(subscription), entities.get(subscription)];
+      return row && entity ? [[sync_id, showEntity(row, entity)] as const] : [];
+    }),
+  );
+}
+
 async function readEntities(tx: Tx, user_id: number, ids: number[]): Promise<Map<number, SyncEntity>> {
   const rows = await listEntitiesOf(tx, { user_id }, rowsOf("id", ids));
   return new Map(rows.filter(isCurrent).map((row) => [row.subscription, row]));

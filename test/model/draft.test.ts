@@ -163,8 +163,11 @@ class DraftWorld {
   async #sync(who: number, lost: Step["lost"]): Promise<void> {
     const client = this.#clients[who];
     if (client) {
-      await this.#upload(client, lost === "upload");
-      if (lost !== "upload") await client.download(lost === "download");
+      // Apps differ in what they do first.
+      const readsFirst = who === 1;
+      if (readsFirst) await client.download(lost === "download");
+      if (!readsFirst || lost !== "download") await this.#upload(client, lost === "upload");
+      if (!readsFirst && lost !== "upload") await client.download(lost === "download");
       return;
     }
     const phone = this.#phones[who - SKEWS.length];

@@ -98,7 +98,7 @@ export const Action = z
   .object({
     type: z.literal("subscription", "type: only subscription is known"),
     action: z.enum(ACTIONS, "action: not one of subscribe, unsubscribe, update"),
-    action_id: uuid.meta({ description: "A UUID of the client; sent again, it gives the same result" }),
+    action_id: uuid.meta({ description: "A UUID of the client; sent again, the action is not done again" }),
     occurred_at,
     data: ActionData,
   })

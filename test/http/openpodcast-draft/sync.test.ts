@@ -198,13 +198,36 @@ describe("a batch", () => {
 });
 
 describe("an action_id that comes again", () => {
-  test("gives the same result, and nothing is done twice", async () => {
+  test("gives the same status, and nothing is done twice", async () => {
     const subscribe = action("subscribe", now() - 2, { feed_url: FEED });
     const [first] = await phone.send(subscribe);
     server.clock.advance(MINUTE);
     await tablet.unsubscribe(first.data.sync_id);
-    expect(await phone.send(subscribe, { ...subscribe, occurred_at: iso(now() + 5) })).toEqual([first, first]);
+    const again = { ...first, data: { ...first.data, unsubscribed_at: iso(now()) } };
+    expect(await phone.send(subscribe, { ...subscribe, occurred_at: iso(now() + 5) })).toEqual([again, again]);
     expect(await listed()).toEqual([]);
+  });
+
+  test("gives the subscription as it is now: its client may have read already what came after it", async () => {
+    const { data } = await phone.subscribe(FEED, now() - 3);
+    const unsubscribe = action("unsubscribe", now() - 2, { sync_id: data.sync_id });
+    await phone.send(unsubscribe);
+    await tablet.subscribe(FEED, now() - 1);
+    const [retried] = await phone.send(unsubscribe);
+    expect([retried.status, retried.data]).toEqual(["applied", { ...data, subscribed_at: iso(now() - 1) }]);
+    // Merged into another one, and deleted.
+    const { data: other } = await tablet.subscribe(OTHER, now());
+    server.clock.advance(MINUTE);
+    await tablet.send(action("update", now(), { sync_id: data.sync_id, feed_url: OTHER }));
+    const [merged] = await phone.send(unsubscribe);
+    expect(merged.data.feed_url).toBe(OTHER);
+    await user.remove(other.guid);
+    await server.drain();
+    const [deleted] = await phone.send(unsubscribe);
+    expect(deleted).toMatchObject({
+      status: "applied",
+      data: { feed_url: OTHER, unsubscribed_at: expect.any(String) },
+    });
   });
 
   test("with another action is rejected", async () => {
