@@ -1,5 +1,6 @@
 // Uploads of devices: what they report, and what that changes.
 import { KeyedQueue } from "../db/keyed-queue.ts";
+import { WaitingLimit } from "../db/waiting-limit.ts";
 import { type Holding, type Holdings, isOwn, type Listing } from "../domain/device-list.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
@@ -78,6 +79,7 @@ const FEW = 256;
 
 /** By user: an app that gave up on a large upload may send what its user did since, before the last part is applied. */
 const uploads = new KeyedQueue();
+const limit = new WaitingLimit();
 
 /**
  * Applies reports, some in each transaction: an app that gets no response sends all of them again, and what is done
@@ -95,7 +97,7 @@ function upload(
   const urls = new Map(sent.map((url) => [url.feed_url, url]));
   const begin = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
   const split = async (user: UserTx) => splitReports(user, await readReports(user));
-  return uploads.run(actor.user_id, async () => {
+  const applyAll = async () => {
     let parts: Report[][] | null = null;
     if (sent.length > FEW) {
       // What reports mean depends on what a new client takes over.
@@ -114,7 +116,8 @@ function upload(
       });
     }
     return client ? (begun?.cursor.last?.given ?? 0) : givenToUnknown(begun?.clock ?? 0);
-  });
+  };
+  return limit.run(actor.user_id, () => uploads.run(actor.user_id, applyAll));
 }
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>

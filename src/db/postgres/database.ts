@@ -11,6 +11,7 @@ import { MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
+import { WaitingLimit } from "../waiting-limit.ts";
 import { describePooler, isConflict, isLost, isOutdated, sqlStateOf, translate } from "./errors.ts";
 import { connect, describeServer, Pool, type PoolOptions, type Row } from "./pool.ts";
 
@@ -101,6 +102,7 @@ class SnapshotNeeded extends Error {}
 
 class PostgresDatabase implements Database {
   readonly #writers = new KeyedQueue();
+  readonly #writes = new WaitingLimit();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #kysely: Kysely<Schema>;
   readonly #pool: Pool;
@@ -117,7 +119,8 @@ class PostgresDatabase implements Database {
   // Writers of one user wait for the same row, and must not take all connections.
   write<T>(work: Work<T>, queue?: number): Promise<T> {
     const act = () => this.#attempt((end) => this.#transaction(end, WRITE, work));
-    return this.#track(queue === undefined ? act() : this.#writers.run(queue, act));
+    const inTurn = () => (queue === undefined ? act() : this.#writers.run(queue, act));
+    return this.#track(this.#writes.run(queue, inTurn));
   }
 
   async check(): Promise<void> {

@@ -9,6 +9,7 @@ import type { Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { readAnything, type Tx } from "../statement.ts";
+import { WaitingLimit } from "../waiting-limit.ts";
 import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
@@ -107,6 +108,7 @@ class SqliteDatabase implements Database {
   /** The second one is for those who come while a long read takes turns on the first. */
   readonly #snapshots: Snapshot[];
   readonly #group: GroupWriter;
+  readonly #writes = new WaitingLimit();
   readonly #checkpointer: Checkpointer;
   readonly #files: OpenFiles;
   #isLost = false;
@@ -156,7 +158,8 @@ class SqliteDatabase implements Database {
   }
 
   write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T> {
-    return this.#group.run(queue, (count) => work(txOn(this.writer, this.kysely, LONGEST_TURN, count)));
+    const act = (count: () => void) => work(txOn(this.writer, this.kysely, LONGEST_TURN, count));
+    return this.#writes.run(queue, () => this.#group.run(queue, act));
   }
 
   async check(): Promise<void> {
