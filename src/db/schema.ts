@@ -403,7 +403,7 @@ interface RefusalTable {
   app: string | null;
 }
 
-/** A subscription as the draft of the Open Podcast API knows it (src/domain/sync-entity.ts). */
+/** A subscription as the draft of the Open Podcast API knows it (src/domain/sync-entities.ts). */
 interface SyncEntityTable {
   user_id: number;
   sync_id: string;

@@ -1,5 +1,5 @@
 // Actions of clients of the draft of the Open Podcast API, each done once (P5).
-import { ActionRules, type Outcome, type SyncAction } from "../domain/sync-entity.ts";
+import { ActionRules, type Outcome, type SyncAction } from "../domain/sync-actions.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { deleteOldActions, findActions, insertActions } from "../store/sync-actions.ts";
 import { findEntities, listEntitiesOf, saveEntities } from "../store/sync-entities.ts";

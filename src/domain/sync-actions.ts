@@ -1,6 +1,5 @@
-// A subscription as the draft of the Open Podcast API tells it, and which action on it wins (docs/open-podcast-draft.md).
+// Actions of clients of the draft of the Open Podcast API: which of them wins (docs/open-podcast-draft.md).
 import type { FeedUrl } from "./feed-url.ts";
-import { statusOf } from "./history.ts";
 import {
   addFeed,
   changeFeed,
@@ -9,76 +8,9 @@ import {
   createSubscription,
   subscribeAgain,
 } from "./subscription-rules.ts";
-import { placeOf, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import { createEntity, isOn, refreshEntity, type SyncEntity } from "./sync-entities.ts";
 import type { WorkingSet } from "./working-set.ts";
-
-/** Times are Unix milliseconds; those of `_at` without "changed" and "left" by the clock of who said it. */
-export interface SyncEntity {
-  sync_id: string;
-  /** The subscription, or the one that it became part of. */
-  subscription: number;
-  /** The subscription's place in the change feed when this was written. */
-  changed_at: number;
-  /** When it became part of another subscription, on the user's clock, and its address before; null if it did not. */
-  left_at: number | null;
-  left_url: string | null;
-  left_guid: string | null;
-  subscribed_at: number;
-  unsubscribed_at: number | null;
-  /** When somebody last said whether it is subscribed; when somebody last said what its address is. */
-  status_at: number;
-  address_at: number;
-  /** The client of the draft that changed it last; null if something else did. */
-  client: string | null;
-}
-
-type Stored = Pick<SubscriptionState, "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
-
-const isOn = (stored: Stored) => statusOf(stored) === "subscribed";
-const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;
-
-/** What is known of a subscription that the draft has not told yet. */
-export function createEntity(id: number, state: Stored, sync_id: string): SyncEntity {
-  const said = statusTime(state);
-  return {
-    sync_id,
-    subscription: id,
-    changed_at: placeOf(state),
-    left_at: null,
-    left_url: null,
-    left_guid: null,
-    subscribed_at: said,
-    unsubscribed_at: isOn(state) ? null : said,
-    status_at: said,
-    address_at: Math.max(state.subscription_changed, state.guid_changed ?? 0),
-    client: null,
-  };
-}
-
-/** The entity, made fit if the subscription changed while the draft was off. */
-export function refreshEntity(entity: SyncEntity, id: number, state: Stored): SyncEntity {
-  const on = isOn(state);
-  if (entity.changed_at === placeOf(state) && on === (entity.unsubscribed_at === null)) return entity;
-  const now = createEntity(id, state, entity.sync_id);
-  if (on) return entity.unsubscribed_at === null ? { ...now, subscribed_at: entity.subscribed_at } : now;
-  const unsubscribed_at = entity.unsubscribed_at ?? now.unsubscribed_at;
-  return { ...now, subscribed_at: entity.subscribed_at, unsubscribed_at };
-}
-
-/** The entity after a change of its subscription, which counts by the server's clock. */
-export function followChange(entity: SyncEntity | undefined, change: SubscriptionChange, sync_id: string): SyncEntity {
-  const { before, changed_at } = change;
-  const after = change.after as SubscriptionState;
-  if (!before || !entity) return { ...createEntity(after.id, after, entity?.sync_id ?? sync_id), changed_at };
-  const next = { ...refreshEntity(entity, after.id, before), changed_at, client: null };
-  if (isOn(before) !== isOn(after)) {
-    if (isOn(after)) Object.assign(next, { subscribed_at: changed_at, unsubscribed_at: null });
-    else next.unsubscribed_at = changed_at;
-  }
-  if (isOn(before) !== isOn(after) || before.deleted !== after.deleted) next.status_at = changed_at;
-  if (before.feed_url !== after.feed_url || before.guid !== after.guid) next.address_at = changed_at;
-  return next;
-}
 
 /** An action of a client. It names a subscription by sync_id; without one, by feed URL or guid. */
 export interface SyncAction {
