@@ -7,7 +7,7 @@ import type { Shared } from "./shared.ts";
 
 /** Apps look for the name that gpodder.net gives it (Kodi signs in with no other one). */
 const APP = "sessionid";
-/** The app's cookie before version 0.2; it is still read. */
+/** The cookie of earlier versions; it is still read. */
 const OLD_APP = "podkeep_app";
 const PAGE = "podkeep_page";
 /** Cookies of one name that are read: a sibling domain can set some, and each costs a query. */
