@@ -1,17 +1,13 @@
-// Plays: keeping what was listened to, and setting a position.
+// Plays: keeping what was listened to.
 
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
-import { type Episode, EpisodeSet } from "../domain/episode-set.ts";
-import { clockOf } from "../domain/play-time.ts";
+import type { Episode } from "../domain/episode-set.ts";
 import { follows, keepPlay, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
-import { DomainError } from "../errors.ts";
-import { findEpisode } from "../store/episodes.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
-import { type Actor, writeActor } from "./actor.ts";
+import { writeActor } from "./actor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { readEpisodes, saveEpisodeSet } from "./episode-rows.ts";
-import { transact, type UserTx } from "./transact.ts";
+import type { UserTx } from "./transact.ts";
 import { streamUserIds } from "./users.ts";
 
 /** An action as it arrived. */
@@ -130,67 +126,6 @@ export async function findNewPlays<Copied extends Omit<Play, "id">>(
 export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx, plays: Omit<Play, "id">[]) {
   const rows = plays.map((play) => ({ ...play, id: nextPlay(), arrived_at: clock(), ...writeActor(actor) }));
   await savePlays(tx, { user_id }, rows);
-}
-
-/** Stands for a client in positions that are set: no app goes on with them. */
-const BY_HAND = -1;
-
-/**
- * Sets the position of an episode for every app: a play of now, by the actor. All devices get it at their next sync.
- * @param position in seconds; null to mark it as finished: at the length that an app sent, else the feed
- * @throws DomainError "not_found" if there is no such episode, "invalid" for a position that the episode does not have
- */
-export function setPosition(
-  context: Context,
-  actor: Actor,
-  { episode: id, position }: { episode: number; position: number | null },
-): Promise<void> {
-  return transact(context, actor, async (user) => {
-    const rows = await findEpisode(user.tx, { user_id: user.user_id, id });
-    const [episode] = readEpisodes(rows);
-    if (!episode) throw new DomainError("not_found", `There is no episode ${id}`);
-    const before = episode.actions.find(({ kind }) => kind === "play");
-    // Apps need a length. The end that the feed says may be before a position: advertisements make files longer.
-    const end = rows[0]?.duration ? Math.max(rows[0].duration, before?.position ?? 0, position ?? 0) : null;
-    const total = before?.total ?? end;
-    const to = position ?? total;
-    if (to === null) {
-      throw new DomainError("invalid", "The length of this episode is not known: it can't be marked as finished");
-    }
-    if (!Number.isSafeInteger(to) || to < 1) throw new DomainError("invalid", "A position is at least 0:01");
-    if (total !== null && to > total) {
-      throw new DomainError("invalid", `The episode ends at ${clockOf(total)}: it has no position ${clockOf(to)}`);
-    }
-    // Not the user's clock: it may be ahead, and what is played next would be older.
-    const now = Math.max(context.clock.now(), (before?.acted_at ?? 0) + 1000);
-    const set = new EpisodeSet([episode], user.nextEpisode);
-    const arrival: Arrival = {
-      now,
-      after: user.clock(),
-      stamp: user.nextTimestamp,
-      client: null,
-      told: null,
-      known: 0,
-      sendsAll: false,
-    };
-    const action: EpisodeAction = {
-      feed_url: "",
-      episode_url: episode.url,
-      guid: episode.guid,
-      kind: "play",
-      sent_at: now,
-      started: to,
-      position: to,
-      total,
-      device: actor.device,
-    };
-    set.add(episode, action, arrival);
-    await saveEpisodeSet(user, set);
-    const at = actedAt(now, now);
-    await copyPlays(user, [
-      { episode: id, client: BY_HAND, begun_at: at, ended_at: at, started: to, position: to, total },
-    ]);
-  });
 }
 
 /** Plays that are deleted in one transaction. */

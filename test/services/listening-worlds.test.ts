@@ -13,7 +13,7 @@ import { listBegun } from "../../src/services/listening.ts";
 import { readYear, sumPlays } from "../../src/services/listening-hours.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
 import { listPlays } from "../../src/services/play-list.ts";
-import { setPosition } from "../../src/services/plays.ts";
+import { setPosition } from "../../src/services/positions.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";

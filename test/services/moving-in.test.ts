@@ -11,7 +11,7 @@ import { exportAccount } from "../../src/services/export.ts";
 import { listBegun } from "../../src/services/listening.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
 import { listPlays } from "../../src/services/play-list.ts";
-import { setPosition } from "../../src/services/plays.ts";
+import { setPosition } from "../../src/services/positions.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";

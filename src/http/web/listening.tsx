@@ -17,8 +17,8 @@ import {
   type PlayPosition,
   streamWritten,
 } from "../../services/play-list.ts";
-import { setPosition } from "../../services/plays.ts";
 import { findPodcastName } from "../../services/podcasts.ts";
+import { setPosition } from "../../services/positions.ts";
 import type { HttpEnv } from "../env.ts";
 import { streamText } from "../stream.ts";
 import { readForm } from "./form.ts";
