@@ -1,5 +1,8 @@
 // Actions of clients of the draft of the Open Podcast API, each done once (P5).
+import type { SubscriptionState } from "../domain/subscription-state.ts";
 import { ActionRules, type Outcome, type SyncAction } from "../domain/sync-actions.ts";
+import type { SyncEntity } from "../domain/sync-entities.ts";
+import type { WorkingSet } from "../domain/working-set.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { deleteOldActions, findActions, insertActions } from "../store/sync-actions.ts";
 import { findEntities, listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
@@ -45,11 +48,7 @@ export function applyActions(
     const repeated = [...done.values()].flatMap(({ result }) => result.entity?.sync_id ?? []);
     const fresh = new Map<string, SentAction>();
     for (const one of sent) if (!done.has(one.action_id) && !fresh.has(one.action_id)) fresh.set(one.action_id, one);
-    const results = await decideAll(user, context, client, [...fresh.values()]);
-    for (const one of results) {
-      const request_hash = fresh.get(one.action_id)?.request_hash ?? "";
-      done.set(one.action_id, { request_hash, result: one });
-    }
+    for (const one of await doAll(user, context, client, [...fresh.values()])) done.set(one.result.action_id, one);
     // The client of one that was done before may have read already what came after it.
     const present = await readPresent(user, repeated);
     return sent.map(({ action_id, request_hash }) => {
@@ -63,69 +62,80 @@ export function applyActions(
   });
 }
 
-async function readDone({ tx, user_id }: UserTx, sent: SentAction[]) {
+/** What came of an action, and what it said. */
+interface Done {
+  request_hash: string;
+  result: ActionResult;
+}
+
+async function readDone({ tx, user_id }: UserTx, sent: SentAction[]): Promise<Map<string, Done>> {
   const rows = await findActions(tx, { user_id }, rowsOf("action_id", columnOf(sent, "action_id")));
   return new Map(
     rows.map(({ action_id, request_hash, result }) => {
       // Written below.
       const known = JSON.parse(result) as ActionResult;
-      return [action_id, { request_hash, result: known }] as const;
+      return [action_id, { request_hash, result: known }];
     }),
   );
 }
 
-async function decideAll(
-  user: UserTx,
-  context: Context,
-  client: string | null,
-  sent: SentAction[],
-): Promise<ActionResult[]> {
+/** Does actions that were not done before, and keeps their results. */
+async function doAll(user: UserTx, context: Context, client: string | null, sent: SentAction[]): Promise<Done[]> {
   if (sent.length === 0) return [];
   const { tx, user_id } = user;
-  const sync_ids = sent.flatMap(({ sync_id }) => sync_id ?? []);
-  const named = await findEntities(tx, { user_id }, rowsOf("sync_id", sync_ids));
-  const set = await loadWorkingSet(user, {
-    ids: named.map(({ subscription }) => subscription),
-    guids: sent.flatMap(({ guid, feed }) => [guid ?? [], feed?.computed_guid ?? []].flat()),
-    feeds: sent.flatMap(({ feed }) => feed?.hash ?? []),
-  });
-  const entities = await listEntitiesOf(tx, { user_id }, set.all());
   const now = context.clock.now();
-  const rules = new ActionRules(set, entities, client, now);
+  const set = await loadNamed(user, sent);
+  const rules = new ActionRules(set, await listEntitiesOf(tx, { user_id }, set.all()), client, now);
   const decisions = sent
     .toSorted((a, b) => a.occurred_at - b.occurred_at)
     .map((one) => ({ ...one, ...rules.decide(one) }));
   await saveWorkingSet(user, set, context);
-
-  const current = new Map(
-    decisions.flatMap(({ action_id, subscription }) =>
-      subscription ? [[action_id, set.current(subscription)] as const] : [],
-    ),
-  );
-  const kept = await requireEntities(user, [...new Set([...current.values()].map(({ id }) => id))]);
-  for (const { subscription, said } of rules.said()) {
-    const entity = kept.get(subscription.id);
-    if (entity) kept.set(subscription.id, { ...entity, ...said });
-  }
-  await saveEntities(tx, { user_id }, [...kept.values()]);
-  const results = decisions.map(({ action_id, status, reason }): ActionResult => {
-    const state = current.get(action_id);
-    const entity = state && kept.get(state.id);
+  const states = decisions.map(({ subscription }) => subscription && set.current(subscription));
+  const entities = await keepEntities(user, states, rules);
+  const done = decisions.map(({ action_id, request_hash, status, reason }, index): Done => {
+    const state = states[index];
+    const entity = state && entities.get(state.id);
     const row = state && { ...state, is_subscribed: Number(state.is_subscribed) };
-    return { action_id, status, reason, entity: row && entity ? showEntity(row, entity) : null };
+    return {
+      request_hash,
+      result: { action_id, status, reason, entity: row && entity ? showEntity(row, entity) : null },
+    };
   });
-  const hashes = new Map(sent.map(({ action_id, request_hash }) => [action_id, request_hash]));
   // A rejected one has done nothing, and may be possible later.
-  const rows = results
-    .filter(({ status }) => status !== "rejected")
-    .map((one) => ({
-      action_id: one.action_id,
-      request_hash: hashes.get(one.action_id) ?? "",
-      result: JSON.stringify(one),
-      done_at: now,
-    }));
+  const rows = done
+    .filter(({ result }) => result.status !== "rejected")
+    .map(({ request_hash, result }) => {
+      return { action_id: result.action_id, request_hash, result: JSON.stringify(result), done_at: now };
+    });
   await insertActions(tx, { user_id }, rows);
-  return results;
+  return done;
+}
+
+/** Loads the subscriptions that actions name. */
+async function loadNamed(user: UserTx, sent: SentAction[]): Promise<WorkingSet> {
+  const sync_ids = sent.flatMap(({ sync_id }) => sync_id ?? []);
+  const named = await findEntities(user.tx, { user_id: user.user_id }, rowsOf("sync_id", sync_ids));
+  return loadWorkingSet(user, {
+    ids: named.map(({ subscription }) => subscription),
+    guids: sent.flatMap(({ guid, feed }) => [guid ?? [], feed?.computed_guid ?? []].flat()),
+    feeds: sent.flatMap(({ feed }) => feed?.hash ?? []),
+  });
+}
+
+/** Saves what actions said of these subscriptions. @returns their entities, by the subscriptions' ids */
+async function keepEntities(
+  user: UserTx,
+  states: (SubscriptionState | null)[],
+  rules: ActionRules,
+): Promise<Map<number, SyncEntity>> {
+  const ids = new Set(states.flatMap((state) => (state ? state.id : [])));
+  const entities = await requireEntities(user, [...ids]);
+  for (const { subscription, said } of rules.said()) {
+    const entity = entities.get(subscription.id);
+    if (entity) entities.set(subscription.id, { ...entity, ...said });
+  }
+  await saveEntities(user.tx, { user_id: user.user_id }, [...entities.values()]);
+  return entities;
 }
 
 /** Deletes the results of actions that were done more than 30 days ago. */
