@@ -67,6 +67,9 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
 /** What all parts of an upload have in common, as the first one read it. */
 interface Upload {
   cursor: ClientCursor;
+  habits: Habits;
+  /** The feeds by their URLs, as they were sent. */
+  sent: ReadonlyMap<string, FeedUrl>;
   parts: Report[][];
   /** What changed after the client knew the list last, if a part needed it. */
   later: LaterChanges | null;
@@ -91,15 +94,15 @@ function upload(
   actor: Actor,
   client: Client | null,
   habits: Habits,
-  sent: FeedUrl[],
+  feeds: FeedUrl[],
   readReports: (user: UserTx) => Promise<Report[]>,
 ): Promise<Seconds> {
-  const urls = new Map(sent.map((url) => [url.feed_url, url]));
+  const sent = new Map(feeds.map((feed) => [feed.feed_url, feed]));
   const begin = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
   const split = async (user: UserTx) => splitReports(user, await readReports(user));
   const applyAll = async () => {
     let parts: Report[][] | null = null;
-    if (sent.length > FEW) {
+    if (feeds.length > FEW) {
       // What reports mean depends on what a new client takes over.
       await transact(context, actor, begin);
       // Not in a transaction, for which other users would wait.
@@ -110,8 +113,8 @@ function upload(
       begun = await transact(context, actor, async (user) => {
         // At each part, because the client may have been forgotten since the last one.
         const cursor = await begin(user);
-        const upload = begun ?? { cursor, parts: parts ?? (await split(user)), later: null, clock: 0 };
-        const later = await applyReports(context, user, upload, habits, upload.parts[n] ?? [], urls);
+        const upload = begun ?? { cursor, habits, sent, parts: parts ?? (await split(user)), later: null, clock: 0 };
+        const later = await applyReports(context, user, upload, upload.parts[n] ?? []);
         return { ...upload, later, clock: user.clock() };
       });
     }
@@ -127,11 +130,10 @@ const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
 async function applyReports(
   context: Context,
   user: UserTx,
-  { cursor, later: earlier }: Upload,
-  habits: Habits,
+  upload: Upload,
   reports: Report[],
-  sent: ReadonlyMap<string, FeedUrl>,
 ): Promise<LaterChanges | null> {
+  const { cursor, sent } = upload;
   const { client } = cursor;
   const clock = user.clock();
   const read = new Map<string, FeedUrl>();
@@ -141,7 +143,7 @@ async function applyReports(
   });
   const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
-  const { later, ...known } = await readKnown(user, cursor, habits, reports, set, read, earlier);
+  const { later, ...known } = await readKnown(user, upload, reports, set, read);
   const holdings = new Map(known.holdings);
   const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });
@@ -166,15 +168,13 @@ async function applyReports(
   return later;
 }
 
-/** Reads what reports are compared with. */
+/** Reads what reports are compared with. @param read their feeds, by hash */
 async function readKnown(
   user: UserTx,
-  cursor: ClientCursor,
-  habits: Habits,
+  { cursor, habits, later: earlier }: Upload,
   reports: Report[],
   set: WorkingSet,
   read: ReadonlyMap<string, FeedUrl>,
-  earlier: LaterChanges | null,
 ): Promise<Known & { later: LaterChanges | null }> {
   const { tx, user_id } = user;
   const { client, last } = cursor;
