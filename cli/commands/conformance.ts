@@ -98,14 +98,19 @@ async function check(text: string, options: Options, command: Command): Promise<
     }
     for (const { protocol, reason } of wantsJson(command) ? [] : unusable)
       await print(`Not checked, ${protocol}: ${printable(reason)}`, Bun.stderr);
-    const most = Math.max(...usable.map(({ subscriptions }) => subscriptions ?? 0));
+    const { second_token } = target;
+    const bearer = usable.find(({ protocol }) => protocol.startsWith("openpodcast"));
+    const second =
+      bearer && second_token !== null ? [await readAccount({ ...target, token: second_token }, bearer.protocol)] : [];
+    for (const { subscriptions, reason } of second)
+      if (subscriptions === null) throw new DomainError("unavailable", `--second-token: ${reason}`);
+    const most = Math.max(...[...usable, ...second].map(({ subscriptions }) => subscriptions ?? 0));
     if (most > 0) await confirmIn(most, options.yes);
     const ofUsable = isOf(usable.map(({ protocol }) => protocol));
     const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
     const total = CHECKS.filter(wanted).length;
     if (total === 0) throw new DomainError("not_found", `No check has "${options.check}" in its id`);
     const app = usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
-    const { second_token } = target;
     const isPassword = app && second_token !== null && (await takesPassword(target, app.protocol, second_token));
     const second_password = isPassword ? second_token : null;
     const progress = progressOf(total);

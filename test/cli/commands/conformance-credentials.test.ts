@@ -107,6 +107,18 @@ test("a check that needs two apps is skipped without a second token, from the op
   expect(seen.has(`Bearer ${second}`)).toBe(true);
 });
 
+test("a second token that is refused, or of a user with subscriptions, ends the run before its first check", async () => {
+  const other = await server.user("other");
+  await other.add("https://a.example/rss");
+  for (const [token, words] of [
+    ["wrong", /^error: --second-token: GET \S+ refuses the credentials \(401\)\n$/],
+    [other.token, /The account has 1 subscription: use an empty one/],
+  ] as const) {
+    const { code, err, out } = await run(["--token", first, "--second-token", token, ...SECOND]);
+    expect([code, err, out]).toEqual([1, expect.stringMatching(words), ""]);
+  }
+});
+
 test("without an account, or without a terminal to ask for the password on, nothing is sent", async () => {
   for (const [args, words] of [
     [[], "Name the test account: --user NAME, --token TOKEN, or both"],
