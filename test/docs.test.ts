@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { createProgram } from "../cli/program.ts";
 import { openTestApp } from "./support/app.ts";
+import { basicAuth } from "./support/basic-auth.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const read = (file: string) => Bun.file(join(root, file)).text();
@@ -39,6 +40,24 @@ test("the API's examples are what the server answers", async () => {
     etag = answer.headers.get("ETag") ?? etag;
     await test.drain();
     test.clock.advance(60_000);
+  }
+  await test.close();
+});
+
+test("every route that docs/gpodder.md names is one, and takes a token as the password", async () => {
+  const test = await openTestApp();
+  const { name, token } = await test.user();
+  const headers = basicAuth(name, token);
+  const routes = [...(await read("docs/gpodder.md")).matchAll(/`(GET|POST|PUT) (\/\S+)`/g)];
+  expect(routes.length).toBeGreaterThan(15);
+  for (const [route, method = "", path = ""] of routes) {
+    const { status } = await test.send(method, path.replace("USER", name).replace("DEVICE", "d"), {
+      headers,
+      ...(method !== "GET" && { body: "[]" }),
+    });
+    // Nobody has allowed a login.
+    const expected = path.endsWith("/poll") ? [404] : [200, 400];
+    expect([route, expected.includes(status)]).toEqual([route, true]);
   }
   await test.close();
 });
