@@ -3,10 +3,12 @@ import type { Context } from "hono";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 
+const MEGABYTE = 1024 * 1024;
+
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "releaseLock">;
 
 /** Bytes of a refused body that may still arrive: clients that send everything first then read the response. */
-const MOST_REFUSED = 8 * 1024 * 1024;
+const MOST_REFUSED = 8 * MEGABYTE;
 /** How many refused bodies are read at a time. */
 const MOST_DISCARDED = 8;
 /** How long that may take, in milliseconds. */
@@ -16,7 +18,7 @@ const MOST_AT_ONCE = 2;
 /** How many streamed bodies that are larger than other requests may be there at a time, of different users. */
 const MOST_LARGE = 2;
 /** Bytes of a body that may stay in memory until the runtime collects it by itself. */
-const MOST_KEPT = 1024 * 1024;
+const MOST_KEPT = MEGABYTE;
 /** Milliseconds in which a body must arrive, so that a slow one does not keep others out. */
 const LONGEST = 10 * 60_000;
 /** Bytes of a body that arrives before the connection is closed, from the slowest phone. */
@@ -39,7 +41,7 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   const holder = c.get("actor")?.user_id ?? 0;
   const length = request.headers.get("content-length");
   if (length !== null) {
-    if (Number(length) > max) throw tooLarge(what);
+    if (Number(length) > max) throw tooLarge(what, max);
     hold(request, holder, Number(length), max);
     if (Number(length) <= SHORT) return request.bytes();
   }
@@ -49,7 +51,7 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
     for await (const chunk of chunksOf(c)) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > max) throw tooLarge(what);
+      if (size > max) throw tooLarge(what, max);
       if (length === null) hold(request, holder, chunk.length, max);
     }
     return Buffer.concat(chunks);
@@ -82,12 +84,12 @@ export async function* streamBody(
     return;
   }
   const holder = c.get("actor")?.user_id ?? 0;
-  if (length > most) throw tooLarge(what);
+  if (length > most) throw tooLarge(what, most);
   if (length > max) holdLarge(request, holder);
   let size = 0;
   for await (const chunk of chunksOf(c)) {
     size += chunk.length;
-    if (size > most) throw tooLarge(what);
+    if (size > most) throw tooLarge(what, most);
     if (size <= max && !large.has(request)) hold(request, holder, chunk.length, max);
     else if (!large.has(request)) holdLarge(request, holder);
     yield chunk;
@@ -118,7 +120,10 @@ function holdLarge(request: Request, holder: number): void {
   large.set(request, holder);
 }
 
-const tooLarge = (what: string) => new DomainError("too_large", `The ${what} is too large`);
+const tooLarge = (what: string, max: number) =>
+  new DomainError("too_large", `The ${what} is larger than ${sizeText(max)}`);
+const sizeText = (bytes: number) =>
+  bytes % MEGABYTE === 0 ? `${bytes / MEGABYTE} MB` : `${Math.floor(bytes / 1024)} KB`;
 const tooMany = (message: string) => new DomainError("too_many", message, { retry_after: 5 });
 
 function hold(request: Request, holder: number, bytes: number, max: number): void {

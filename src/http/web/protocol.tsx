@@ -3,7 +3,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
-import type { DomainError } from "../../errors.ts";
+import { DomainError } from "../../errors.ts";
 import { readBody, streamBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
@@ -85,10 +85,16 @@ const limitBody = (max: number, what: string) => readFirst((c) => readBody(c, ma
 /** Reads a form with a file for parseBody(). */
 const readFile = (read: (c: Context<HttpEnv>) => Promise<Uint8Array>) =>
   readFirst(async (c) => {
-    const form = await read(c);
+    const form = await read(c).catch(nameOtherWay);
     requireFewFields(c, form);
     return form;
   });
+
+/** Says of a file that is too large how it can be read. */
+function nameOtherWay(error: unknown): never {
+  if (!(error instanceof DomainError) || error.code !== "too_large") throw error;
+  throw new DomainError("too_large", texts.errors.largeFile(error.message));
+}
 
 /** For files of moving in, which may be as large as an upload of episodes. */
 const limitLarge = ({ config }: App) =>

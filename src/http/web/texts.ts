@@ -209,6 +209,7 @@ export const texts = {
     forbidden: "This is not allowed",
     failed: "podkeep can't show this page right now. Nothing was changed.",
     unavailable: "podkeep can't write right now. Nothing was changed.",
+    largeFile: (reason: string) => `${reason}. The admin can read larger ones: podkeep import.`,
     home: "Go to the start",
   },
 } as const;

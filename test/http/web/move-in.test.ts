@@ -130,7 +130,7 @@ test("what comes back of the same user at the same time has to wait", async () =
   expect((await confirm()).status).toBe(200);
 });
 
-test("a file that is too large is refused before it is read", async () => {
+test("a file that is too large is refused before it is read, with the limit and another way", async () => {
   const small = await openTestApp({ max_body: "1MB" });
   const owner = await small.user();
   const { cookies } = await signedIn(small, owner);
@@ -146,7 +146,8 @@ test("a file that is too large is refused before it is read", async () => {
       if (++sent > 200) controller.close();
     },
   });
-  const { status } = await small.send("POST", "/account/move-in", { body, headers });
+  const { status, body: page } = await small.send("POST", "/account/move-in", { body, headers });
   expect([status, sent < 50]).toEqual([413, true]);
+  expect(page).toContain("The file is larger than 32 MB. The admin can read larger ones: podkeep import.");
   await small.close();
 });

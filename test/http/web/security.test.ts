@@ -364,7 +364,11 @@ test("an OPML file that is a bomb is refused, and says why", async () => {
   for (const [file, status, reason] of [
     [opml("", "<outline>".repeat(200_000)), 400, "more than 100 elements within one another"],
     [opml("", "<outline/>".repeat(200_000)), 400, "more than 100000 elements"],
-    [opml("", " ".repeat(6 * 1024 * 1024)), 413, "The file is too large"],
+    [
+      opml("", " ".repeat(6 * 1024 * 1024)),
+      413,
+      "The file is larger than 5 MB. The admin can read larger ones: podkeep import.",
+    ],
   ] as const) {
     const page = await browser.submit("/podcasts/import", { file });
     expect([page.status, page.body]).toEqual([status, expect.stringContaining(reason)]);
