@@ -12,7 +12,7 @@ import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
-import { describePooler, isConflict, isLost, isOutdated, sqlStateOf, translate } from "./errors.ts";
+import { describePooler, isConflict, isLost, isOutdated, refusedParameter, sqlStateOf, translate } from "./errors.ts";
 import { connect, describeServer, Pool, type PoolOptions, type Row } from "./pool.ts";
 
 export const DIALECT: Dialect = {
@@ -53,7 +53,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
 
 async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresOptions): Promise<void> {
   const { server, database } = describeServer(url);
-  const [place] = await sql.unsafe<Row[]>("select current_schema() as schema, getdatabaseencoding() as encoding");
+  const [place] = await sql.unsafe<Row[]>(
+    "select current_schema() as schema, getdatabaseencoding() as encoding, current_setting('search_path') as path",
+  );
+  const wanted = searchPathIn(url);
+  if (wanted !== null && withoutSpaces(String(place?.["path"])) !== withoutSpaces(wanted)) throw wrongSearchPath(url);
   if (place?.["schema"] === null) {
     throw new DomainError("config", `${database} on ${server} has none of the schemas in search_path: create one`);
   }
@@ -75,7 +79,19 @@ async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresO
   }
 }
 
+const searchPathIn = (url: string) => new URL(url).searchParams.get("search_path");
+const withoutSpaces = (text: string) => text.replaceAll(" ", "");
+
+/** The error for a pooler that refuses the URL's search_path, or ignores it: the tables would be in another schema. */
+function wrongSearchPath(url: string): DomainError {
+  const { server, user, database } = describeServer(url);
+  const setting = `alter role ${user} in database ${database} set search_path = ${searchPathIn(url)}`;
+  const advice = `leave it out there, and run ${setting}`;
+  return new DomainError("config", `PgBouncer at ${server} does not take search_path from the URL: ${advice}`);
+}
+
 function refusal(error: unknown, url: string): DomainError {
+  if (refusedParameter(error) === "search_path") return wrongSearchPath(url);
   const { server, user, database } = describeServer(url);
   const refuse = (code: "config" | "unavailable", reason: string) =>
     new DomainError(code, `PostgreSQL at ${server} ${reason}`, { cause: error });

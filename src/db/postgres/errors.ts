@@ -33,6 +33,10 @@ export function isLost(error: unknown): boolean {
   return error.errno ? /^(08|57P|25P0[34])/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
 }
 
+/** The parameter of a connection that PgBouncer refuses; undefined for another error. */
+export const refusedParameter = (error: unknown): string | undefined =>
+  sqlStateOf(error) === "08P01" ? /unsupported startup parameter: (\w+)/.exec(messageOf(error))?.[1] : undefined;
+
 /** What to set in PgBouncer, if this error says that it gets in the way; else null. */
 export function describePooler(error: unknown): string | null {
   const state = sqlStateOf(error);
@@ -40,7 +44,7 @@ export function describePooler(error: unknown): string | null {
   if (state === "26000" || state === "42P05") {
     return "PgBouncer mixes up prepared statements: set max_prepared_statements = 200 (needs PgBouncer 1.21), or pool_mode = session";
   }
-  if (state === "08P01" && /unsupported startup parameter/.test(messageOf(error))) {
+  if ((refusedParameter(error) ?? "") in timeLimits(0)) {
     return `PgBouncer refuses the time limits: set ignore_startup_parameters = ${Object.keys(timeLimits(0)).join(",")}`;
   }
   return null;

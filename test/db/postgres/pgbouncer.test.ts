@@ -101,3 +101,28 @@ test.skipIf(!program)("without its leave for time limits, commands and the docto
   expect(ran).toMatchObject({ code: 1, err });
   expect(await diagnose(podkeep)).toMatchObject({ state: "problem", detail: err });
 });
+
+test.skipIf(!program).each([
+  ["refused", PARAMETERS],
+  ["ignored", `${PARAMETERS},search_path`],
+])(
+  "a search_path in the URL that is %s is to be set in the database, and tables get there only",
+  async (_, settings) => {
+    const url = await startPgBouncer("pool_mode = session", settings);
+    const name = url.split("/").at(-1) ?? "";
+    const setting = `alter role postgres in database ${name} set search_path = own`;
+    const asked = openOn(`${url}?search_path=own`);
+    const err = expect.stringContaining(setting);
+    expect(await asked.run(["user", "create", "ann"])).toMatchObject({ code: 3, err });
+    expect(await diagnose(asked)).toMatchObject({ state: "problem", detail: err });
+    const postgres = (await sharedPostgres()).connect(name);
+    await postgres.unsafe(`create schema own; ${setting}`).simple();
+    // Its connections to the server end, after which new ones have the setting.
+    await postgres.unsafe(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`);
+    expect(await openOn(url).run(["user", "create", "ann"])).toMatchObject({ code: 0, err: "" });
+    const places = await postgres.unsafe("select distinct schemaname from pg_tables where tablename = 'users'");
+    await postgres.close();
+    expect([...places]).toEqual([{ schemaname: "own" }]);
+  },
+);
