@@ -97,24 +97,22 @@ export function pendingMigrations(
 }
 
 /**
- * Brings the database to this program's schema.
+ * Brings the database to this program's schema, in a transaction of the caller.
  * @param schema of the tables, in a database with several
  * @throws DomainError "unavailable" if a migration fails
  */
-export async function migrate(
-  db: Kysely<Schema>,
-  dialect: Dialect,
-  { disableTransactions, schema }: { disableTransactions: boolean; schema?: string },
-): Promise<void> {
+export async function migrate(db: Kysely<Schema>, dialect: Dialect, schema?: string): Promise<void> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrationsFor(dialect) },
     migrationTableName: MIGRATION_TABLE,
     migrationLockTableName: `${MIGRATION_TABLE}_lock`,
     ...(schema === undefined ? {} : { migrationTableSchema: schema }),
-    disableTransactions,
+    disableTransactions: true,
   });
   const { error } = await migrator.migrateToLatest();
-  if (error)
-    throw new DomainError("unavailable", `The database could not be migrated: ${reasonOf(error)}`, { cause: error });
+  if (error) throw notMigrated(error);
 }
+
+export const notMigrated = (cause: unknown) =>
+  new DomainError("unavailable", `The database could not be migrated: ${reasonOf(cause)}`, { cause });

@@ -1,18 +1,27 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
 import type { SQL } from "bun";
-import { Kysely } from "kysely";
+import { Kysely, sql } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, inDoubt, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { KeyedQueue } from "../keyed-queue.ts";
 import type { Dialect } from "../migrations/dialect.ts";
-import { MIGRATION_TABLE, type Migrating, migrate, pendingMigrations } from "../migrations/migrate.ts";
+import { MIGRATION_TABLE, type Migrating, migrate, notMigrated, pendingMigrations } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
-import { describePooler, isConflict, isLost, isOutdated, refusedParameter, sqlStateOf, translate } from "./errors.ts";
+import {
+  describePooler,
+  isConflict,
+  isLost,
+  isOutdated,
+  refusedParameter,
+  sqlStateOf,
+  timeLimits,
+  translate,
+} from "./errors.ts";
 import { connect, describeServer, Pool, type PoolOptions, type Row } from "./pool.ts";
 
 export const DIALECT: Dialect = {
@@ -21,6 +30,8 @@ export const DIALECT: Dialect = {
   prefersRowids: false,
   dropsConstraints: true,
 };
+/** Kysely's number, by which older versions wait for this one too. */
+export const MIGRATION_LOCK = "3853314791062309107";
 /** Maximum attempts of a transaction. */
 const ATTEMPTS = 5;
 /** Maximum milliseconds before the second attempt; doubled for each further one. */
@@ -51,9 +62,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return new PostgresDatabase(options);
 }
 
-async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresOptions): Promise<void> {
+async function prepare(connection: SQL, { url, migrate: migrating, copying }: PostgresOptions): Promise<void> {
   const { server, database } = describeServer(url);
-  const [place] = await sql.unsafe<Row[]>(
+  const [place] = await connection.unsafe<Row[]>(
     "select current_schema() as schema, getdatabaseencoding() as encoding, current_setting('search_path') as path",
   );
   const wanted = searchPathIn(url);
@@ -65,18 +76,52 @@ async function prepare(sql: SQL, { url, migrate: migrating, copying }: PostgresO
     throw new DomainError("config", `${database} on ${server} is in ${place?.["encoding"]}: create it in UTF8`);
   }
   const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
-  const tables = (await sql.unsafe<Row[]>(list)).map((row) => row["tablename"]);
+  const tables = (await connection.unsafe<Row[]>(list)).map((row) => row["tablename"]);
   const ours = tables.includes(MIGRATION_TABLE);
   if (tables.length > 0 && !ours) {
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   }
-  const rows = ours ? await sql.unsafe<Row[]>(`select name from ${MIGRATION_TABLE}`) : [];
+  const rows = ours ? await connection.unsafe<Row[]>(`select name from ${MIGRATION_TABLE}`) : [];
   const applied = rows.map((row) => String(row["name"]));
   if (pendingMigrations(applied, DIALECT, migrating, copying).length > 0) {
-    const kysely = new Kysely<Schema>({ dialect: new PostgresJSDialect({ postgres: sql }) });
     // Kysely takes another schema's table for its own.
-    await migrate(kysely, DIALECT, { disableTransactions: false, schema: String(place["schema"]) });
+    await migrateAlone(connection, String(place["schema"]));
   }
+}
+
+/** Without Kysely's locks: they belong to a connection, which PgBouncer gives to somebody else after a transaction. */
+class MigrationDialect extends PostgresJSDialect {
+  override createAdapter() {
+    return Object.assign(super.createAdapter(), { acquireMigrationLock: pass, releaseMigrationLock: pass });
+  }
+}
+
+const pass = async () => {};
+
+/** Migrates in one transaction, in which it waits for others that migrate. */
+async function migrateAlone(connection: SQL, schema: string): Promise<void> {
+  let failed: unknown;
+  const kysely = new Kysely<Schema>({
+    dialect: new MigrationDialect({ postgres: connection }),
+    // Kysely goes on after an error, and throws the next one.
+    log: (event) => {
+      if (event.level === "error") failed ??= event.error;
+    },
+  });
+  await kysely.connection().execute(async (db) => {
+    const run = (text: string) => sql.raw(text).execute(db);
+    await run(WRITE);
+    try {
+      // PgBouncer lets no limit of ours through; then the database has its own.
+      for (const limit of Object.keys(timeLimits(0))) await run(`set local ${limit} = 0`);
+      await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      await migrate(db, DIALECT, schema);
+      await run("commit");
+    } catch (error) {
+      await run("rollback").catch(pass);
+      throw failed ? notMigrated(failed) : error;
+    }
+  });
 }
 
 const searchPathIn = (url: string) => new URL(url).searchParams.get("search_path");

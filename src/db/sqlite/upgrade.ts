@@ -66,7 +66,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     // A table that is rebuilt must not take along what refers to it.
     sqlite.run("pragma foreign_keys = off");
     await retryWhileBusy(busy_timeout, () => sqlite.run("begin immediate"));
-    await migrate(kyselyOn(sqlite), DIALECT, { disableTransactions: true });
+    await migrate(kyselyOn(sqlite), DIALECT);
     sqlite.run(`pragma application_id = ${APPLICATION_ID}`);
     sqlite.run("commit");
     shrinkPages(sqlite, file);

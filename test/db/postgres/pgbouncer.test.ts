@@ -3,6 +3,7 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { MIGRATION_LOCK } from "../../../src/db/postgres/database.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -124,5 +125,24 @@ test.skipIf(!program).each([
     const places = await postgres.unsafe("select distinct schemaname from pg_tables where tablename = 'users'");
     await postgres.close();
     expect([...places]).toEqual([{ schemaname: "own" }]);
+  },
+);
+
+test.skipIf(!program)(
+  "a migration may take longer than the time limit that the database has in their place",
+  async () => {
+    const url = await startPgBouncer("pool_mode = session", PARAMETERS);
+    const name = url.split("/").at(-1) ?? "";
+    const postgres = (await sharedPostgres()).connect(name);
+    await postgres.unsafe(`alter database ${name} set statement_timeout = 500`);
+    const other = await postgres.reserve();
+    // As a server does that migrates.
+    await other.unsafe(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+    const migrated = openOn(url).run(["migrate"]);
+    await Bun.sleep(2000);
+    await other.unsafe(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+    expect(await migrated).toMatchObject({ code: 0, err: "" });
+    other.release();
+    await postgres.close();
   },
 );
