@@ -44,8 +44,9 @@ function plainKey(feed_url: string): string | null {
 
 function readKey(feed_url: string): string | FeedUrlRefusal {
   if (Buffer.byteLength(feed_url) > LONGEST_FEED_URL) return { message: "Too long" };
+  // U+FFFD is all that is left of letters in another encoding, the same of each.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: URL parsers drop them, so they are refused here
-  if (!feed_url.isWellFormed() || /[\u0000-\u001f\u007f]/.test(feed_url)) return { message: "Not a valid URL" };
+  if (!feed_url.isWellFormed() || /[\u0000-\u001f\u007f\ufffd]/.test(feed_url)) return { message: "Not a valid URL" };
   const scheme = /^([a-z][a-z0-9+-]*):(?!\d)/i.exec(feed_url)?.[1]?.toLowerCase();
   if (!scheme) return { message: "No protocol present" };
   if (scheme !== "http" && scheme !== "https") return { message: "Only http and https are supported" };

@@ -17,6 +17,9 @@ const ODD = {
   "an emoji": "https://😀.example/rss",
 };
 
+/** Of bytes that are not UTF-8: `é` and `è` in Latin-1 would be one feed. */
+const LOST = { "a letter that was lost": "https://a.org/caf\ufffd" };
+
 const DEVICE = "/api/2/subscriptions/ann/phone.json";
 const LIST = "/subscriptions/ann/phone.json";
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
@@ -73,7 +76,7 @@ async function readAll(): Promise<unknown[]> {
   return read;
 }
 
-for (const [what, odd] of Object.entries(ODD)) {
+for (const [what, odd] of Object.entries({ ...ODD, ...LOST })) {
   test(`an address with ${what} is left out of what an app sends, and the rest counts`, async () => {
     for (const [way, method, path, body] of WAYS) {
       const { status } = await ann.request(method, path, body(odd), { "User-Agent": "Elsewhere/1" });

@@ -181,6 +181,7 @@ describe("only the item fails that has", () => {
     ["https://b.example\\@c.example/", "Not a valid URL"],
     ["https://b.example/\0", "Not a valid URL"],
     ["https://b.example/\n", "Not a valid URL"],
+    ["https://b.example/\ufffd", "Not a valid URL"],
     ["https://b.example/feed ", "Not a valid URL"],
     ["https://b.example/\ud800", "Not a valid URL"],
     ["\ud800", "Not a valid URL"],
