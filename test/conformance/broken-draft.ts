@@ -62,6 +62,7 @@ export const brokenDraft: Broken[] = [
     breaks: [
       "openpodcast-draft/action/subscribe",
       "openpodcast-draft/action/update",
+      "openpodcast-draft/action/retry-gives-what-is",
       "openpodcast-draft/sync/every-change-is-told",
       "openpodcast-draft/sync/changes-of-others-to-own-entities",
       "openpodcast-draft/list/one",
@@ -71,6 +72,20 @@ export const brokenDraft: Broken[] = [
       ACTIONS,
       eachResult((one) => ({ ...one, data: { ...dataOf(one), subscribed_at: "2026-01-01T00:00:00.001Z" } })),
     ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/retry-gives-what-is"],
+    does: "gives the entity of then to an action that is sent again",
+    change(send) {
+      const known = new Map<unknown, unknown>();
+      return answers(
+        ACTIONS,
+        eachResult((one) => {
+          if (!known.has(one["action_id"])) known.set(one["action_id"], one["data"]);
+          return { ...one, data: known.get(one["action_id"]) };
+        }),
+      )(send);
+    },
   },
   {
     breaks: ["openpodcast-draft/action/subscribe-again-is-ignored", "openpodcast-draft/action/earlier-is-ignored"],

@@ -1,10 +1,11 @@
 // POST /api/v1/sync: what becomes of actions.
 import { type Check, NOWHERE } from "../check.ts";
-import { expect, expectEqual } from "../expect.ts";
+import { expect, expectEqual, NotApplicable } from "../expect.ts";
 import {
   action,
   DRAFT,
   draftClient,
+  Entity,
   example,
   expectDraftError,
   factsOf,
@@ -229,6 +230,23 @@ export const draftActions: Check[] = [
       await other.say("subscribe", now - 2 * MINUTE, { feed_url });
       await app.send(unsubscribe);
       expectEqual("the list", await app.ours(), [feed_url]);
+    },
+  },
+  {
+    id: "openpodcast-draft/action/retry-gives-what-is",
+    says: "The result of an action that is sent again has the entity as it is now: its client may have read that already",
+    source: example(4),
+    level: "SHOULD",
+    async run(prober) {
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, 4 * MINUTE);
+      const unsubscribe = action("unsubscribe", now - 3 * MINUTE, { sync_id });
+      await app.send(unsubscribe);
+      await draftClient(prober).say("subscribe", now - 2 * MINUTE, { feed_url });
+      const [again] = await app.send(unsubscribe);
+      const given = Entity.safeParse(again?.data);
+      if (!given.success) throw new NotApplicable("the result of an action that is sent again has no entity");
+      const read = await app.request("GET", `/api/v1/subscriptions/${sync_id}`);
+      expectEqual("data", factsOf(given.data), factsOf(read.json(Entity)));
     },
   },
   {
