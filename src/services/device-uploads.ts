@@ -44,11 +44,11 @@ export async function uploadFeedChanges(
     readFeedUrls([...taps].flatMap(([url, sum]) => (Math.sign(sum) === sign ? url : [])));
   const [removed, undone, added] = [await tapped(-1), await tapped(0), await tapped(1)];
   const sent = [...removed, ...undone, ...added];
+  const [firstUndone, firstAdded] = [removed.length, removed.length + undone.length];
   return upload(context, actor, client, client?.habits ?? NO_HABITS, sent, async (user) => {
     const meant = await findMeant(user, client, sent);
     return meant.map(({ hash, feed_url }, n) => {
-      const subscribed = n >= removed.length + undone.length;
-      return { feed: hash, feed_url, subscribed, undone: !subscribed && n >= removed.length };
+      return { feed: hash, feed_url, subscribed: n >= firstAdded, undone: n >= firstUndone && n < firstAdded };
     });
   });
 }
