@@ -14,7 +14,7 @@ export function exportAccount({ database }: Context, { user_id }: Actor): Promis
   return database.read(async (tx) => {
     const tables: ExportedTable[] = [];
     for (const { name, exported, list } of transfers) {
-      tables.push({ name, parts: inParts(await list(tx, { user_id }), exported) });
+      tables.push({ name, parts: partsOf(await list(tx, { user_id }), exported) });
     }
     return tables;
   });
@@ -23,7 +23,7 @@ export function exportAccount({ database }: Context, { user_id }: Actor): Promis
 /** Rows in one part: about a millisecond of work. */
 const PART = 500;
 
-function* inParts(rows: Row[], columns: string[]): Generator<Row[]> {
+function* partsOf(rows: Row[], columns: string[]): Generator<Row[]> {
   for (let start = 0; start < rows.length; start += PART) {
     yield rows
       .slice(start, start + PART)

@@ -94,7 +94,7 @@ export const findAddition = statement((db, p: Owner & { subscription: number }) 
     .limit(sql.lit(1)),
 );
 
-/** How many podcasts apps took off the list from a timestamp on. */
+/** How many podcasts apps took off the list from a timestamp on (isRemoval() and isApp() say the same of one change). */
 export const countRemovals = statement((db, p: Owner & { from: number }) =>
   db
     .selectFrom("history")
