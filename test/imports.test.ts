@@ -33,6 +33,7 @@ const COMMON = [
   "src/log.ts",
   "src/metrics.ts",
   "src/once.ts",
+  "src/repeat.ts",
   "src/turns.ts",
   "src/version.ts",
 ];

@@ -7,6 +7,7 @@ import type { FeedLookupTable } from "../db/schema.ts";
 import { HORIZON, hostPause, isWaiting, timeAfterHost } from "../domain/lookup-schedule.ts";
 import { networkList } from "../domain/networks.ts";
 import { messageOf } from "../errors.ts";
+import { repeat } from "../repeat.ts";
 import { listDueLookups, listFarLookups, postponeLookup } from "../store/feed-lookups.ts";
 import { type FetchOptions, fetchFeedHead } from "./fetch.ts";
 import { type LookupContext, lookUp } from "./lookup.ts";
@@ -92,8 +93,7 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
   const busy = new Set<string>();
   /** Origins that are down or asked to wait, and until when. */
   const waiting = new Map<string, number>();
-  const walk = repeat(() => walkUsers(context));
-  const lookups = repeat(lookUpDue);
+  let repeated: (() => Promise<void>)[] = [];
 
   async function lookUpDue(): Promise<void> {
     const running = new Set<Promise<void>>();
@@ -151,32 +151,11 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
     }
   }
 
-  /** Repeats work until the worker is stopped. */
-  function repeat(work: () => Promise<void>) {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let running: Promise<void> = Promise.resolve();
-    const run = () => {
-      running = work()
-        .catch((error) => log.error({ reason: messageOf(error) }, "feed lookups are delayed"))
-        .then(() => {
-          if (!ended.signal.aborted) timer = setTimeout(run, config.feed_lookup_poll);
-        });
-    };
-    return {
-      start() {
-        timer = setTimeout(run, config.feed_lookup_poll);
-      },
-      stop() {
-        clearTimeout(timer);
-        return running;
-      },
-    };
-  }
-
   return {
     start() {
-      walk.start();
-      lookups.start();
+      const failed = (error: unknown) => log.error({ reason: messageOf(error) }, "feed lookups are delayed");
+      const times = { first: config.feed_lookup_poll, pause: config.feed_lookup_poll, failed };
+      repeated = [repeat(() => walkUsers(context), times), repeat(lookUpDue, times)];
     },
     async drain() {
       await walkUsers(context);
@@ -184,7 +163,7 @@ export function createLookupWorker(app: WorkerApp, network?: Network): LookupWor
     },
     async stop() {
       ended.abort();
-      await Promise.all([walk.stop(), lookups.stop()]);
+      await Promise.all(repeated.map((stop) => stop()));
     },
   };
 }

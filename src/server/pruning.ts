@@ -2,6 +2,7 @@
 // draft of the Open Podcast API keeps.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
+import { repeat } from "../repeat.ts";
 import { pruneClients } from "../services/clients.ts";
 import { pruneHistory } from "../services/history.ts";
 import { pruneLoginTokens } from "../services/login-tokens.ts";
@@ -17,21 +18,14 @@ const PAUSE = 12 * HOUR;
 export function startPruning(app: App): () => Promise<void> {
   const ended = new AbortController();
   const prune = preparePruning(app);
-  let running = Promise.resolve();
-  let timer = setTimeout(run, FIRST_PAUSE);
-
-  function run(): void {
-    running = prune(ended.signal)
-      .catch((error) => app.log.error({ reason: messageOf(error) }, "old data can't be deleted"))
-      .finally(() => {
-        if (!ended.signal.aborted) timer = setTimeout(run, PAUSE);
-      });
-  }
-
+  const stop = repeat(() => prune(ended.signal), {
+    first: FIRST_PAUSE,
+    pause: PAUSE,
+    failed: (error) => app.log.error({ reason: messageOf(error) }, "old data can't be deleted"),
+  });
   return () => {
     ended.abort();
-    clearTimeout(timer);
-    return running;
+    return stop();
   };
 }
 
