@@ -30,6 +30,8 @@ export function addDeviceCommands(program: Command): void {
     .action((user: string, id: string, { yes }: { yes?: boolean }, command: Command) => forget(user, id, yes, command));
 }
 
+type Refusal = Awaited<ReturnType<typeof listRefusals>>[number];
+
 async function list(user: string | undefined, command: Command): Promise<void> {
   const { rows, refusals, now } = await withApp(command, async (app) => {
     const now = app.clock.now();
@@ -39,67 +41,54 @@ async function list(user: string | undefined, command: Command): Promise<void> {
     const rows = (await listDevices(app, actor)).map((row) => ({ user: name, ...row }));
     return { rows, refusals: await listRefusals(app, actor), now };
   });
-  const refusalOf = (row: { user: string; id: string }) =>
-    refusals.find(({ user, device }) => user === row.user && device === row.id);
-  const unnamed = refusals.filter(({ device }) => device === "");
-  const devices = rows.map((row) => {
-    const { user, id, caption, type, token_id, created_at, last_sync_at } = row;
-    const refusal = refusalOf(row);
-    return {
-      user,
-      id,
-      name: caption,
-      type,
-      created: formatTime(created_at),
-      last_sync: formatTime(last_sync_at),
-      last_refused: formatTime(refusal?.refused_at ?? null),
-      reason: refusal?.reason ?? null,
-      token: token_id,
-    };
-  });
-  const others = unnamed.map(({ user, app, refused_at, reason }) => ({
+  const listed = [
+    ...rows.map((row) => {
+      return { ...row, refusal: refusals.find(({ user, device }) => user === row.user && device === row.id) };
+    }),
+    ...refusals.filter(({ device }) => device === "").map(ofNoDevice),
+  ];
+  const devices = listed.map(({ user, id, caption, type, token_id, created_at, last_sync_at, refusal }) => ({
     user,
-    id: null,
-    name: app,
-    type: null,
-    created: null,
-    last_sync: null,
-    last_refused: formatTime(refused_at),
-    reason,
-    token: null,
+    id,
+    name: caption,
+    type,
+    created: formatTime(created_at),
+    last_sync: formatTime(last_sync_at),
+    last_refused: formatTime(refusal?.refused_at ?? null),
+    reason: refusal?.reason ?? null,
+    token: token_id,
   }));
-  await printResult(command, [...devices, ...others], () =>
+  await printResult(command, devices, () =>
     layTable(
       ["USER", "ID", "NAME", "TYPE", "CREATED", "LAST SYNC", "LAST REFUSED", "REASON", "TOKEN"],
-      [
-        ...rows.map((row) => [
-          row.user,
-          row.id,
-          row.caption,
-          row.type,
-          formatTime(row.created_at) ?? "-",
-          formatPast(row.last_sync_at, now),
-          formatPast(refusalOf(row)?.refused_at ?? null, now),
-          refusalOf(row)?.reason ?? "-",
-          row.token_id ?? "-",
-        ]),
-        ...unnamed.map((row) => [
-          row.user,
-          "-",
-          row.app ?? "-",
-          "-",
-          "-",
-          "-",
-          formatPast(row.refused_at, now),
-          row.reason,
-          "-",
-        ]),
-      ],
+      listed.map(({ user, id, caption, type, token_id, created_at, last_sync_at, refusal }) => [
+        user,
+        id ?? "-",
+        caption ?? "-",
+        type ?? "-",
+        formatTime(created_at) ?? "-",
+        formatPast(last_sync_at, now),
+        formatPast(refusal?.refused_at ?? null, now),
+        refusal?.reason ?? "-",
+        token_id ?? "-",
+      ]),
       "No devices: a device is added at its app's first sync",
       { shorten: toDay, spare: "CREATED" },
     ),
   );
 }
+
+/** The refusal of a request that named no known device, as a device that has nothing else. */
+const ofNoDevice = (refusal: Refusal) => ({
+  user: refusal.user,
+  id: null,
+  caption: refusal.app,
+  type: null,
+  token_id: null,
+  created_at: null,
+  last_sync_at: null,
+  refusal,
+});
 
 async function rename(user: string, id: string, name: string, command: Command): Promise<void> {
   const { caption } = await withApp(command, async (app) =>

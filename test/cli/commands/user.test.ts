@@ -10,6 +10,7 @@ import { findPasswordLink } from "../../../src/services/password-links.ts";
 import { createRefusalLog, listRefusalsOfAll } from "../../../src/services/refusals.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
+import { saveRefusal } from "../../../src/store/refusals.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
@@ -209,15 +210,23 @@ test("devices are listed, renamed and forgotten", async () => {
 test("the list of devices says what was refused last", async () => {
   await podkeep.run(["user", "create", "ann"]);
   const app = await open();
-  await saveDevice(app, await actAsAdmin(app, "ann", "test"), { id: "phone", caption: "Phone", type: "mobile" });
+  const ann = await actAsAdmin(app, "ann", "test");
+  await saveDevice(app, ann, { id: "phone", caption: "Phone", type: "mobile" });
+  const unnamed = { device: "", refused_at: Date.parse("2026-01-02T03:04:05Z"), reason: "401 Wrong", app: "Kasts" };
+  await app.database.write((tx) => saveRefusal(tx, { user_id: ann.user_id, ...unnamed }));
   const refusals = createRefusalLog(app);
   refusals.note({ name: "ann" }, { device: "phone", reason: "401 The token was revoked", app: "AntennaPod" });
-  await until(async () => (await listRefusalsOfAll(app)).length > 0);
+  await until(async () => (await listRefusalsOfAll(app)).length > 1);
   refusals.note({ name: "ann" }, { device: null, reason: "later than this test", app: null });
   await app.close();
   const { json } = await podkeep.run(["device", "list", "--json"]);
   const refused = { last_refused: expect.any(String), reason: "401 The token was revoked" };
-  expect(json).toMatchObject([{ id: "phone", last_sync: null, ...refused }]);
+  expect(json).toMatchObject([
+    { id: "phone", last_sync: null, ...refused },
+    { id: null, name: "Kasts", type: null, created: null, last_refused: "2026-01-02T03:04:05Z", reason: "401 Wrong" },
+  ]);
   expect((await podkeep.run(["device", "list", "ann", "--json"])).json).toEqual(json);
-  expect((await podkeep.run(["device", "list", "ann"])).out).toContain("\t401 The token was revoked\t");
+  const { out } = await podkeep.run(["device", "list", "ann"]);
+  expect(out).toContain("\t401 The token was revoked\t");
+  expect(out).toMatch(/^ann\t-\tKasts\t-\t-\t-\t2026-01-02\S*\t401 Wrong\t-$/m);
 });
