@@ -109,12 +109,23 @@ export async function loadNamed<Action extends Naming>(
   const named = await findPodcasts(user, sent, hashes);
   const set = await loadEpisodes(
     user,
-    named.map(({ action, podcast }) => ({ podcast: podcast.podcast, guid: action.guid, url: action.episode_url })),
+    named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
+      [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
+    ),
   );
+  for (const { action, podcast, waiting } of named) {
+    for (const one of waiting) {
+      const episode = set.find(one, action.guid, action.episode_url);
+      if (episode) set.take(episode, podcast.podcast);
+    }
+  }
   return { set, named };
 }
 
-/** Finds the podcasts of actions, and leaves out those whose feed URL is not valid. */
+/**
+ * Finds the podcasts of actions, and leaves out those whose feed URL is not valid. If an episode's URL says which one is
+ * meant, `waiting` is where the episode was before any list had it.
+ */
 async function findPodcasts<Action extends Naming>({ tx, user_id }: UserTx, sent: Action[], hashes: FeedHashes) {
   const read = sent.flatMap((action) => {
     const feed = hashes.get(action.feed_url);
@@ -132,7 +143,8 @@ async function findPodcasts<Action extends Naming>({ tx, user_id }: UserTx, sent
       subscription === undefined
         ? { podcast: waitingPodcast(feed), feed_url: action.feed_url }
         : { podcast: subscription, feed_url: null };
-    return { action, podcast, isLeft: left.has(feed) };
+    const waiting = subscription === undefined || subscriptions.has(feed) ? [] : [waitingPodcast(feed)];
+    return { action, podcast, waiting, isLeft: left.has(feed) };
   });
 }
 

@@ -74,6 +74,20 @@ test("each stretch is kept with its app, a later play that it loses against too,
   expect(first).toMatchObject({ feed_url: "https://feed.example/rss", episode_url: "https://feed.example/1.mp3" });
 });
 
+test("each stretch is kept once if an app repeats what it played under an address that no list has", async () => {
+  await subscribe(B);
+  const end = now();
+  const parts = [
+    play(600, { feed_url: A, sent_at: end - 60 * MINUTE }),
+    play(1200, { feed_url: B, started: 600, sent_at: end - 10 * MINUTE }),
+  ];
+  for (let n = 0; n < 2; n++) await upload("phone", parts);
+  expect(await rowsOf()).toEqual([
+    ["phone", 600, 1200, end - 10 * MINUTE],
+    ["phone", 0, 600, end - 60 * MINUTE],
+  ]);
+});
+
 interface Stretch {
   device: string;
   episode: string;
