@@ -3,6 +3,7 @@ import { isAbsolute } from "node:path";
 import { closest, distance } from "fastest-levenshtein";
 import { DomainError } from "../errors.ts";
 import {
+  type Config,
   type Environment,
   envNameOf,
   type Flags,
@@ -27,12 +28,22 @@ export function findProblems(
 ): { settings: LoadedSettings | null; problems: string[] } {
   const problems = [...findStrays(env), ...files.flatMap(findMistakes)];
   try {
-    return { settings: readConfig(flags, env, files), problems };
+    const settings = readConfig(flags, env, files);
+    return { settings, problems: [...problems, ...findTrustInAll(settings.config)] };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };
   }
 }
+
+/** Ranges of proxies that have every address: X-Forwarded-For then counts up to its first part, which clients write. */
+export const findTrustInAll = ({ trusted_proxies }: Pick<Config, "trusted_proxies">): string[] =>
+  trusted_proxies
+    .filter((range) => range.endsWith("/0"))
+    .map((range) => {
+      const setting = `${envNameOf("trusted_proxies")}="${range}"`;
+      return `${setting} lets every client choose the address that limits count; give the proxy's address`;
+    });
 
 const DIRECTORIES: SettingName[] = ["data_dir", "backup_dir"];
 

@@ -79,6 +79,20 @@ test("the server warns about a misspelled variable, and starts", async () => {
   expect(lines[0]).toMatchObject({ level: "warn", msg: message });
 });
 
+test("trust in every address, which lets clients choose their own, is reported, and the server warns", async () => {
+  const text = "lets every client choose the address that limits count; give the proxy's address";
+  for (const range of ["0.0.0.0/0", "::/0"]) {
+    const program = withVariables(`PODKEEP_TRUSTED_PROXIES=127.0.0.1 ${range}`);
+    const { code, err } = await program.run(["config", "check"]);
+    expect([code, err]).toEqual([3, expect.stringContaining(`PODKEEP_TRUSTED_PROXIES="${range}" ${text}`)]);
+    const server = await program.serve();
+    await server.stop();
+    expect(server.log).toContain(text);
+  }
+  const some = withVariables("PODKEEP_TRUSTED_PROXIES=10.0.0.0/8 ::1");
+  expect(await some.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+});
+
 test("an unknown variable gets no suggestion, a _FILE variable of a plain setting gets its name", async () => {
   const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_PORT_FILE=/run/port").run([
     "config",
