@@ -27,6 +27,8 @@ interface Window {
  */
 export function createWindows(clock: Clock, length: number, limit: number): Windows {
   const windows = new Map<string, Window>();
+  /** When the last one began: if it has passed, all have. */
+  let newest = clock.now();
 
   const isPresent = ({ start }: Window) => {
     const age = clock.now() - start;
@@ -50,10 +52,13 @@ export function createWindows(clock: Clock, length: number, limit: number): Wind
     count(key) {
       const known = find(key);
       if (known) return ++known.count;
+      const now = clock.now();
+      if (now - newest >= length) windows.clear();
+      newest = now;
       windows.delete(key);
       if (windows.size >= MOST_KEYS) makeRoom();
       // If all have reached their limit, a new key is not counted: what keeps attackers out must not keep others out.
-      if (windows.size < MOST_KEYS) windows.set(key, { start: clock.now(), count: 1 });
+      if (windows.size < MOST_KEYS) windows.set(key, { start: now, count: 1 });
       return 1;
     },
     takeBack(key) {

@@ -98,18 +98,25 @@ export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): Pas
 
 /** Remembers texts for ten minutes. */
 function createMemory(clock: Clock) {
+  /** The oldest first. */
   const times = new Map<string, number>();
+  const isRecent = (time: number) => {
+    const age = clock.now() - time;
+    return age >= 0 && age < REMEMBERED;
+  };
   return {
     has(text: string): boolean {
       const time = times.get(text);
-      const age = clock.now() - (time ?? 0);
-      if (time !== undefined && age >= 0 && age < REMEMBERED) return true;
+      if (time !== undefined && isRecent(time)) return true;
       times.delete(text);
       return false;
     },
     add(text: string): void {
       times.delete(text);
-      if (times.size >= MOST_REMEMBERED) times.delete(times.keys().next().value ?? "");
+      for (const [oldest, time] of times) {
+        if (times.size < MOST_REMEMBERED && isRecent(time)) break;
+        times.delete(oldest);
+      }
       times.set(text, clock.now());
     },
   };

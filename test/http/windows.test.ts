@@ -1,4 +1,5 @@
 // Failures are counted for a bounded number of keys, and no count that has reached its limit is lost.
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { createWindows } from "../../src/http/windows.ts";
 
@@ -20,6 +21,17 @@ test("windows that have passed make room first, and a key is counted again then"
   expect([counted.count("new"), counted.failures("new")]).toEqual([1, 0]);
   now += 1000;
   expect([counted.count("new"), counted.failures("new"), counted.failures("old 0")]).toEqual([1, 1, 0]);
+});
+
+test("what an attack left behind is forgotten at the first failure after its windows", () => {
+  const counted = windows();
+  for (let n = 0; n < 9000; n++) counted.count(`attacker ${n}`);
+  Bun.gc(true);
+  const { objectCount } = heapStats();
+  now += 1000;
+  counted.count("somebody");
+  Bun.gc(true);
+  expect(objectCount - heapStats().objectCount).toBeGreaterThan(8000);
 });
 
 test("asking for a key, and taking back what is not counted, leaves nothing", () => {

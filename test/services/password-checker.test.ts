@@ -1,0 +1,25 @@
+// What is remembered of passwords, in memory only.
+import { heapStats } from "bun:jsc";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { openTestApp, type TestApp } from "../support/app.ts";
+
+const TEN_MINUTES = 10 * 60_000;
+/** Without a limit. */
+const ATTEMPTS = { begin: async () => () => {}, fail() {}, failToken() {}, succeed() {} };
+
+let server: TestApp;
+beforeEach(async () => {
+  server = await openTestApp();
+});
+afterEach(() => server.close());
+
+test("wrong passwords of an attack are forgotten ten minutes later, at the next one", async () => {
+  const guess = (password: string) => server.app.passwords.check(null, "ann", password, ATTEMPTS);
+  for (let n = 0; n < 5000; n++) await guess(`guess ${n}`);
+  Bun.gc(true);
+  const { objectCount } = heapStats();
+  server.clock.advance(TEN_MINUTES);
+  await guess("another");
+  Bun.gc(true);
+  expect(objectCount - heapStats().objectCount).toBeGreaterThan(4000);
+});
