@@ -105,7 +105,8 @@ test("the token is JSON for apps that want that", async () => {
   }
 });
 
-test("a wrong password gets none, signing out with the password revokes nothing, and a link can't do either", async () => {
+test("a wrong password and HEAD get none, signing out with the password revokes nothing, and a link can't do either", async () => {
+  expect((await send("HEAD", GET_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) })).status).toBe(200);
   expect((await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", "wrong") })).status).toBe(401);
   expect((await send("DELETE", END_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) })).status).toBe(403);
   expect((await send("GET", GET_TOKEN, basicAuth("ann", PASSWORD))).status).toBe(403);
