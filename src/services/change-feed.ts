@@ -7,7 +7,7 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 
 /** The place of an item in the change feed. */
-export interface Position {
+export interface ChangePosition {
   changed_at: number;
   guid: string;
 }
@@ -18,7 +18,7 @@ export interface ChangeQuery {
   page: number;
   per_page: number;
   /** The last item of the page before; without it, the page is found by its number. */
-  after: Position | null;
+  after: ChangePosition | null;
 }
 
 /** A subscription, under the guid by which an app may know it. */
@@ -36,9 +36,9 @@ export interface ChangePage {
   total: number;
   items: ChangedItem[];
   /** The last item; null on an empty page. */
-  end: Position | null;
+  end: ChangePosition | null;
   /** The last item, if more follow. */
-  next: Position | null;
+  next: ChangePosition | null;
   /** Number of the page before; null on the first one. */
   previous: number | null;
 }
@@ -98,7 +98,7 @@ async function countItems(tx: Tx, user_id: number, since: number): Promise<numbe
   return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
 }
 
-async function positionAt(tx: Tx, user_id: number, since: number, offset: number): Promise<Position | undefined> {
+async function positionAt(tx: Tx, user_id: number, since: number, offset: number): Promise<ChangePosition | undefined> {
   const [found] = await findItemAt(tx, { user_id, since, offset });
   return found && { changed_at: found.changed_at, guid: found.retired ?? "" };
 }
@@ -112,7 +112,7 @@ async function listItems(
   tx: Tx,
   user_id: number,
   since: number,
-  start: Position | null,
+  start: ChangePosition | null,
   skip: 0 | 1,
   per_page: number,
 ): Promise<ChangedItem[]> {

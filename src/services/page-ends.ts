@@ -13,7 +13,7 @@ import {
 } from "../store/page-ends.ts";
 import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
-import type { Position } from "./change-feed.ts";
+import type { ChangePosition } from "./change-feed.ts";
 import type { Context } from "./context.ts";
 
 /** How long an end is remembered, in milliseconds: ten minutes, and one in which it need not be written again. */
@@ -52,7 +52,7 @@ export async function savePageEnd(
   { database, clock }: EndContext,
   actor: Actor,
   page: PageNumber,
-  { changed_at, guid }: Position,
+  { changed_at, guid }: ChangePosition,
   isLast: boolean,
 ): Promise<void> {
   const { user_id } = actor;
@@ -102,7 +102,7 @@ export async function findPageEnd(
   { database, clock }: EndContext,
   actor: Actor,
   page: PageNumber,
-): Promise<Position | null> {
+): Promise<ChangePosition | null> {
   if (page.page === 1) return null;
   const wanted = { user_id: actor.user_id, page: keyOf(actor, page, page.page - 1), ...spanAround(clock.now()) };
   return (await database.read((tx) => findFirstEnd(tx, wanted)))[0] ?? null;

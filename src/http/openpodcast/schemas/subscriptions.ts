@@ -3,7 +3,7 @@ import { z } from "zod";
 import { positive } from "../../../config/positive.ts";
 import { parseDateTime } from "../../../domain/date-time.ts";
 import { once } from "../../../once.ts";
-import type { Position } from "../../../services/change-feed.ts";
+import type { ChangePosition } from "../../../services/change-feed.ts";
 import { listOf } from "../../limits.ts";
 import { date_time, feed_url, guid } from "./common.ts";
 
@@ -29,17 +29,17 @@ export const Subscription = once(() =>
 export type Subscription = z.infer<ReturnType<typeof Subscription>>;
 
 /** Writes the position of a page's last item as a cursor: base64url, opaque to apps. */
-export function writeCursor({ changed_at, guid }: Position): string {
+export function writeCursor({ changed_at, guid }: ChangePosition): string {
   return Buffer.from(`${changed_at}/${guid}`).toString("base64url");
 }
 
 /** Reads a cursor; null if it is none. */
-export function readCursor(text: string): Position | null {
+export function readCursor(text: string): ChangePosition | null {
   const match = /^(\d{1,16})\/([0-9a-f-]{36})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
   return match?.[1] && match[2] ? { changed_at: Number(match[1]), guid: match[2] } : null;
 }
 
-const cursor = z.string().transform((text, context): Position => {
+const cursor = z.string().transform((text, context): ChangePosition => {
   const position = readCursor(text);
   if (position) return position;
   context.addIssue({ code: "custom", message: "Not a cursor of this server" });
