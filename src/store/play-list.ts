@@ -52,12 +52,10 @@ const filtered = (db: Kysely<Schema>, p: Filtered) =>
       sql<boolean>`(${bigint(p.podcast)} = 0 or plays.episode in (
         select id from episodes where user_id in (${p.user_id}) and podcast = ${bigint(p.podcast)}))`,
     )
-    .where(
-      sql<boolean>`(cast(${p.by} as text) = '' or coalesce(actor_id, actor_label, actor_device) = cast(${p.by} as text))`,
-    )
+    .where(sql<boolean>`(cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device))`)
     .limit(limitTo(p.limit));
 
-/** Plays from `from` up to a place in the list, the latest first. `podcast` 0 is all, `by` is an app's key or empty. */
+/** Plays from `from` up to a place in the list, the latest first. `podcast` 0 is all, `by` is a token id, label or device, or empty. */
 export const listPlays = statement((db, p: Filtered) => filtered(db, p).select(ENTRY));
 
 /** What a search of the same plays looks at. */

@@ -118,6 +118,20 @@ test("a page that all plays fit on leads to no older ones", async () => {
   }
 });
 
+test("each app that the history offers has its plays, also an app that signs in with the password", async () => {
+  const now = server.clock.now();
+  for (const device of ["phone", "laptop"])
+    await upload(device, [60, { episode_url: url(`on-${device}`), sent_at: now }]);
+  const { body } = await browser.open("/listening/history");
+  const offered = [...body.matchAll(/<option value="([^"]+)"[^>]*>AntennaPod on (\w+)/g)];
+  expect(offered.map(([, , device]) => device).sort()).toEqual(["laptop", "phone"]);
+  for (const [, by, device] of offered) {
+    const { body: found } = await browser.open(`/listening/history?by=${by}`);
+    const listed = ["phone", "laptop"].filter((name) => textOf(found).includes(`on ${name} a.example`));
+    expect([by, listed]).toEqual([by, [device ?? ""]]);
+  }
+});
+
 test("the history is searched and filtered by podcast and app, and comes in pages", async () => {
   await user.add(FEED);
   const now = server.clock.now();
