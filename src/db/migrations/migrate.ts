@@ -88,6 +88,9 @@ export function pendingMigrations(
     );
   }
   const pending = known.filter((name) => !applied.includes(name));
+  if (names.includes(COPYING) && pending.length > 0) {
+    throw new DomainError("config", "An older podkeep began a copy into this database: empty it and copy again");
+  }
   if (pending.length > 0 && migrating === "command") {
     const has =
       newest === undefined ? "no schema yet" : `schema version ${newest}, this program needs ${SCHEMA_VERSION}`;

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
+import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { appNamed } from "../../../src/http/apps.ts";
 import { createLookupWorker } from "../../../src/lookup/worker.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
@@ -201,6 +202,24 @@ test("an interrupted copy can be continued, a complete one repeated", async () =
   expect(await move(file, url)).toEqual(whole);
   expect(await answers(target, users)).toEqual(await answers(source, users));
 });
+
+test.each([["a file"], ["PostgreSQL"]])(
+  "a copy that an older version began into %s is to begin again",
+  async (kind) => {
+    const source = await open({});
+    await fill(source);
+    const to = kind === "a file" ? newFile() : await newDatabase();
+    await move(locationOf(source), to);
+    const begun = `insert into podkeep_migration (name, timestamp) values ('copying', '');
+    delete from podkeep_migration where name = '${SCHEMA_VERSION}'`;
+    const target = kind === "a file" ? new Sqlite(to) : (await sharedPostgres()).connect(to.split("/").at(-1));
+    if (target instanceof Sqlite) target.run(begun);
+    else await target.unsafe(begun).simple();
+    await target.close();
+    const message = "An older podkeep began a copy into this database: empty it and copy again";
+    await expect(move(locationOf(source), to)).rejects.toMatchObject({ code: "config", message });
+  },
+);
 
 test("a target with other data is refused and stays unchanged", async () => {
   const source = await open({});
