@@ -393,7 +393,9 @@ describe("a database that needs a migration", () => {
     const server = await openApp(podkeep.app.config, { use: "server" });
     await podkeep.sql(`delete from ${MIGRATION_TABLE}`);
     const config = { ...podkeep.app.config, busy_timeout: 50 };
-    await expect(openApp(config)).rejects.toThrow("older version is running");
+    await expect(openApp(config)).rejects.toThrow(
+      "migrates the database now, or that is of an older version: wait, or stop it",
+    );
     await server.close();
   });
 });

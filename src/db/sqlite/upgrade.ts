@@ -94,9 +94,8 @@ async function lockForUpgrade(directory: string, timeout: number): Promise<() =>
       return lockDirectory(directory, "server");
     } catch (error) {
       if (performance.now() < end) continue;
-      throw new DomainError("conflict", "A server of an older version is running: stop it first", {
-        cause: error,
-      });
+      const server = "A server runs that migrates the database now, or that is of an older version";
+      throw new DomainError("conflict", `${server}: wait, or stop it first`, { cause: error });
     }
   }
 }
