@@ -166,6 +166,11 @@ export class EpisodeSet {
     this.#giveUrl(episode, url);
   }
 
+  /** Makes every device receive the actions on an episode again. */
+  tellAgain(episode: Episode, stamp: Arrival["stamp"]): void {
+    episode.actions = episode.actions.map((one) => ({ ...one, arrived_at: stamp() }));
+  }
+
   /** Episodes to write. */
   changed(): Episode[] {
     const changed = [...this.#stored].filter(([now, before]) => FIELDS.some((field) => now[field] !== before[field]));

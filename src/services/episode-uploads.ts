@@ -116,7 +116,9 @@ export async function loadNamed<Action extends Naming>(
   for (const { action, podcast, waiting } of named) {
     for (const one of waiting) {
       const episode = set.find(one, action.guid, action.episode_url);
-      if (episode) set.take(episode, podcast.podcast);
+      if (!episode) continue;
+      set.take(episode, podcast.podcast);
+      set.tellAgain(set.present(episode), user.nextTimestamp);
     }
   }
   return { set, named };

@@ -243,6 +243,23 @@ test.each([
   expect((await read(pinepods, { since: later.timestamp })).actions).toMatchObject([{ position: 1 }]);
 });
 
+test("a position that came for a feed in no list is told as the subscription's once that has the episode", async () => {
+  const [phone, pinepods] = [clientOf("phone", "App"), clientOf("laptop", "PinePods")];
+  const episode_url = "https://cdn.example/1.mp3";
+  const place = (position: number, feed_url: string) =>
+    play(position, { feed_url, episode_url, sent_at: position * 1000 });
+  await subscribe(B);
+  await upload(pinepods, place(600, episode_url));
+  const { timestamp } = await read(phone);
+  podkeep.clock.advance(60_000);
+  await upload(phone, place(300, B));
+  podkeep.clock.advance(60_000);
+  for (let n = 0; n < 2; n++) await upload(pinepods, place(600, episode_url));
+  const told = await read(phone, { since: timestamp });
+  expect(told.actions).toMatchObject([{ feed_url: B, position: 600 }]);
+  expect((await read(phone, { since: told.timestamp })).actions).toEqual([]);
+});
+
 test("an app that may report its whole list with each sync is not told all positions each time", async () => {
   await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
