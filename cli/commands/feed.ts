@@ -1,6 +1,6 @@
 // `podkeep feed`: what lookups know of a user's feeds, and a lookup now.
 import type { Command } from "commander";
-import { maskFeedUrl } from "../../src/domain/feed-url.ts";
+import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { type Feed, listFeeds } from "../../src/services/feeds.ts";
 import { nameOf } from "../terminal/changes.ts";

@@ -1,7 +1,8 @@
 // `podkeep subscription`: lists, adds, removes and restores subscriptions.
 import type { Command } from "commander";
-import { describeRefusal, maskFeedUrl, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
+import { describeRefusal, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Change } from "../../src/domain/history.ts";
+import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";

@@ -1,6 +1,7 @@
 // Changes of subscriptions, as commands print them.
-import { maskFeedUrl } from "../../src/domain/feed-url.ts";
+
 import type { Change, What } from "../../src/domain/history.ts";
+import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { layTable } from "./output.ts";
 
 const WORDS: Record<What, string> = {

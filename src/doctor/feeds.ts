@@ -1,6 +1,6 @@
 // Feeds that can't be read any more.
 import type { App } from "../app.ts";
-import { maskFeedUrl } from "../domain/feed-url.ts";
+import { maskFeedUrl } from "../domain/readable-url.ts";
 import { listFailingFeeds } from "../services/feeds.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 

@@ -1,4 +1,5 @@
 // Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
+import { maskFeedUrl } from "./readable-url.ts";
 
 /** A valid feed URL. */
 export interface FeedUrl {
@@ -106,21 +107,6 @@ export function isSafeAddress(feed_url: string): boolean {
   if (url.hostname.startsWith("[")) return true;
   const labels = url.hostname.replace(/\.$/, "").split(".");
   return labels.every((label) => label.length > 0 && label.length <= LONGEST_LABEL);
-}
-
-/** A part of a path that is no word. */
-const RANDOM = /^(?=.*\d)[\da-z]{20,}(\.\w+)?$/i;
-
-/** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
-export function maskFeedUrl(feed_url: string): string {
-  const url = URL.parse(feed_url);
-  if (!url) return "(not a URL)";
-  const user = url.username || url.password ? "…@" : "";
-  const path = url.pathname.split("/").map((part) => part.replace(RANDOM, "…$1"));
-  const query = [...url.searchParams]
-    .map(([name, value]) => (value ? `${name}=…` : name.replace(RANDOM, "…")))
-    .join("&");
-  return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
 }
 
 /** Reasons of a refusal for people; the API's own are fixed by its specification. */

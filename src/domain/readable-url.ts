@@ -1,4 +1,4 @@
-// Feed URLs for people: without what may be a secret.
+// URLs for people: without what may be a secret.
 
 /** Host and path of a URL; only the host if it has a user, a password or a query. */
 export function readableUrl(feed_url: string): string {
@@ -15,6 +15,21 @@ const withoutWww = ({ host }: URL) => host.replace(/^www\./, "");
 export function hostOf(feed_url: string): string {
   const url = URL.parse(feed_url);
   return url ? withoutWww(url) : feed_url;
+}
+
+/** A part of a path that is no word. */
+const RANDOM = /^(?=.*\d)[\da-z]{20,}(\.\w+)?$/i;
+
+/** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
+export function maskFeedUrl(feed_url: string): string {
+  const url = URL.parse(feed_url);
+  if (!url) return "(not a URL)";
+  const user = url.username || url.password ? "…@" : "";
+  const path = url.pathname.split("/").map((part) => part.replace(RANDOM, "…$1"));
+  const query = [...url.searchParams]
+    .map(([name, value]) => (value ? `${name}=…` : name.replace(RANDOM, "…")))
+    .join("&");
+  return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
 }
 
 /** Names that many files share. */

@@ -1,6 +1,7 @@
 // Subscriptions: read, add, change, and request deletion.
-import { type FeedUrl, maskFeedUrl } from "../domain/feed-url.ts";
+import type { FeedUrl } from "../domain/feed-url.ts";
 import { type Change, type Status, statusOf } from "../domain/history.ts";
+import { maskFeedUrl } from "../domain/readable-url.ts";
 import { addFeed, changeFeed, changeGuid, changeSubscribed, giveTitle } from "../domain/subscription-rules.ts";
 import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";

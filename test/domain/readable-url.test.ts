@@ -1,6 +1,6 @@
-// What episodes are called by their URLs.
+// What people see of URLs.
 import { expect, test } from "bun:test";
-import { readableEpisode } from "../../src/domain/readable-url.ts";
+import { maskFeedUrl, readableEpisode } from "../../src/domain/readable-url.ts";
 
 test.each([
   ["https://a.example/shows/12-The-long_way.mp3?token=secret", "12 The long way"],
@@ -12,4 +12,15 @@ test.each([
   ["no URL", "no URL"],
 ])("the episode %s is called %s", (url, name) => {
   expect(readableEpisode(url)).toBe(name);
+});
+
+test.each([
+  ["https://user:pass@a.example/feed", "https://…@a.example/feed"],
+  ["https://a.example/rss/my-show?auth=s3cret&page=1", "https://a.example/rss/my-show?auth=…&page=…"],
+  ["https://a.example/rss?3f9a1c77b2d84e5f9a1c77b2", "https://a.example/rss?…"],
+  ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2.rss", "https://a.example/rss/….rss"],
+  ["https://feeds.simplecast.com/dLRotFGk", "https://feeds.simplecast.com/dLRotFGk"],
+  ["https://a.example/the-very-long-name-of-a-show-2", "https://a.example/the-very-long-name-of-a-show-2"],
+])("%j is shown as %j, without what may be a secret", (feed_url, shown) => {
+  expect(maskFeedUrl(feed_url)).toBe(shown);
 });
