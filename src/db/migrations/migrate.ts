@@ -91,10 +91,12 @@ export function pendingMigrations(
   if (names.includes(COPYING) && pending.length > 0) {
     throw new DomainError("config", "An older podkeep began a copy into this database: empty it and copy again");
   }
-  if (pending.length > 0 && migrating === "command") {
+  // A copy fills new databases. Another one may be in use by servers of an older version.
+  const isOther = copying && newest !== undefined;
+  if (pending.length > 0 && (migrating === "command" || isOther)) {
     const has =
       newest === undefined ? "no schema yet" : `schema version ${newest}, this program needs ${SCHEMA_VERSION}`;
-    throw new DomainError("config", `The database has ${has}: run podkeep migrate`);
+    throw new DomainError("config", `The ${isOther ? "target" : "database"} has ${has}: run podkeep migrate`);
   }
   return pending;
 }

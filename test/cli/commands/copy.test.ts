@@ -233,6 +233,18 @@ test("a target with other data is refused and stays unchanged", async () => {
   expect(await listUsers(target.app)).toHaveLength(1);
 });
 
+test("a target of an older version is refused and is not migrated", async () => {
+  const source = await open({});
+  const file = newFile();
+  const recorded = await Bun.file(join(import.meta.dir, "../../upgrades/0020_episode_pages.db.gz")).bytes();
+  await Bun.write(file, Bun.gunzipSync(recorded));
+  const message = `The target has schema version 0020_episode_pages, this program needs ${SCHEMA_VERSION}: run podkeep migrate`;
+  await expect(move(locationOf(source), file)).rejects.toMatchObject({ code: "config", message });
+  expect(new Sqlite(file).query("select max(name) as newest from podkeep_migration").get()).toEqual({
+    newest: "0020_episode_pages",
+  });
+});
+
 test("a copy that was changed since is refused as a target", async () => {
   const source = await open({});
   const { users } = await fill(source);
