@@ -4,7 +4,15 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
-import { filesIn, hasUsers, isUpgradeBackup, listBackups, nameAt, timeOf } from "../db/sqlite/backup-files.ts";
+import {
+  type DatedBackup,
+  filesIn,
+  hasUsers,
+  listBackups,
+  listDated,
+  nameAt,
+  timeOf,
+} from "../db/sqlite/backup-files.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
 import { isMissing } from "../db/sqlite/file.ts";
@@ -49,31 +57,10 @@ function nextName({ backup_dir }: Config, clock: Clock): string {
   return nameAt(time);
 }
 
-/** A backup in the backup directory. */
-export interface ListedBackup {
-  file: string;
-  bytes: number;
-  /** In Unix milliseconds. */
-  created_at: number;
-}
-
-/**
- * Lists the backups in the backup directory, oldest first, those from before an upgrade too. Those dated after now come
- * first, as in `listBackups`.
- * @throws DomainError "config" on PostgreSQL, "unavailable" if the directory can't be read
- */
-export function listAllBackups(config: Config, clock: Clock): ListedBackup[] {
+/** Lists the backups in the backup directory, as `listDated` does. @throws DomainError "config" on PostgreSQL, "unavailable" */
+export function listAllBackups(config: Config, clock: Clock): DatedBackup[] {
   requireFile(config);
-  const now = clock.now();
-  return filesIn(config.backup_dir)
-    .filter((name) => timeOf(name) !== null || isUpgradeBackup(name))
-    .flatMap((name) => {
-      const file = resolve(config.backup_dir, name);
-      // Another process may have pruned it since.
-      const found = statSync(file, { throwIfNoEntry: false });
-      return found ? [{ file, bytes: found.size, created_at: timeOf(name) ?? Math.round(found.mtimeMs) }] : [];
-    })
-    .sort((a, b) => Number(b.created_at > now) - Number(a.created_at > now) || a.created_at - b.created_at);
+  return listDated(config.backup_dir, clock.now());
 }
 
 /**

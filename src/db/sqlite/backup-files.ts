@@ -1,6 +1,7 @@
 // The backups in a directory: their names, their order, and whether they have users.
 import { constants, Database as Sqlite } from "bun:sqlite";
 import { readdirSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 
@@ -28,14 +29,12 @@ export function filesIn(directory: string): string[] {
   }
 }
 
-export const isUpgradeBackup = (name: string) => UPGRADE_NAME.test(name);
-
 /**
  * The backups among `names`, oldest first. One that is dated after `now` was made while the clock was ahead: it was made
  * before now, but not when, so it comes before all others.
  * @param now in Unix milliseconds
  */
-export function sortBackups(names: string[], now: number): string[] {
+function sortBackups(names: string[], now: number): string[] {
   const backups = names.filter((name) => NAME.test(name)).sort();
   const isAhead = (name: string) => (timeOf(name) ?? 0) > now;
   return [...backups.filter(isAhead), ...backups.filter((name) => !isAhead(name))];
@@ -43,6 +42,30 @@ export function sortBackups(names: string[], now: number): string[] {
 
 /** As sortBackups(), for a directory. @throws DomainError "unavailable" if it can't be read */
 export const listBackups = (directory: string, now: number) => sortBackups(filesIn(directory), now);
+
+export interface DatedBackup {
+  file: string;
+  bytes: number;
+  /** In Unix milliseconds. */
+  created_at: number;
+}
+
+/**
+ * The backups in a directory, those from before an upgrade too, oldest first. Those dated after now come first, as in
+ * `sortBackups`.
+ * @throws DomainError "unavailable" if it can't be read
+ */
+export function listDated(directory: string, now: number): DatedBackup[] {
+  return filesIn(directory)
+    .filter((name) => timeOf(name) !== null || UPGRADE_NAME.test(name))
+    .flatMap((name) => {
+      const file = resolve(directory, name);
+      // Another process may have pruned it since.
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found ? [{ file, bytes: found.size, created_at: timeOf(name) ?? Math.round(found.mtimeMs) }] : [];
+    })
+    .sort((a, b) => Number(b.created_at > now) - Number(a.created_at > now) || a.created_at - b.created_at);
+}
 
 /** Whether a backup has users; false if it can't be read. Reads nothing but that, and never writes. */
 export function hasUsers(file: string): boolean {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
-import { filesIn, hasUsers, isUpgradeBackup, sortBackups } from "./backup-files.ts";
+import { filesIn, hasUsers, listDated } from "./backup-files.ts";
 import { isMissing, sizeOf } from "./file.ts";
 import { stagedFile } from "./replacement.ts";
 
@@ -45,7 +45,7 @@ function isEmpty(file: string): boolean {
 /** The newest backup with users, else data that a restore replaced, else the newest backup; null if there is none. */
 function findCopy(file: string, backup_dir: string): string | null {
   const backups = [join(dirname(file), "backups"), backup_dir].flatMap(allBackups);
-  const replaced = namesIn(dirname(file))
+  const replaced = orNothing(() => filesIn(dirname(file)))
     .filter((name) => name.startsWith("replaced-"))
     .sort()
     .map((name) => join(dirname(file), name, "podkeep.db"))
@@ -53,16 +53,13 @@ function findCopy(file: string, backup_dir: string): string | null {
   return backups.findLast(hasUsers) ?? replaced ?? backups.at(-1) ?? null;
 }
 
-function allBackups(directory: string): string[] {
-  const upgrades = namesIn(directory).filter(isUpgradeBackup);
-  const names = [...upgrades, ...sortBackups(namesIn(directory), Date.now())];
-  return names.map((name) => join(directory, name));
-}
+const allBackups = (directory: string) =>
+  orNothing(() => listDated(directory, Date.now()).map((backup) => backup.file));
 
 // A directory that can't be read shows nothing.
-function namesIn(directory: string): string[] {
+function orNothing(read: () => string[]): string[] {
   try {
-    return filesIn(directory);
+    return read();
   } catch {
     return [];
   }

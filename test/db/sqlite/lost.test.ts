@@ -1,6 +1,17 @@
 // A database file that is missing or empty, where there was one before.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
@@ -77,6 +88,17 @@ test("the newest backup that has users is named, not a later one without", async
   renameSync(join(folder, "aside", good.slice(-35)), good);
   rmSync(file);
   await expect(openApp(configOf())).rejects.toThrow(`restore ${good}`);
+});
+
+test("a backup from before an upgrade is named if no other is newer", async () => {
+  await makeData();
+  const { file: older } = createBackup(configOf(), { ...systemClock, now: () => Date.now() - 60_000 });
+  const before = join(folder, "backups", "podkeep-before-0021_numbered_users.db");
+  copyFileSync(file, before);
+  rmSync(file);
+  await expect(openApp(configOf())).rejects.toThrow(`restore ${before}`);
+  utimesSync(before, 0, 0);
+  await expect(openApp(configOf())).rejects.toThrow(`restore ${older}`);
 });
 
 test("data that a restore replaced counts, and a write-ahead log", async () => {
