@@ -114,6 +114,7 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
       `Deleted since the backup, and back without tokens and password: ${restored.returned.join(", ")}`,
       "podkeep user delete NAME deletes one of them again",
     );
+  if (restored.gone.length > 0) lines.push(`Created since the backup, and gone: ${restored.gone.join(", ")}`);
   if (restored.unread)
     lines.push(
       `It could not be read, so tokens revoked and users deleted since the backup may be valid again: ${restored.unread}`,

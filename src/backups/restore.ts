@@ -46,6 +46,8 @@ export interface Restored extends Contents {
   compared: boolean;
   /** Names of users whom the replaced data no longer had, sorted. */
   returned: string[];
+  /** Names of users whom only the replaced data had, sorted. */
+  gone: string[];
   /** The time of the backup's latest change, if the clock is behind it: then apps may have seen later timestamps. */
   ahead: number | null;
 }
@@ -73,7 +75,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     unpackCopy(backup, staged);
     checkCopy(staged, file);
     known = await readKnown(config);
-    const { returned, ahead } = await renewFile(config, clock, known);
+    const { returned, gone, ahead } = await renewFile(config, clock, known);
     const compared = returned !== null;
     const contents = checkCopy(staged);
     const aside = resolve(config.data_dir, `replaced-${timeInName(clock.now())}`);
@@ -86,6 +88,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
       unread: known.unread,
       compared,
       returned: returned ?? [],
+      gone,
       ahead,
     };
   } catch (error) {
@@ -124,8 +127,8 @@ interface Known {
   clock: number;
   revoked: { id: string; revoked_at: number }[];
   passwords: Awaited<ReturnType<typeof listPasswords>>;
-  /** Public ids of the users; null if they are not known. */
-  users: Set<string> | null;
+  /** Names of the users by their public ids; null if they are not known. */
+  users: Map<string, string> | null;
   /** Whether there were other users before. */
   hasDeleted: boolean;
   /** A copy of the old data, open; null if there was none or it can't be read. */
@@ -156,7 +159,7 @@ async function readKnown(config: Config): Promise<Known> {
       known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
       known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
       known.passwords = await listPasswords(tx, {});
-      known.users = new Set((await listUserNames(tx, {})).map(({ public_id }) => public_id));
+      known.users = new Map((await listUserNames(tx, {})).map(({ public_id, name }) => [public_id, name]));
     });
   } catch (error) {
     // With more room it can be read.
@@ -180,8 +183,14 @@ function renew(database: Database, clock: Clock, known: Known) {
     for (const token of known.revoked) await revokeToken(tx, token);
     for (const password of known.passwords) await keepPassword(tx, password);
     const ahead = changed_at > Math.max(clock.now(), known.clock) ? changed_at : null;
-    return { returned: await closeReturned(tx, known, clock.now()), ahead };
+    const gone = await findGone(tx, known);
+    return { returned: await closeReturned(tx, known, clock.now()), gone, ahead };
   });
+}
+
+async function findGone(tx: Tx, { users }: Known): Promise<string[]> {
+  const present = new Set((await listUserNames(tx, {})).map(({ public_id }) => public_id));
+  return [...(users ?? [])].flatMap(([public_id, name]) => (present.has(public_id) ? [] : name)).sort();
 }
 
 /** Takes tokens and password from users who were deleted since the backup. @returns their names; null if not known */

@@ -231,14 +231,14 @@ describe("restoring a backup", () => {
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
 
-  test("a user who was deleted since comes back without access, and the result names them", async () => {
+  test("a user who was deleted since comes back without access, one who is new is gone, and the result names both", async () => {
     const bob = await podkeep.user("bob");
     await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), "old password");
     await bob.add("https://a.test/rss");
     const { file } = backup();
     await deleteUser(podkeep.app, "bob");
     const carl = await podkeep.user("carl");
-    expect((await restore(file)).returned).toEqual(["bob"]);
+    expect(await restore(file)).toMatchObject({ returned: ["bob"], gone: ["carl"] });
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
     expect((await bob.request("GET", "/subscriptions")).status).toBe(401);
     expect((await carl.request("GET", "/subscriptions")).status).toBe(401);
