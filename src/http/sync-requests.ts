@@ -95,8 +95,13 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
     peek: isHead(c),
   });
   const texts = writePages(pages, appNamed(productOf(c.req.raw), protocol).habits);
-  const first = await texts.next();
-  const second = first.done ? first : await texts.next();
+  // An app that gave up asks again, and what it no longer waits for would fill the memory.
+  const readPage = () => {
+    c.req.raw.signal.throwIfAborted();
+    return texts.next();
+  };
+  const first = await readPage();
+  const second = first.done ? first : await readPage();
   const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
   const headers = { "Content-Type": "application/json" };
   if (second.done) return c.body(`${start}]}`, 200, headers);

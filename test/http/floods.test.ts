@@ -1,7 +1,10 @@
-// Requests that wait to be written: each is in memory, also after its client went away.
+// Floods of requests, of which each is in memory, also after its client went away.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createLogger } from "../../src/log.ts";
+import { listen } from "../../src/server/listen.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { until } from "../support/patience.ts";
 
 const FLOOD = 1500;
 
@@ -40,4 +43,28 @@ test("strangers who start more logins than can wait keep no user from storing a 
   const statuses = new Set((await Promise.all(flood)).map(({ status }) => status));
   expect([...statuses].sort()).toEqual([200, 503]);
   expect([other.status, (await startLogin()).status]).toEqual([200, 200]);
+});
+
+test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {
+  const lines: { method: string; status: number }[] = [];
+  const log = createLogger("debug", (line) => void lines.push(JSON.parse(JSON.stringify(line))));
+  const logged = await openTestApp({}, { log });
+  const { name, token } = await logged.user();
+  let begun = false;
+  const web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, async (request, connection) => {
+    begun = true;
+    await until(() => request.signal.aborted);
+    return logged.http.fetch(request, connection);
+  });
+  const { Authorization } = basicAuth(name, token);
+  const socket = await Bun.connect({ hostname: "127.0.0.1", port: web.port ?? 0, socket: { data() {} } });
+  socket.write(
+    `GET /api/2/episodes/${name}.json HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: ${Authorization}\r\n\r\n`,
+  );
+  await until(() => begun);
+  socket.terminate();
+  await until(() => lines.length > 0);
+  expect(lines).toMatchObject([{ method: "GET", status: 499 }]);
+  await web.stop(true);
+  await logged.close();
 });
