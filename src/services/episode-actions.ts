@@ -39,8 +39,8 @@ export interface ActionQuery {
 interface ActionChanges {
   /** In seconds: what the client sends as `since` next time. */
   timestamp: number;
-  /** In the order of their arrival, a page at a time, each feed in the client's own spelling. */
-  pages: AsyncIterable<ToldAction[]>;
+  /** In the order of their arrival, a page at a time, each feed in the client's own spelling; null if there are none. */
+  pages: AsyncIterable<ToldAction[]> | null;
 }
 
 /**
@@ -69,11 +69,9 @@ export async function readActions(
       return rows.length > 0 ? { isNews: true } : null;
     },
   });
-  const pages = found ? readPages(context, user_id, identified, client, query, window) : noPages();
+  const pages = found ? readPages(context, user_id, identified, client, query, window) : null;
   return { timestamp: window.given, pages };
 }
-
-async function* noPages(): AsyncGenerator<ToldAction[]> {}
 
 /** The client whose own actions are left out. */
 const exceptOwn = (client: Client | null, own: boolean) => (client && !own ? numberOf(client.id) : NONE);

@@ -1,6 +1,7 @@
 // Checking passwords: Argon2id hashes, a bounded number of verifications, and what was verified before.
 import type { Clock } from "../clock.ts";
 import { DomainError, type Subject } from "../errors.ts";
+import { Slots } from "../slots.ts";
 
 /** What hashing a password with Argon2id costs. */
 export interface HashCost {
@@ -124,20 +125,9 @@ function createMemory(clock: Clock) {
 
 /** Runs MOST_AT_A_TIME jobs at a time. @throws DomainError "too_many" if MOST_WAITING wait already */
 function createQueue() {
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const slots = new Slots(MOST_AT_A_TIME);
   return async <T>(job: () => Promise<T>): Promise<T> => {
-    if (running >= MOST_AT_A_TIME) {
-      if (waiting.length >= MOST_WAITING) throw new DomainError("too_many", "Too many logins", { retry_after: 2 });
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running++;
-    try {
-      return await job();
-    } finally {
-      // The next one takes over this one's place.
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
+    if (slots.waiting >= MOST_WAITING) throw new DomainError("too_many", "Too many logins", { retry_after: 2 });
+    return slots.run(job);
   };
 }

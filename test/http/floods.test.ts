@@ -5,6 +5,7 @@ import { listen } from "../../src/server/listen.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { until } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 
 const FLOOD = 1500;
 
@@ -50,16 +51,23 @@ test("the plays that an app asked for are not read once it has gone, and is goin
   const log = createLogger("debug", (line) => void lines.push(JSON.parse(JSON.stringify(line))));
   const logged = await openTestApp({}, { log });
   const { name, token } = await logged.user();
+  const headers = basicAuth(name, token);
+  const play = playOf("https://a.example/rss", "https://a.example/1.mp3", {
+    device: "phone",
+    position: 60,
+    total: 600,
+  });
+  await logged.send("POST", `/api/2/episodes/${name}.json`, { headers, body: JSON.stringify([play]) });
+  lines.length = 0;
   let begun = false;
   const web = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, async (request, connection) => {
     begun = true;
     await until(() => request.signal.aborted);
     return logged.http.fetch(request, connection);
   });
-  const { Authorization } = basicAuth(name, token);
   const socket = await Bun.connect({ hostname: "127.0.0.1", port: web.port ?? 0, socket: { data() {} } });
   socket.write(
-    `GET /api/2/episodes/${name}.json HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: ${Authorization}\r\n\r\n`,
+    `GET /api/2/episodes/${name}.json HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: ${headers.Authorization}\r\n\r\n`,
   );
   await until(() => begun);
   socket.terminate();

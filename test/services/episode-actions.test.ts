@@ -36,7 +36,7 @@ const EVERYTHING: ActionQuery = { since: 0, feed_url: null, aggregated: false, p
 async function read(client: Client | null, query: Partial<ActionQuery> = {}, actor = ann) {
   const { timestamp, pages } = await readActions(podkeep.app, actor, client, { ...EVERYTHING, ...query });
   const actions: ToldAction[] = [];
-  for await (const page of pages) actions.push(...page);
+  for await (const page of pages ?? []) actions.push(...page);
   return { timestamp, actions };
 }
 
@@ -446,7 +446,7 @@ test("thousands of actions come in pages, once each and with other requests in b
   const { pages } = await readActions(podkeep.app, ann, tablet, { ...EVERYTHING, peek: true });
   const ended: string[] = [];
   const request = new Promise((resolve) => setImmediate(resolve)).then(() => ended.push("another request"));
-  expect((await Array.fromAsync(pages)).flat()).toHaveLength(COUNT);
+  expect((await Array.fromAsync(pages ?? [])).flat()).toHaveLength(COUNT);
   ended.push("all pages");
   await request;
   expect(ended).toEqual(["another request", "all pages"]);

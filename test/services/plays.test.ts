@@ -322,7 +322,7 @@ test("the list of plays comes in pages, the latest first", async () => {
 async function positions(client: Client) {
   const all = { since: 0, feed_url: null, aggregated: false, peek: true };
   const { pages } = await readActions(podkeep.app, ann, client, all);
-  return (await Array.fromAsync(pages)).flat().map(({ position, total }) => [position, total]);
+  return (await Array.fromAsync(pages ?? [])).flat().map(({ position, total }) => [position, total]);
 }
 
 test("a position that is set counts for every app, over plays of a later time too", async () => {

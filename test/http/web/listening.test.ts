@@ -51,7 +51,7 @@ const episodeIn = (body: string) => /\/listening\/episodes\/(\d+)/.exec(body)?.[
 async function positionOf(episode_url: string): Promise<number | null | undefined> {
   const query = { since: 0, feed_url: null, aggregated: false, peek: true };
   const { pages } = await readActions(server.app, actor("other"), clientOf("other"), query);
-  return (await Array.fromAsync(pages)).flat().find((action) => action.episode_url === episode_url)?.position;
+  return (await Array.fromAsync(pages ?? [])).flat().find((action) => action.episode_url === episode_url)?.position;
 }
 
 test("what is begun and not finished can be continued, the latest first, with its place and its app", async () => {
