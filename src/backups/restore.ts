@@ -183,20 +183,26 @@ function renew(database: Database, clock: Clock, known: Known) {
     for (const token of known.revoked) await revokeToken(tx, token);
     for (const password of known.passwords) await keepPassword(tx, password);
     const ahead = changed_at > Math.max(clock.now(), known.clock) ? changed_at : null;
-    const gone = await findGone(tx, known);
-    return { returned: await closeReturned(tx, known, clock.now()), gone, ahead };
+    const present = await listUserNames(tx, {});
+    return { returned: await closeReturned(tx, known, present, clock.now()), gone: goneOf(known, present), ahead };
   });
 }
 
-async function findGone(tx: Tx, { users }: Known): Promise<string[]> {
-  const present = new Set((await listUserNames(tx, {})).map(({ public_id }) => public_id));
-  return [...(users ?? [])].flatMap(([public_id, name]) => (present.has(public_id) ? [] : name)).sort();
+type User = Awaited<ReturnType<typeof listUserNames>>[number];
+
+function goneOf({ users }: Known, present: User[]): string[] {
+  const ids = new Set(present.map(({ public_id }) => public_id));
+  return [...(users ?? [])].flatMap(([public_id, name]) => (ids.has(public_id) ? [] : name)).sort();
 }
 
 /** Takes tokens and password from users who were deleted since the backup. @returns their names; null if not known */
-async function closeReturned(tx: Tx, { users, hasDeleted }: Known, now: number): Promise<string[] | null> {
+async function closeReturned(
+  tx: Tx,
+  { users, hasDeleted }: Known,
+  present: User[],
+  now: number,
+): Promise<string[] | null> {
   if (users === null) return null;
-  const present = await listUserNames(tx, {});
   const returned = present.filter(({ public_id }) => !users.has(public_id));
   // The old data never had these users, such as that of a service that was just installed.
   if (returned.length === present.length && !hasDeleted) return null;
