@@ -41,11 +41,8 @@ export class FetchError extends Error {
 export async function request(url: URL, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
   const addresses = await addressesOf(hostOf(url), options, signal);
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
-  const lookup: LookupFunction = (_host, { all }, callback) => {
-    const [{ address, family } = { address: "", family: 0 }] = found;
-    if (all) callback(null, found);
-    else callback(null, address, family);
-  };
+  // All of them are asked for, because autoSelectFamily is on.
+  const lookup: LookupFunction = (_host, _options, callback) => callback(null, found);
   const { etag, last_modified } = options;
   const get = url.protocol === "https:" ? getHttps : getHttp;
   const asked = {
