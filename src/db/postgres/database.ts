@@ -163,7 +163,7 @@ class SnapshotNeeded extends Error {}
 
 class PostgresDatabase implements Database {
   readonly #writers = new KeyedQueue();
-  readonly #writes = new WaitingLimit();
+  readonly #limit = new WaitingLimit();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #kysely: Kysely<Schema>;
   readonly #pool: Pool;
@@ -181,7 +181,7 @@ class PostgresDatabase implements Database {
   write<T>(work: Work<T>, queue?: number): Promise<T> {
     const act = () => this.#attempt((end) => this.#transaction(end, WRITE, work));
     const inTurn = () => (queue === undefined ? act() : this.#writers.run(queue, act));
-    return this.#track(this.#writes.run(queue, inTurn));
+    return this.#track(this.#limit.run(queue, inTurn));
   }
 
   async check(): Promise<void> {

@@ -108,7 +108,7 @@ class SqliteDatabase implements Database {
   /** The second one is for those who come while a long read takes turns on the first. */
   readonly #snapshots: Snapshot[];
   readonly #group: GroupWriter;
-  readonly #writes = new WaitingLimit();
+  readonly #limit = new WaitingLimit();
   readonly #checkpointer: Checkpointer;
   readonly #files: OpenFiles;
   #isLost = false;
@@ -159,7 +159,7 @@ class SqliteDatabase implements Database {
 
   write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T> {
     const act = (count: () => void) => work(txOn(this.writer, this.kysely, LONGEST_TURN, count));
-    return this.#writes.run(queue, () => this.#group.run(queue, act));
+    return this.#limit.run(queue, () => this.#group.run(queue, act));
   }
 
   async check(): Promise<void> {
