@@ -1,6 +1,6 @@
 // A file, a pipe or a device that a command reads.
 import { createReadStream } from "node:fs";
-import { readUpTo } from "../src/bounded.ts";
+import { readUpTo, sizeText } from "../src/bounded.ts";
 import { codeOf, DomainError, reasonOf } from "../src/errors.ts";
 
 /** The largest file, in bytes. */
@@ -17,6 +17,6 @@ export async function readInput(file: string): Promise<Uint8Array> {
       throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
     },
   );
-  if (bytes === null) throw new DomainError("too_large", `${file} is larger than ${MOST_BYTES / 1024 / 1024} MB`);
+  if (bytes === null) throw new DomainError("too_large", `${file} is larger than ${sizeText(MOST_BYTES)}`);
   return bytes;
 }

@@ -1,5 +1,6 @@
 // Request bodies: reading them up to a size, and up to a share of memory for each user.
 import type { Context } from "hono";
+import { sizeText } from "../bounded.ts";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 
@@ -122,8 +123,6 @@ function holdLarge(request: Request, holder: number): void {
 
 const tooLarge = (what: string, max: number) =>
   new DomainError("too_large", `The ${what} is larger than ${sizeText(max)}`);
-const sizeText = (bytes: number) =>
-  bytes % MEGABYTE === 0 ? `${bytes / MEGABYTE} MB` : `${Math.floor(bytes / 1024)} KB`;
 const tooMany = (message: string) => new DomainError("too_many", message, { retry_after: 5 });
 
 function hold(request: Request, holder: number, bytes: number, max: number): void {

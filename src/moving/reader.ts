@@ -1,5 +1,5 @@
 // The process that reads one file from its standard input, and ends.
-import { readUpTo } from "../bounded.ts";
+import { readUpTo, sizeText } from "../bounded.ts";
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
@@ -20,8 +20,7 @@ export async function readFileHere(most: number): Promise<void> {
   for (const line of writeMoving(moving)) await Bun.write(Bun.stdout, line);
 }
 
-const tooLarge = (most: number) =>
-  new DomainError("too_large", `The file is larger than ${Math.floor(most / 1024 / 1024)} MB`);
+const tooLarge = (most: number) => new DomainError("too_large", `The file is larger than ${sizeText(most)}`);
 
 /** By its bytes, not by its name. */
 function read(bytes: Uint8Array): Moving {

@@ -1,5 +1,5 @@
 // Requests to another server, as one of its apps: they only read.
-import { readUpTo } from "../bounded.ts";
+import { readUpTo, sizeText } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
@@ -75,7 +75,8 @@ export function openRemote(account: Account, bearer = false): Remote {
       // The password goes to the server that was named, and nowhere else.
       if (target) throw redirected(host, URL.parse(target, url.href));
       const body = await readUpTo(response.body ?? new Blob().stream(), MOST_BYTES);
-      if (body === null) throw new DomainError("too_large", `A response of ${host} is larger than 64 MB`);
+      if (body === null)
+        throw new DomainError("too_large", `A response of ${host} is larger than ${sizeText(MOST_BYTES)}`);
       return { status: response.status, body };
     } catch (error) {
       if (error instanceof DomainError) throw error;
