@@ -20,10 +20,11 @@ export interface Account {
 export async function readAccount(target: Target, protocol: Protocol): Promise<Account> {
   const prober = new Prober(target, new Pace(target), "account");
   try {
-    const subscriptions = await countSubscribed(prober, protocol);
-    const { status } = await sendNothing(prober, protocol);
+    const list = openList(prober, protocol);
+    const subscriptions = await list.readSubscribed();
+    const { status } = await list.uploadNothing();
     if (isRefusal(status)) throw new Failure(`Expected an upload to be accepted, got status ${status}`);
-    return { protocol, subscriptions, reason: "" };
+    return { protocol, subscriptions: subscriptions.length, reason: "" };
   } catch (error) {
     if (error instanceof NotApplicable) return { protocol, subscriptions: null, reason: error.message };
     if (!(error instanceof Failure) || error instanceof NoResponse) throw error;
@@ -36,31 +37,50 @@ export async function takesPassword(target: Target, protocol: Protocol, password
   return (await readAccount({ ...target, password }, protocol)).subscriptions !== null;
 }
 
-async function countSubscribed(prober: Prober, protocol: Protocol): Promise<number> {
-  if (protocol === "openpodcast") return (await listSubscribed(prober)).length;
-  if (protocol === "openpodcast-draft") return (await draftClient(prober).list("limit=100")).length;
-  return (await readList(prober, protocol).readFeeds(0)).add.length;
-}
-
-/** Uploads no changes: with credentials that may only read, every check that writes would fail. */
-function sendNothing(prober: Prober, protocol: Protocol): Promise<Answer> {
-  if (protocol === "openpodcast") {
-    return openPodcast(prober).request("POST", "/subscriptions", { body: { subscriptions: [] } });
-  }
-  if (protocol === "openpodcast-draft") {
-    return draftClient(prober).request("POST", "/api/v1/sync", { body: { requests: [] } });
-  }
-  return readList(prober, protocol).postFeeds([], []);
-}
-
 const isRefusal = (status: number) => status === 401 || status === 403;
 
-const readList = (prober: Prober, protocol: "gpodder" | "nextcloud") =>
-  syncClient(prober, scriptFor(protocol), "podkeep-conformance");
-const listSubscribed = async (prober: Prober) =>
-  (await openPodcast(prober).changes(undefined, 500)).filter(
-    ({ is_subscribed, deleted }) => is_subscribed && deleted === undefined,
-  );
+/** The list of the account, by one of the protocols. */
+interface List {
+  readSubscribed(): Promise<{ feed_url: string; remove(): Promise<Answer> }[]>;
+  /** Uploads no changes: with credentials that may only read, every check that writes would fail. */
+  uploadNothing(): Promise<Answer>;
+}
+
+function openList(prober: Prober, protocol: Protocol): List {
+  if (protocol === "openpodcast") {
+    const { changes, patch, request } = openPodcast(prober);
+    return {
+      async readSubscribed() {
+        const items = await changes(undefined, 500);
+        const subscribed = items.filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
+        return subscribed.map(({ feed_url, guid }) => {
+          return { feed_url, remove: () => patch(guid, { is_subscribed: false }) };
+        });
+      },
+      uploadNothing: () => request("POST", "/subscriptions", { body: { subscriptions: [] } }),
+    };
+  }
+  if (protocol === "openpodcast-draft") {
+    const { list, request } = draftClient(prober);
+    const upload = (...requests: object[]) => request("POST", "/api/v1/sync", { body: { requests } });
+    return {
+      async readSubscribed() {
+        return (await list("limit=100")).map(({ feed_url, sync_id }) => {
+          return { feed_url, remove: () => upload(action("unsubscribe", prober.clock.now(), { sync_id })) };
+        });
+      },
+      uploadNothing: () => upload(),
+    };
+  }
+  const { readFeeds, postFeeds } = syncClient(prober, scriptFor(protocol), "podkeep-conformance");
+  return {
+    async readSubscribed() {
+      const { add } = await readFeeds(0);
+      return add.map((feed_url) => ({ feed_url, remove: () => postFeeds([], [feed_url]) }));
+    },
+    uploadNothing: () => postFeeds([], []),
+  };
+}
 
 /**
  * Removes the subscriptions that checks of a run left behind.
@@ -70,36 +90,17 @@ const listSubscribed = async (prober: Prober) =>
 export async function removeLeft(prober: Prober, protocol: Protocol): Promise<number | null> {
   let left: number | null = null;
   prober.atEnd(async () => {
-    const removals = await findLeft(prober, protocol);
-    for (const remove of removals) await remove();
-    left = removals.length === 0 ? 0 : (await findLeft(prober, protocol)).length;
+    const list = openList(prober, protocol);
+    const findLeft = async () =>
+      (await list.readSubscribed()).filter(({ feed_url }) =>
+        feed_url.toLowerCase().includes(`conformance.example/${prober.id}-`),
+      );
+    const found = await findLeft();
+    for (const { remove } of found) await remove();
+    left = found.length === 0 ? 0 : (await findLeft()).length;
   });
   await prober.end();
   return left;
-}
-
-/** What removes each subscription that checks of a run left behind. */
-async function findLeft(prober: Prober, protocol: Protocol): Promise<(() => Promise<Answer>)[]> {
-  const isLeft = (feed_url: string) => feed_url.toLowerCase().includes(`conformance.example/${prober.id}-`);
-  if (protocol === "openpodcast") {
-    const left = (await listSubscribed(prober)).filter(({ feed_url }) => isLeft(feed_url));
-    const { patch } = openPodcast(prober);
-    return left.map(
-      ({ guid }) =>
-        () =>
-          patch(guid, { is_subscribed: false }),
-    );
-  }
-  if (protocol === "openpodcast-draft") {
-    const client = draftClient(prober);
-    const left = (await client.list("limit=100")).filter(({ feed_url }) => isLeft(feed_url));
-    return left.map(({ sync_id }) => () => {
-      const requests = [action("unsubscribe", prober.clock.now(), { sync_id })];
-      return client.request("POST", "/api/v1/sync", { body: { requests } });
-    });
-  }
-  const client = readList(prober, protocol);
-  return (await client.readFeeds(0)).add.filter(isLeft).map((feed) => () => client.postFeeds([], [feed]));
 }
 
 /** What the last response says of a server that can't be used, in words for who typed the command. */
