@@ -1,5 +1,4 @@
 // Changes of subscriptions, as commands print them.
-
 import type { Change, What } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { layTable } from "./output.ts";

@@ -1,5 +1,4 @@
 // Plays: keeping what was listened to.
-
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import type { Episode } from "../domain/episode-set.ts";
 import { follows, keepPlay, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
