@@ -55,7 +55,7 @@ test("every route that docs/gpodder.md names is one, and takes a token as the pa
       headers,
       ...(method !== "GET" && { body: "[]" }),
     });
-    // Nobody has allowed a login.
+    // A login that was not allowed.
     const expected = path.endsWith("/poll") ? [404] : [200, 400];
     expect([route, expected.includes(status)]).toEqual([route, true]);
   }

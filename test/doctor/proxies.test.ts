@@ -159,7 +159,7 @@ describe("behind the guide's", () => {
   for (const [name, proxy] of Object.entries(PROXIES)) {
     const isThere = existsSync(proxy.program);
     if (!isThere) console.warn(`SKIPPED: the guide's ${name} needs ${proxy.program}`);
-    test.skipIf(!isThere)(`${name}, doctor finds nothing to mend`, async () => {
+    test.skipIf(!isThere)(`${name}, doctor finds no problem`, async () => {
       expect(await examine(proxy, proxy.example, "")).toEqual(GOOD);
     });
   }

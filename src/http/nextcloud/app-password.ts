@@ -25,7 +25,7 @@ export function serveAppPassword(http: Hono<HttpEnv>, app: App, shared: Shared):
 
     // 403 says that the app has a token already (GNOME Podcasts).
     http.get(`${place}/getapppassword`, async (c) => {
-      // Nobody would have the token.
+      // The response has no body, and so no token.
       if (c.req.raw.method === "HEAD") return c.body(null);
       const label = productOf(c.req.raw) ?? "Nextcloud app";
       const { token } = await issueAppToken(app, c.get("actor"), label);
