@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { SQL } from "bun";
 import { openApp } from "../../src/app.ts";
 import { type Config, readConfig, type SettingName } from "../../src/config/settings.ts";
+import { retryWhileBusy } from "../../src/db/sqlite/retry-busy.ts";
 import { tables } from "../../src/db/tables.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { PREPARED_FILE } from "./data-directory.ts";
@@ -20,12 +21,22 @@ export interface Store {
   remove(): Promise<void>;
 }
 
+/** Milliseconds until a lock counts as forgotten. */
+const LONGEST_WAIT = 60_000;
+
 /** The database file of a test's data. */
 export const databaseFile = ({ data_dir }: Pick<Config, "data_dir">) => join(data_dir, "podkeep.db");
 
 /** Creates an empty store; a file goes to `directory`. */
 export function createStore(directory: string): Promise<Store> {
   return process.env["PODKEEP_TEST_ENGINE"] === "postgres" ? createPostgresStore() : createSqliteStore(directory);
+}
+
+/** Locks the file for writing, as another program would, when no write of the app is going on. @returns a function to end that */
+export async function lockFile(file: string): Promise<() => void> {
+  const sqlite = new Sqlite(file);
+  await retryWhileBusy(LONGEST_WAIT, () => sqlite.run("begin immediate"));
+  return () => sqlite.close();
 }
 
 let migrated: Promise<string> | undefined;
@@ -48,8 +59,8 @@ async function createSqliteStore(directory: string): Promise<Store> {
   const sql: Store["sql"] = async (text) => {
     const sqlite = new Sqlite(file);
     try {
-      sqlite.run("pragma busy_timeout = 5000");
-      return sqlite.query<Record<string, unknown>, []>(text).all();
+      // A write of the app in this process ends in another turn.
+      return await retryWhileBusy(LONGEST_WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
     } finally {
       sqlite.close();
       // The reads of one turn share a snapshot, which does not have what this wrote.

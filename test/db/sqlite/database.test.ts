@@ -1,11 +1,10 @@
 // The embedded engine: first use, snapshots, group commit, other processes on the file.
-import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Tx } from "../../../src/db/statement.ts";
 import { countUsers, insertUser } from "../../../src/store/users.ts";
 import { LONGEST_TURN, nextTurn } from "../../../src/turns.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { databaseFile } from "../../support/database.ts";
+import { databaseFile, lockFile } from "../../support/database.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -223,14 +222,28 @@ test("two processes write to one file, and the change feed has every change of b
   expect((await user.request("GET", "/subscriptions?per_page=1")).body.total).toBe(120);
 });
 
+test("another connection of this process writes as soon as a write that takes some turns has ended", async () => {
+  const { id } = user;
+  let ended = false;
+  const write = server.app.database.write(async (tx) => {
+    await tx.execute({ sql: "update users set clock = clock + 1", parameters: [] });
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    ended = true;
+  });
+  await nextTurn();
+  await nextTurn();
+  await server.sql(`update users set clock = clock + 1 where id = ${id}`);
+  expect(ended).toBe(true);
+  await write;
+});
+
 test("while another program locks the file, reads work and writes are 503 with Retry-After", async () => {
   await user.add("https://a.example/", guidOf(1));
-  const other = new Sqlite(databaseFile(server.app.config));
-  other.run("begin immediate");
+  const unlock = await lockFile(databaseFile(server.app.config));
   const refused = await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
   expect(refused).toMatchObject({ status: 503, body: { code: "503", message: "Service is temporarily unavailable" } });
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect((await user.request("GET", `/subscriptions/${guidOf(1)}`)).body.is_subscribed).toBe(true);
-  other.close();
+  unlock();
   expect((await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false })).status).toBe(200);
 });

@@ -1,5 +1,4 @@
 // Errors on the page: a session that has ended, a database that can't be written, a form that is sent twice.
-import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
@@ -7,7 +6,7 @@ import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { databaseFile } from "../../support/database.ts";
+import { databaseFile, lockFile } from "../../support/database.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -88,16 +87,14 @@ for (const [name, path, fields] of forms) {
   test.if(onSqlite)(`${name} says so if the database can't be written, and changes nothing`, async () => {
     const sent = await fields();
     const before = await dump();
-    const other = new Sqlite(databaseFile(server.app.config));
-    other.run("begin immediate");
+    const unlock = await lockFile(databaseFile(server.app.config));
     try {
       const page = await browser.submit(path(), sent);
       expect([page.status, page.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
       expect(page.body).toContain("podkeep can&#39;t write right now. Nothing was changed.");
       expect((await browser.open("/podcasts")).status).toBe(200);
     } finally {
-      other.run("rollback");
-      other.close();
+      unlock();
     }
     expect(await dump()).toEqual(before);
     await browser.submit(path(), sent);
