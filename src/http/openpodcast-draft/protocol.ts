@@ -3,7 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
-import { allowAnyOrigin } from "../cors.ts";
+import { allowAnyOrigin, EXPOSED } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
 import { noStore } from "../no-store.ts";
@@ -15,6 +15,8 @@ import { COMMIT, describeDraft, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 import { serveSync } from "./sync.ts";
 
+const VERSION_HEADER = "Open-Podcast-Draft";
+
 export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const api = new OpenAPIHono<HttpEnv>({
     defaultHook: (result) => {
@@ -23,9 +25,9 @@ export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   });
   http.use(noStore, async (c, next) => {
     await next();
-    c.res.headers.set("Open-Podcast-Draft", COMMIT);
+    c.res.headers.set(VERSION_HEADER, COMMIT);
   });
-  const cors = allowAnyOrigin("GET,HEAD,POST", "Authorization,Client-ID,Content-Type");
+  const cors = allowAnyOrigin("GET,HEAD,POST", "Authorization,Client-ID,Content-Type", `${EXPOSED},${VERSION_HEADER}`);
   for (const path of ["/api/v1/*", "/v1/capabilities", "/openapi-draft.json"]) http.use(path, cors);
   serveLogin(api, app, shared);
   serveSync(api, app, shared);

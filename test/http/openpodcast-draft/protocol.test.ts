@@ -58,13 +58,15 @@ test("a token that may only read is refused with 403", async () => {
   expect((await user.request("GET", "/api/v1/sync")).status).toBe(200);
 });
 
-test("scripts of any origin may sync, but not log in with passwords", async () => {
+test("scripts of any origin may sync and see the version of the draft, but not log in with passwords", async () => {
   server = await openTestApp(DRAFT);
   const headers = { Origin: "https://player.example", "Access-Control-Request-Headers": "authorization,client-id" };
   const preflight = await server.send("OPTIONS", "/api/v1/sync", { headers });
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get("Access-Control-Allow-Headers")).toContain("Client-ID");
-  expect((await server.send("GET", "/api/v1/sync", { headers })).headers.get("Access-Control-Allow-Origin")).toBe("*");
+  const sync = await server.send("GET", "/api/v1/sync", { headers });
+  expect(sync.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  expect(sync.headers.get("Access-Control-Expose-Headers")).toContain("Open-Podcast-Draft");
   const login = await server.send("OPTIONS", "/auth/login", { headers });
   expect(login.headers.has("Access-Control-Allow-Origin")).toBe(false);
 });
