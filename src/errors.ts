@@ -80,6 +80,8 @@ export const TLS_REASONS: Record<string, string> = {
 };
 
 const DISK_FULL = "the disk is full";
+const QUOTA_FULL = "the disk quota is used up";
+const FULL = new Set<string | undefined>([DISK_FULL, QUOTA_FULL]);
 
 const REASONS: Record<string, string> = {
   ...TLS_REASONS,
@@ -97,6 +99,7 @@ const REASONS: Record<string, string> = {
   ENAMETOOLONG: "the name is too long",
   ENETUNREACH: "no route to the network",
   ENOENT: "no such file or directory",
+  EDQUOT: QUOTA_FULL,
   ENOSPC: DISK_FULL,
   ENOTFOUND: "the host name has no IP address",
   ENOTDIR: "a part of the path is not a directory",
@@ -124,9 +127,9 @@ export function reasonOf(error: unknown): string {
   );
 }
 
-/** Whether a full disk is the cause. */
+/** Whether a full disk, or a quota that is used up, is the cause. */
 export const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && (REASONS[codeOf(error)] === DISK_FULL || isDiskFull(error.cause));
+  error instanceof Error && (FULL.has(REASONS[codeOf(error)]) || isDiskFull(error.cause));
 
 /** The code of a system error; empty if it has none. */
 export const codeOf = (error: unknown): string =>

@@ -25,6 +25,7 @@ const FAULTS: [what: string, calls: string, inject: string][] = [
   ["every seventh write fails", "pwrite64", "error=EIO:when=7+7"],
   ["every fifth write finds the disk full", "pwrite64", "error=ENOSPC:when=5+5"],
   ["every write finds the disk full", "pwrite64", "error=ENOSPC"],
+  ["every write finds the quota used up", "pwrite64", "error=EDQUOT"],
   ["every ninth read fails", "pread64", "error=EIO:when=9+9"],
 ];
 
@@ -246,3 +247,17 @@ async function addresses(server: Server, token: string): Promise<string[]> {
   const list = await walk(server, token);
   return [...list.values()].map((seen) => (typeof seen === "object" ? seen.feed_url : seen));
 }
+
+test.skipIf(!CAN_TRACE)(
+  "the doctor takes a disk quota that is used up for a full disk, not for missing rights",
+  async () => {
+    const podkeep = install();
+    await podkeep.user("ann");
+    const { argv, env } = await podkeep.command(["doctor"]);
+    const quota = ["-e", "trace=mkdir,mkdirat", "-e", "inject=mkdir,mkdirat:error=EDQUOT"];
+    const doctor = Bun.spawn(["strace", "-f", "-o", "/dev/null", ...quota, ...argv], { env, stdin: "ignore" });
+    const found = await doctor.stdout.text();
+    expect(found).toContain("the disk quota is used up");
+    expect(found).toContain("Free some space");
+  },
+);
