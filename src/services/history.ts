@@ -110,9 +110,16 @@ export async function findUnsubscribed(
 
 /** Changes that are deleted in one transaction. */
 const PRUNE_BATCH = 1000;
+/** Milliseconds of history, or of plays, that are deleted at a time: a clock that is ahead for days must not take all. */
+const PRUNE_SPAN = 7 * 24 * 60 * 60 * 1000;
+
+/** Until when to delete what is older than `before`. @param oldest when the oldest of it was; null if there is none */
+export const endOfPruning = (before: number, oldest: number | null): number =>
+  oldest === null ? before : Math.min(before, oldest + PRUNE_SPAN);
 
 /**
- * Deletes history that is older than PODKEEP_HISTORY_KEEP, a bounded number of rows in each transaction.
+ * Deletes the oldest week of the history that is older than PODKEEP_HISTORY_KEEP, a bounded number of rows in each
+ * transaction.
  * @returns how many changes were deleted
  */
 export async function pruneHistory(
@@ -132,8 +139,10 @@ async function pruneUser(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   let pruned = 0;
+  const [oldest] = await database.read((tx) => lastToPrune(tx, { user_id, before, limit: 1 }));
+  const end = endOfPruning(before, oldest?.changed_at ?? null);
   while (!signal?.aborted) {
-    const [old] = await database.read((tx) => lastToPrune(tx, { user_id, before, limit: PRUNE_BATCH }));
+    const [old] = await database.read((tx) => lastToPrune(tx, { user_id, before: end, limit: PRUNE_BATCH }));
     const to = old?.changed_at ?? null;
     if (to === null) break;
     pruned += await database.write(async (tx) => {

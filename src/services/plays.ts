@@ -2,10 +2,12 @@
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import type { Episode } from "../domain/episode-set.ts";
 import { follows, keepPlay, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
+import { findFirstPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { writeActor } from "./actor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
+import { endOfPruning } from "./history.ts";
 import type { UserTx } from "./transact.ts";
 import { streamUserIds } from "./users.ts";
 
@@ -130,13 +132,15 @@ export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx,
 /** Plays that are deleted in one transaction. */
 const PRUNE_BATCH = 1000;
 
-/** Deletes plays that are older than PODKEEP_PLAYS_KEEP. @returns how many */
+/** Deletes the oldest week of the plays that are older than PODKEEP_PLAYS_KEEP. @returns how many */
 export async function prunePlays(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
   const { database, clock, config } = context;
   if (config.plays_keep === undefined) return 0;
-  const before = clock.now() - config.plays_keep;
+  const old = clock.now() - config.plays_keep;
   let pruned = 0;
   for await (const user_id of streamUserIds(context, signal)) {
+    const [oldest] = await database.read((tx) => findFirstPlay(tx, { user_id }));
+    const before = endOfPruning(old, oldest?.begun_at ?? null);
     for (let count = PRUNE_BATCH; count === PRUNE_BATCH && !signal?.aborted; pruned += count) {
       const deleted = await database.write((tx) => pruneRows(tx, { user_id, before, limit: PRUNE_BATCH }), user_id);
       count = deleted.length;

@@ -1,15 +1,17 @@
 // What is deleted after a time, by a clock that may be wrong.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { preparePruning } from "../../src/server/pruning.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { playOf } from "../support/play.ts";
 
 const DAY = 86_400_000;
 const YEARS = 10 * 365 * DAY;
 
 let podkeep: TestApp;
+let ann: TestUser;
 beforeEach(async () => {
-  podkeep = await openTestApp({ history_keep: "30d" });
-  const ann = await podkeep.user("ann");
+  podkeep = await openTestApp({ history_keep: "30d", plays_keep: "30d" });
+  ann = await podkeep.user("ann");
   await ann.add("https://old.test/rss");
   podkeep.clock.advance(20 * DAY);
   await ann.add("https://new.test/rss");
@@ -37,4 +39,21 @@ test("a clock that is years ahead deletes nothing if it is set right before the 
   podkeep.clock.advance(-YEARS);
   await prune();
   expect(await kept()).toBe(2);
+});
+
+test("a clock that stays years ahead deletes a week of history and of plays at a time", async () => {
+  const played = async () => (await podkeep.sql("select id from plays")).length;
+  for (const [day, episode] of ["https://old.test/1", "https://old.test/2", "https://old.test/3"].entries()) {
+    podkeep.clock.set(START + day * 10 * DAY);
+    const timestamp = new Date(podkeep.clock.now()).toISOString();
+    await ann.request("POST", "/api/2/episodes/ann.json", [playOf("https://old.test/rss", episode, { timestamp })]);
+  }
+  expect(await played()).toBe(3);
+  podkeep.clock.advance(YEARS);
+  const prune = preparePruning(podkeep.app);
+  await prune();
+  expect([await kept(), await played()]).toEqual([1, 2]);
+  podkeep.clock.advance(-YEARS);
+  await prune();
+  expect([await kept(), await played()]).toEqual([1, 2]);
 });
