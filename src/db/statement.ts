@@ -123,3 +123,6 @@ export const limitTo = (limit: number): RawBuilder<number> => sql<number>`${limi
 
 /** Reads from a table of ours. */
 export const readAnything = statement((db) => db.selectFrom("users").select("id").limit(1));
+
+/** Fails where nothing can be written, and changes nothing elsewhere. */
+export const writeNothing = statement((db) => db.deleteFrom("users").where("id", "=", -1));

@@ -17,6 +17,7 @@ import {
   isConflict,
   isLost,
   isOutdated,
+  isReadOnly,
   refusedParameter,
   sqlStateOf,
   timeLimits,
@@ -147,7 +148,8 @@ function refusal(error: unknown, url: string): DomainError {
   const state = sqlStateOf(error);
   const pooler = describePooler(error);
   if (pooler) return refuse("unavailable", `can't be used. ${pooler}`);
-  if (state.startsWith("28")) return refuse("config", `refuses the login of ${user || "the user"}`);
+  if (state.startsWith("28"))
+    return refuse("config", `refuses the login of ${user || "the user"}: ${messageOf(error)}`);
   if (state === "3D000") return refuse("config", `has no database ${database}`);
   return refuse("unavailable", state || !isLost(error) ? `can't be used: ${messageOf(error)}` : "can't be reached");
 }
@@ -227,7 +229,7 @@ class PostgresDatabase implements Database {
       } catch (error) {
         const now = performance.now();
         if (isOutdated(error) && now < end) continue;
-        const again = isConflict(error) || (isLost(error) && now < end);
+        const again = isConflict(error) || ((isLost(error) || isReadOnly(error)) && now < end);
         if (attempt === ATTEMPTS || !again) throw translate(error);
         if (isConflict(error)) end = now + this.options.timeout;
       }

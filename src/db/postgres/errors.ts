@@ -33,6 +33,9 @@ export function isLost(error: unknown): boolean {
   return error.errno ? /^(08|57P|25P0[34])/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
 }
 
+/** Whether the connection leads to a server that takes no changes: a standby, or one with a full disk at some providers. */
+export const isReadOnly = (error: unknown) => sqlStateOf(error) === "25006";
+
 /** The parameter of a connection that PgBouncer refuses; undefined for another error. */
 export const refusedParameter = (error: unknown): string | undefined =>
   sqlStateOf(error) === "08P01" ? /unsupported startup parameter: (\w+)/.exec(messageOf(error))?.[1] : undefined;
@@ -57,11 +60,15 @@ export function translate(error: unknown): unknown {
   }
   const pooler = describePooler(error);
   if (pooler) return new DomainError("unavailable", pooler, { cause: error });
-  // Out of resources, lock or statement timeout, a standby, a failing disk, a changing login.
-  const refused = /^(40|53|55P03|57|58|25006|28)/.test(sqlStateOf(error));
-  return refused || isLost(error) ? unavailable(error) : error;
+  // Out of resources, lock or statement timeout, a failing disk, a changing login.
+  const refused = /^(40|53|55P03|57|58|28)/.test(sqlStateOf(error));
+  return refused || isReadOnly(error) || isLost(error) ? unavailable(error) : error;
 }
 
-/** What callers get while PostgreSQL can't be reached. */
-export const unavailable = (cause: unknown) =>
-  new DomainError("unavailable", "The database can't be reached now", { retry_after: RETRY_AFTER, cause });
+/** What callers get while PostgreSQL can't be reached, or refuses. */
+export function unavailable(cause: unknown): DomainError {
+  const state = sqlStateOf(cause)
+    ? `PostgreSQL can't be used now: ${messageOf(cause)}`
+    : "PostgreSQL can't be reached now";
+  return new DomainError("unavailable", state, { retry_after: RETRY_AFTER, cause });
+}

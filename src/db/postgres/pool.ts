@@ -3,7 +3,7 @@ import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
 import { parsePostgresUrl } from "../../config/values.ts";
 import { DomainError, messageOf } from "../../errors.ts";
-import { RETRY_AFTER, timeLimits, unavailable } from "./errors.ts";
+import { isReadOnly, RETRY_AFTER, timeLimits, unavailable } from "./errors.ts";
 
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
@@ -16,6 +16,9 @@ export interface PoolOptions {
 
 /** Milliseconds after the server's own statement timeout: no response by then means a dead connection. */
 const GRACE = 250;
+
+/** Milliseconds between two times that all connections are replaced. */
+const RENEWAL = 1000;
 
 /** As parsePostgresUrl(). @throws DomainError "config" if it can't be read */
 export function describeServer(url: string): ReturnType<typeof parsePostgresUrl> {
@@ -60,10 +63,14 @@ class Connection {
   #silence: ReturnType<typeof setTimeout> | undefined;
   #dead = false;
 
-  /** @param onDeath called once if it is closed, because it did not respond in time */
+  /**
+   * @param onDeath called once if it is closed, because it did not respond in time
+   * @param onReadOnly called if it leads to a server that takes no changes
+   */
   constructor(
     private readonly options: PoolOptions,
     private readonly onDeath: () => void,
+    private readonly onReadOnly: () => void,
   ) {
     this.#sql = connect(options, options.timeout);
   }
@@ -94,6 +101,7 @@ class Connection {
     try {
       return await act();
     } catch (error) {
+      if (isReadOnly(error)) this.onReadOnly();
       throw this.#dead ? unavailable(error) : error;
     } finally {
       clearTimeout(this.#silence);
@@ -128,6 +136,8 @@ interface Waiter {
 export class Pool {
   readonly #connections = new Set<Connection>();
   readonly #waiters = new Set<Waiter>();
+  /** When all connections were replaced. */
+  #renewed = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: PoolOptions) {}
 
@@ -171,12 +181,23 @@ export class Pool {
     let best: Connection | null = null;
     for (const one of this.#connections) if (!one.taken && (!best || one.waiting < best.waiting)) best = one;
     if (best?.waiting === 0 || this.#connections.size >= this.options.size) return best;
-    const added: Connection = new Connection(this.options, () => {
+    const onDeath = () => {
       this.#connections.delete(added);
       this.#serveWaiters();
-    });
+    };
+    const added: Connection = new Connection(this.options, onDeath, () => this.#renew());
     this.#connections.add(added);
     return added;
+  }
+
+  /** Opens other connections from now on: after a failover the same address can lead to another server. */
+  #renew(): void {
+    const now = performance.now();
+    if (now < this.#renewed + RENEWAL) return;
+    this.#renewed = now;
+    for (const one of this.#connections) one.close().catch(() => {});
+    this.#connections.clear();
+    this.#serveWaiters();
   }
 
   #take(exclusive: boolean, end: number): Connection | Promise<Connection> {

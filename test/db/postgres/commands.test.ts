@@ -99,6 +99,24 @@ test("a copy that was killed continues when it is run again", async () => {
   expect(JSON.parse(second.out).counts).toMatchObject({ users: 400, subscriptions: 12_000, feeds: 12_000 });
 });
 
+test("the doctor names a PostgreSQL that only reads, as a standby does, and commands say so", async () => {
+  const url = await newDatabase();
+  const env = { PODKEEP_DATABASE_URL: url };
+  await podkeep(["migrate"], env);
+  const admin = (await sharedPostgres()).connect();
+  await admin.unsafe(`alter database ${url.split("/").at(-1)} set default_transaction_read_only = on`);
+  await admin.close();
+  const reason = "PostgreSQL can't be used now: cannot execute";
+  const { out } = await podkeep(["doctor", "--json"], env);
+  expect(JSON.parse(out)).toContainEqual(
+    expect.objectContaining({ about: "database", state: "problem", detail: expect.stringContaining(reason) }),
+  );
+  expect(await podkeep(["user", "create", "ann"], env)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(reason),
+  });
+});
+
 test("a file that a server uses is not copied", async () => {
   const { config } = readConfig({ data_dir: join(folder, "served") }, {});
   const server = await openApp(config, { use: "server" });

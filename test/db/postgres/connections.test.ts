@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
-import { readAnything } from "../../../src/db/statement.ts";
+import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
@@ -198,6 +198,40 @@ test("a request that finds no free connection in time is 503 and says which sett
     extras: { retry_after: 5 },
   });
   await writing;
+});
+
+test("while PostgreSQL is read-only, as a standby is, changes are 503, and the log says why; then they work again", async () => {
+  await open();
+  const ann = await app.user();
+  const admin = (await sharedPostgres()).connect();
+  await admin.unsafe(`alter database ${name} set default_transaction_read_only = on`);
+  await app.reopen();
+  const add = () => ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
+  expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  const { status, headers } = await add();
+  expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+  await expect(app.app.database.write((tx) => writeNothing(tx, {}))).rejects.toMatchObject({
+    message: "PostgreSQL can't be used now: cannot execute DELETE in a read-only transaction",
+  });
+  // As a failover behind an address does, which leaves the connections of before.
+  await admin.unsafe(`alter database ${name} reset default_transaction_read_only`);
+  await admin.close();
+  while ((await add()).status === 503) await Bun.sleep(20);
+  expect((await ann.changes()).length).toBe(1);
+});
+
+test("if PostgreSQL allows fewer connections than PODKEEP_DATABASE_POOL, the log says so", async () => {
+  await open();
+  const role = `few${count}`;
+  await beside((sql) => sql(`create role ${role} login password 'pw' connection limit 1 in role pg_read_all_data`));
+  const url = new URL((await sharedPostgres()).url(name));
+  [url.username, url.password] = [role, "pw"];
+  const other = await openApp({ ...app.app.config, location: { url: url.href } });
+  const sleep = { sql: "select pg_sleep(0.1)", parameters: [] };
+  const writes = await Promise.allSettled([1, 2].map(() => other.database.write((tx) => tx.execute(sleep))));
+  await other.close();
+  const reasons = writes.filter((one) => one.status === "rejected").map(({ reason }) => reason.message);
+  expect(reasons).toEqual([`PostgreSQL can't be used now: too many connections for role "${role}"`]);
 });
 
 describe("while PostgreSQL hangs", () => {
