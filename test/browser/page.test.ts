@@ -426,6 +426,33 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     }
   });
 
+  test("a title in a right-to-left script ends on its left, in the list and on its page", async () => {
+    const page = await signIn();
+    await page.goto("/podcasts/more");
+    const buffer = Buffer.from('<opml><body><outline text="שלום!" xmlUrl="https://a.example/"/></body></opml>');
+    await page.getByLabel("OPML file").setInputFiles({ name: "list.opml", mimeType: "text/xml", buffer });
+    await page.getByRole("button", { name: "Import OPML" }).click();
+    const isEndLeft = (selector: string) =>
+      page.evaluate(`(() => {
+        const name = document.evaluate('//main//${selector}//text()[contains(., "!")]', document).iterateNext();
+        const rectOf = (at) => {
+          const range = document.createRange();
+          range.setStart(name, at);
+          range.setEnd(name, at + 1);
+          return range.getBoundingClientRect();
+        };
+        return rectOf(name.length - 1).x < rectOf(0).x;
+      })()`);
+    await page.getByRole("link", { name: "שלום" }).waitFor();
+    expect(await isEndLeft("li")).toBe(true);
+    await page.locator(".links a").click();
+    await page.getByRole("button", { name: "Unsubscribe" }).waitFor();
+    expect(await isEndLeft("h1")).toBe(true);
+    await page.getByRole("button", { name: "Unsubscribe" }).click();
+    await page.getByRole("button", { name: "Undo" }).waitFor();
+    expect(await isEndLeft("li")).toBe(true);
+  });
+
   test("with text twice as large, the menu of a narrow phone has all its entries, and covers nothing", async () => {
     const page = await signIn({ viewport: { width: 320, height: 640 }, hasTouch: true });
     await importList(page);

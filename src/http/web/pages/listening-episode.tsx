@@ -26,7 +26,9 @@ export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeP
   return (
     <Layout title={episodeName(episode)} section="listening">
       <ListeningStyle />
-      <h1>{episodeName(episode)}</h1>
+      <h1>
+        <bdi>{episodeName(episode)}</bdi>
+      </h1>
       <p>
         <a href={historyPath({ podcast })}>
           <bdi>{nameOf(episode)}</bdi>

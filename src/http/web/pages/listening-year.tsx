@@ -77,7 +77,7 @@ function BarRow({ name, href, seconds, part }: BarRowProps) {
   return (
     <li>
       <div class="grow">
-        {href ? <a href={href}>{name}</a> : name} <span class="muted small">{text.duration(seconds)}</span>
+        <bdi>{href ? <a href={href}>{name}</a> : name}</bdi> <span class="muted small">{text.duration(seconds)}</span>
         {part !== null && <Bar part={part} />}
       </div>
     </li>

@@ -60,7 +60,7 @@ function EpisodeRow({ episode, children }: { episode: NamedEpisode; children?: C
     <li>
       <a href={`/listening/episodes/${episode.episode}`}>
         <span class="grow">
-          {episodeName(episode)}
+          <bdi>{episodeName(episode)}</bdi>
           {children}
         </span>
       </a>
@@ -72,7 +72,11 @@ function EpisodeRow({ episode, children }: { episode: NamedEpisode; children?: C
 export function PlayRow({ play, podcast }: { play: PlayEntry; podcast?: true }) {
   return (
     <EpisodeRow episode={play}>
-      {podcast && <small>{nameOf(play)}</small>}
+      {podcast && (
+        <small>
+          <bdi>{nameOf(play)}</bdi>
+        </small>
+      )}
       <small>
         <Stretch play={play} /> · <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
       </small>
@@ -87,7 +91,9 @@ export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
       <ul class="rows links">
         {episodes.map((episode) => (
           <EpisodeRow episode={episode}>
-            <small>{nameOf(episode)}</small>
+            <small>
+              <bdi>{nameOf(episode)}</bdi>
+            </small>
             <span class="small">{text.of(clockOf(episode.position), clockIfAny(lengthOf(episode)))}</span>
             <Progress position={episode.position} total={lengthOf(episode)} />
             <small>

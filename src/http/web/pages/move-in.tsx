@@ -54,7 +54,7 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
       <ul>
         {added.slice(0, NAMED).map(({ title, host }) => (
           <li>
-            {title ?? host} {title && host && <span class="small muted">{host}</span>}
+            <bdi>{title ?? host}</bdi> {title && host && <span class="small muted">{host}</span>}
           </li>
         ))}
         {added.length > NAMED && <li class="muted">{moveIn.more(added.length - NAMED)}</li>}
@@ -65,7 +65,7 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
           <ul>
             {failed.slice(0, NAMED).map(({ title, host, reason }) => (
               <li>
-                {title ?? host}: {reason}
+                <bdi>{title ?? host}</bdi>: {reason}
               </li>
             ))}
           </ul>

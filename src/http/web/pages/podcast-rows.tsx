@@ -13,7 +13,7 @@ export function Row({ podcast, hue, used }: { podcast: Podcast; hue: number; use
       <a href={`/podcasts/${guid}`} autofocus={used}>
         <Tile podcast={podcast} hue={hue} />
         <span>
-          {nameOf(podcast)}
+          <bdi>{nameOf(podcast)}</bdi>
           {title && <small>{hostOf(feed_url)}</small>}
         </span>
       </a>
@@ -27,7 +27,7 @@ export function UndoRow({ podcast, hue }: { podcast: Podcast; hue: number }) {
     <li>
       <Tile podcast={podcast} hue={hue} />
       <span class="grow">
-        {nameOf(podcast)}
+        <bdi>{nameOf(podcast)}</bdi>
         <small>{podcasts.unsubscribed}</small>
       </span>
       <ActionButton action={`/podcasts/${podcast.guid}/subscribe`} autofocus>

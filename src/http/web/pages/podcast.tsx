@@ -33,7 +33,9 @@ export function PodcastPage(props: PodcastProps) {
       <p>
         <a href={is_subscribed ? "/podcasts" : "/podcasts/unsubscribed"}>{text.back}</a>
       </p>
-      <h1>{nameOf(podcast)}</h1>
+      <h1>
+        <bdi>{nameOf(podcast)}</bdi>
+      </h1>
       <p class="muted">
         {hostOf(feed_url)} ·{" "}
         {addition ? (
