@@ -23,11 +23,13 @@ export const listAllDevices = statement((db) =>
 
 /** Milliseconds: requests that are closer are one sync. */
 const ONE_SYNC = 10 * 60_000;
+/** Milliseconds: twice that and a device is no longer shown at all. A longer pause is from a clock that was wrong. */
+const LONGEST_PAUSE = 45 * 24 * 60 * 60_000;
 // The longest pause, of which each sync forgets an eighth.
 const pause = sql<number>`excluded.last_sync_at - devices.last_sync_at`;
 const faded = sql<number>`coalesce(devices.usual_pause, 0) * 7 / 8`;
 const nextPause = sql<number | null>`case
-  when ${pause} > ${sql.lit(ONE_SYNC)} then case when ${pause} > ${faded} then ${pause} else ${faded} end
+  when ${pause} > ${sql.lit(ONE_SYNC)} and ${pause} < ${sql.lit(LONGEST_PAUSE)} then case when ${pause} > ${faded} then ${pause} else ${faded} end
   else devices.usual_pause end`;
 
 /** Inserts a device. One that is there gets a later `last_sync_at`, and the token of that sync. */

@@ -105,6 +105,17 @@ test("uploads count as syncs, and a clock that was ahead is corrected by the nex
   expect(await lastSync()).toBe(START + 200_000);
 });
 
+test.each([
+  ["in 1970", 5000],
+  ["years ahead", START * 2],
+])("a sync while the clock is %s does not make its device's pauses long", async (_, wrong) => {
+  const HOUR = 60 * 60 * 1000;
+  for (const now of [START, START + HOUR, wrong, START + 2 * HOUR]) {
+    await podkeep.app.database.write((tx) => noteSync(tx, actAsUser(ann.id), "phone", now));
+  }
+  expect(await list()).toMatchObject([{ last_sync_at: START + 2 * HOUR, usual_pause: HOUR }]);
+});
+
 test("each user has devices of any id, which end with the user", async () => {
   const bob = await podkeep.user("bob");
   await save("phone", "Ann's");
