@@ -60,8 +60,8 @@ export function translate(error: unknown): unknown {
   }
   const pooler = describePooler(error);
   if (pooler) return new DomainError("unavailable", pooler, { cause: error });
-  // Out of resources, lock or statement timeout, a failing disk, a changing login.
-  const refused = /^(40|53|55P03|57|58|28)/.test(sqlStateOf(error));
+  // Out of resources or of transaction ids, lock or statement timeout, a failing disk, a changing login or database.
+  const refused = /^(28|3D|40|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));
   return refused || isReadOnly(error) || isLost(error) ? unavailable(error) : error;
 }
 

@@ -220,6 +220,32 @@ test("while PostgreSQL is read-only, as a standby is, changes are 503, and the l
   expect((await ann.changes()).length).toBe(1);
 });
 
+test("while a database takes no connections or has another name, for maintenance, requests are 503", async () => {
+  await open();
+  const ann = await app.user();
+  const admin = (await sharedPostgres()).connect();
+  const statuses = async () => {
+    const paths = ["/subscriptions", "/readyz"];
+    return Promise.all(paths.map(async (path) => (await ann.request("GET", path)).status));
+  };
+  await admin.unsafe(`alter database ${name} allow_connections false`);
+  const others = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
+  while ((await admin.unsafe(others)).length > 0) await Bun.sleep(5);
+  expect(await statuses()).toEqual([503, 503]);
+  await admin.unsafe(`alter database ${name} rename to maintained`);
+  expect(await statuses()).toEqual([503, 503]);
+  await admin.unsafe(`alter database maintained rename to ${name}`);
+  await admin.unsafe(`alter database ${name} allow_connections true`);
+  await admin.close();
+  expect(await statuses()).toEqual([200, 200]);
+});
+
+test("a PostgreSQL that takes no changes before transaction ids wrap around is unavailable", async () => {
+  await open();
+  const refuse = { sql: "do $$ begin raise exception using errcode = '54000'; end $$", parameters: [] };
+  await expect(app.app.database.write((tx) => tx.execute(refuse))).rejects.toMatchObject({ code: "unavailable" });
+});
+
 test("if PostgreSQL allows fewer connections than PODKEEP_DATABASE_POOL, the log says so", async () => {
   await open();
   const role = `few${count}`;
