@@ -1,6 +1,7 @@
 // Reads JSON arrays: a long one an element at a time, while its text arrives.
 import { DomainError } from "../errors.ts";
-import { countValues, requireFew } from "./limits.ts";
+import { countValues } from "../json.ts";
+import { requireFew } from "./limits.ts";
 
 /** Bytes of one element; a longer one is not kept. */
 const LONGEST = 1024 * 1024;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Config } from "../config/settings.ts";
 import { DomainError } from "../errors.ts";
+import { countValues } from "../json.ts";
 
 type Limits = Pick<Config, "max_items">;
 
@@ -23,26 +24,6 @@ export function requireFew(count: number, most: number, what: string): void {
 export function requireFewValues(json: Uint8Array, limits: Limits): void {
   const most = mostValues(limits);
   if (json.length > most) requireFew(countValues(json), most, "JSON values");
-}
-
-const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{');
-
-/** The values in valid JSON; an object or array that is not empty counts as one more than it has. */
-export function countValues(json: Uint8Array): number {
-  let count = 1;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
-    else if (byte === QUOTE) at = endOfText(json, at);
-  }
-  return count;
-}
-
-/** @param start where the text's first quotation mark is */
-function endOfText(json: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
-  return at;
 }
 
 /** Reasons that a refused request gets; more would not help, and a body can be wrong in a million places. */

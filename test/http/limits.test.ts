@@ -1,7 +1,7 @@
 // Limits of one request: JSON is refused by its number of values before it is parsed.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { countValues } from "../../src/http/limits.ts";
+import { countValues } from "../../src/json.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 const countIn = (value: unknown): number =>

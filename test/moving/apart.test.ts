@@ -50,3 +50,25 @@ test("a client that is gone ends the process", async () => {
   const bytes = await make("gone.db", [FEED], []);
   await expect(readMovingFile(bytes, { most: MOST, signal: AbortSignal.abort() })).rejects.toThrow();
 });
+
+test("a database's own checks are not run: they could fill the memory", async () => {
+  const bytes = await make("checks.db", [FEED], [], (database) => {
+    database.run("create table Extra (id integer check (0))");
+    database.run("pragma ignore_check_constraints = on");
+    database.run("insert into Extra values (1)");
+  });
+  const { feeds } = await readMovingFile(bytes, { most: MOST });
+  expect(feeds).toMatchObject([{ feed_url: FEED.url }]);
+});
+
+test("a database with columns that are computed is refused: they could fill the memory", async () => {
+  const bytes = await make("computed.db", [FEED], [], (database) => {
+    database.run("alter table Feeds add column bomb text as (hex(zeroblob(1000)))");
+  });
+  await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow("columns that are computed");
+});
+
+test("JSON of far more values than an export has is refused before it is parsed", async () => {
+  const bytes = Buffer.from(`{"tables":{"subscriptions":[${"[],".repeat(1_000_000)}[]]}}`);
+  await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow("more values than");
+});

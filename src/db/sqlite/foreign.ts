@@ -3,6 +3,7 @@
 // The file is read as bytes into memory: no journal beside it is replayed, and nothing is written. A hostile schema can
 // still make a statement run for hours, so this belongs into a process that can be killed (src/moving/apart.ts).
 import { Database } from "bun:sqlite";
+import { DomainError } from "../../errors.ts";
 
 /** A value of a column; a blob is null. */
 export type ForeignValue = string | number | null;
@@ -20,14 +21,18 @@ const MAGIC = Buffer.from("SQLite format 3\0");
 /** Whether bytes are the beginning of a SQLite database. */
 export const isSqlite = (bytes: Uint8Array) => MAGIC.equals(bytes.subarray(0, MAGIC.length));
 
-/** Opens the bytes of a database. @throws if they are not a sound one */
+// What a schema computes can fill the memory, as hex(zeroblob(499999999)) does.
+const PRAGMAS = ["trusted_schema = off", "cell_size_check = on", "query_only = on", "ignore_check_constraints = on"];
+const COMPUTED = `select 1 from sqlite_schema as one, pragma_table_xinfo(one.name) as part
+  where one.type = 'table' and part."hidden" in (2, 3)`;
+
+/** Opens the bytes of a database. @throws if they are not a sound one; DomainError "invalid" if it computes columns */
 export function openForeign(bytes: Uint8Array): ForeignDatabase {
   // A copy in memory has no write-ahead log, so the header must not ask for one (fileformat2, bytes 18 and 19).
   if (bytes.length > 100) bytes.fill(1, 18, 20);
   const database = Database.deserialize(bytes, { readonly: true, strict: true });
-  for (const pragma of ["trusted_schema = off", "cell_size_check = on", "query_only = on"]) {
-    database.run(`pragma ${pragma}`);
-  }
+  for (const pragma of PRAGMAS) database.run(`pragma ${pragma}`);
+  if (database.query(COMPUTED).get()) throw new DomainError("invalid", "The database has columns that are computed");
   const [sound] = database.query("pragma quick_check(1)").values();
   if (sound?.[0] !== "ok") throw new Error("The database is damaged");
   return {

@@ -343,7 +343,7 @@ describe("from a file", () => {
         duration, position as (length(hex(zeroblob(100000000)))))`,
             ),
           ),
-        "no column position",
+        "columns that are computed",
       ],
       [
         "without a column",
