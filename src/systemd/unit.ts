@@ -27,7 +27,9 @@ SystemCallFilter=@system-service
 SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
 LimitNOFILE=65536
-MemoryMax=512M`;
+MemoryMax=512M
+# A hostile file that takes too much ends the process that reads it, not the server.
+OOMPolicy=continue`;
 
 // Options that only the system manager has.
 const SYSTEM = `User=${ACCOUNT}
