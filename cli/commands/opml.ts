@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Command } from "commander";
+import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
@@ -67,7 +68,7 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
     return { feeds, text: writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created }) };
   });
   if (file === undefined) {
-    await printResult(command, { user, feeds: feeds.length, opml: text }, () => text.trimEnd());
+    await printResult(command, { user, feeds: feeds.length, opml: text }, () => forOutput(text.trimEnd()));
     return;
   }
   if (existsSync(file)) await confirm(`Replace ${file}?`, yes);
@@ -89,3 +90,5 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
     () => `Wrote ${feeds.length} subscriptions to ${file}`,
   );
 }
+
+const forOutput = (text: string) => (process.stdout.isTTY ? text.split("\n").map(printable).join("\n") : text);

@@ -1,7 +1,7 @@
 // Output of commands: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
-import { printable } from "../../src/domain/printable.ts";
+import { printable, printableJson } from "../../src/domain/printable.ts";
 import { codeOf } from "../../src/errors.ts";
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
@@ -11,7 +11,7 @@ export const counted = (count: number, noun: string) => `${count} ${noun}${count
 
 /** Prints a command's result: `value` with --json, else the text. */
 export async function printResult(command: Command, value: unknown, text: () => string): Promise<void> {
-  const printed = wantsJson(command) ? JSON.stringify(value, null, 2) : text();
+  const printed = wantsJson(command) ? printableJson(value, 2) : text();
   await print(printed);
 }
 
@@ -34,7 +34,7 @@ export async function write(text: string, to = Bun.stdout): Promise<boolean> {
 /** Prints an error on standard error. */
 export function printError(json: boolean, code: string, message: string): Promise<void> {
   const label = colorsOf(process.stderr).red("error:");
-  return print(json ? JSON.stringify({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
+  return print(json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
 }
 
 /**

@@ -1,9 +1,17 @@
 // Text that is safe to show.
 
-/** For a terminal: replaces control and format characters, which could steer a terminal, by spaces. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, " ");
-}
+/** Control and format characters, which could steer a terminal. */
+const STEERING = /[\p{Cc}\p{Cf}]/gu;
+
+/** For a terminal: with spaces in place of what could steer it. */
+export const printable = (text: string): string => text.replace(STEERING, " ");
+
+/** JSON for a terminal, on several lines with `space`: what could steer it is escaped, so the value is the same. */
+export const printableJson = (value: unknown, space?: number): string =>
+  JSON.stringify(value, null, space).replace(STEERING, (found) => (found === "\n" ? found : escapeUnits(found)));
+
+const escapeUnits = (text: string) =>
+  text.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 

@@ -1,5 +1,6 @@
 // Output on a terminal.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { readOpml } from "../../../src/domain/opml.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 
@@ -117,4 +118,22 @@ test("a terminal stopped with Ctrl-S blocks neither requests nor the shutdown", 
   for (let asked = 0; asked < 200; asked++) expect((await fetch(`${address}/nowhere`)).status).toBe(404);
   server.child.kill("SIGTERM");
   expect((await server.ended()).code).toBe(0);
+});
+
+test("a feed URL steers no terminal: not in a table, not in JSON, which stays the same value, and not in OPML", async () => {
+  const url = "https://a.example/\u009b31m\u202egpj.exe";
+  await program.run(["subscription", "add", "alice", url]);
+  const shows = async (...args: string[]) => {
+    const { shown } = await program.spawnOnTerminal(args, { NO_COLOR: "1" }).ended();
+    return shown.replace(/[\r\n]/g, "");
+  };
+  const [table, json, opml] = [
+    await shows("subscription", "list", "alice"),
+    await shows("--json", "subscription", "list", "alice"),
+    await shows("opml", "export", "alice"),
+  ];
+  for (const shown of [table, json, opml]) expect(shown).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
+  expect(json).toContain(String.raw`https://a.example/\u009b31m\u202egpj.exe`);
+  const { out } = await program.run(["opml", "export", "alice"]);
+  expect(readOpml(out)).toMatchObject([{ feed_url: url }]);
 });
