@@ -69,6 +69,11 @@ export async function request(url: URL, options: RequestOptions, signal: AbortSi
       response.on("error", () => {});
       resolve(response);
     });
+    // The runtime leaves another protocol's connection to its caller, and no longer ends it by the signal.
+    sent.on("upgrade", (response, socket) => {
+      socket.destroy();
+      reject(new FetchError(`HTTP status ${response.statusCode}`));
+    });
     sent.on("error", reject);
   });
 }

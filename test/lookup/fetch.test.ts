@@ -276,6 +276,22 @@ describe("fails with a reason:", () => {
     expect(await fetchFeed("/", { timeout: 50 })).toMatchObject({ reason: "no complete response in time" });
   });
 
+  test("another protocol in place of a response, whose connection is closed", async () => {
+    const closed = Promise.withResolvers<void>();
+    using other = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data: (socket) =>
+          void socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
+        close: () => closed.resolve(),
+      },
+    });
+    const result = await fetchFeedHead(`http://feeds.test:${other.port}/`, options());
+    expect(result).toMatchObject({ kind: "failed", reason: "HTTP status 101" });
+    await closed.promise;
+  });
+
   test("a body that stops in the middle, after the timeout", async () => {
     respond = () =>
       new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("<rss>")) }));
