@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { type FeedHead, FeedHeadError, FeedHeadReader, HTML_PAGE } from "../domain/feed-head.ts";
 import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
-import { PageLinksReader } from "../domain/page-links.ts";
+import { PageLinkReader } from "../domain/page-link.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
 import { FetchError, type RequestOptions, request } from "./request.ts";
 import { LATE, readText } from "./response-text.ts";
@@ -188,21 +188,21 @@ async function readHead(
   return { head: reader.end(), cut_off: false };
 }
 
-/** The feeds that a web page names, the first one first; none if it can't be read. Never throws. */
-export async function fetchPageLinks(page_url: string, options: FetchOptions): Promise<string[]> {
+/** The first feed that a web page names; null if it names none, or can't be read. Never throws. */
+export async function fetchPageLink(page_url: string, options: FetchOptions): Promise<string | null> {
   const timeout = AbortSignal.timeout(options.timeout);
   const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
   const route: Route = { url: new URL(page_url), left: null };
   try {
     const { response } = await openRoute(route, options, signal);
-    const reader = new PageLinksReader(route.url.href);
+    const reader = new PageLinkReader(route.url.href);
     for await (const { text, bytes } of readText(response, signal)) {
       reader.write(text);
       if (reader.done || bytes > options.max_bytes) break;
     }
-    return reader.feeds;
+    return reader.feed;
   } catch {
-    return [];
+    return null;
   }
 }
 

@@ -1,6 +1,6 @@
 // The feed behind an address that a user typed: the address of a feed, or of a podcast's web page.
 import type { Config } from "../config/settings.ts";
-import { fetchFeedHead, fetchPageLinks } from "./fetch.ts";
+import { fetchFeedHead, fetchPageLink } from "./fetch.ts";
 import { fetchLimits, type Network } from "./worker.ts";
 
 /** Milliseconds: somebody waits for it. */
@@ -15,6 +15,5 @@ export async function findFeed(
   const options = { ...fetchLimits(config, network), timeout: TIMEOUT, etag: null, last_modified: null };
   const result = await fetchFeedHead(address, options);
   if (result.kind !== "failed" || !result.isPage) return address;
-  const [feed] = await fetchPageLinks(address, options);
-  return feed ?? null;
+  return fetchPageLink(address, options);
 }

@@ -71,3 +71,26 @@ test("on the page, a podcast is added by its web page; one without a feed is ref
   expect((await user.changes()).map((item) => item.feed_url)).toEqual([at("/rss?a=1&b=2")]);
   await podkeep.close();
 });
+
+test("a user adds one podcast at a time, so that slow pages hold up nobody else", async () => {
+  const podkeep = await openTestApp();
+  const [ann, bob] = [await podkeep.user("ann"), await podkeep.user("bob")];
+  const slow = Promise.withResolvers<null>();
+  const begun = Promise.withResolvers<void>();
+  podkeep.http = createHttp(podkeep.app, (address) => {
+    if (!address.includes("slow")) return Promise.resolve(address);
+    begun.resolve();
+    return slow.promise;
+  });
+  const [browser, other] = [await signedIn(podkeep, ann), await signedIn(podkeep, bob)];
+  const first = browser.submit("/podcasts/add", { feed_url: "https://slow.example" });
+  await begun.promise;
+  expect((await browser.submit("/podcasts/add", { feed_url: "https://a.example/rss" })).status).toBe(429);
+  await other.submit("/podcasts/add", { feed_url: "https://b.example/rss" });
+  expect((await bob.changes()).map((item) => item.feed_url)).toEqual(["https://b.example/rss"]);
+  slow.resolve(null);
+  expect((await first).status).toBe(400);
+  await browser.submit("/podcasts/add", { feed_url: "https://a.example/rss" });
+  expect((await ann.changes()).map((item) => item.feed_url)).toEqual(["https://a.example/rss"]);
+  await podkeep.close();
+});

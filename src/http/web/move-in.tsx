@@ -12,6 +12,7 @@ import { moveIn } from "../../services/moving-in.ts";
 import type { HttpEnv } from "../env.ts";
 import { mostActionBytes, mostActions } from "../limits.ts";
 import { readFields, readForm } from "./form.ts";
+import { OneEach } from "./one-each.ts";
 import { MoveInPage, PreviewPage } from "./pages/move-in.tsx";
 import { show } from "./render.tsx";
 import { canWrite } from "./session.ts";
@@ -29,7 +30,8 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   const { config } = app;
   const limits = { feeds: config.max_items, episodes: mostActions(config) };
   const most = mostActionBytes(config);
-  const reading = new Set<number>();
+  /** What has all of a file in memory, which a few bytes can unpack to. */
+  const reading = new OneEach(MOST_READ, texts.moveIn.busy, PATIENCE / 1000);
 
   http.get("/account/move-in", (c) => show(c, <MoveInPage canWrite={canWrite(c)} notice={noticeOf(c)} />));
 
@@ -38,7 +40,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) return problem(texts.moveIn.noFile);
     try {
-      return await alone(c, async () => {
+      return await reading.run(c.get("actor").user_id, async () => {
         const options = { most, limits, patience: PATIENCE, signal: c.req.raw.signal };
         const moving = await readMovingFile(await file.bytes(), options);
         const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
@@ -55,26 +57,12 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
 
   http.post("/account/move-in/confirm", async (c) => {
     const { data } = await readForm(c, { data: z.base64url() });
-    return alone(c, async () => {
+    return reading.run(c.get("actor").user_id, async () => {
       const moving = await readMoving(await unpack(data), limits);
       const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
       return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);
     });
   });
-
-  /** Does what has all of a file in memory, which a few bytes can unpack to. */
-  async function alone(c: Context<HttpEnv>, work: () => Promise<Response>): Promise<Response> {
-    const { user_id } = c.get("actor");
-    if (reading.has(user_id) || reading.size >= MOST_READ) {
-      throw new DomainError("too_many", texts.moveIn.busy, { retry_after: PATIENCE / 1000 });
-    }
-    reading.add(user_id);
-    try {
-      return await work();
-    } finally {
-      reading.delete(user_id);
-    }
-  }
 
   async function unpack(data: string): Promise<string> {
     try {

@@ -23,6 +23,7 @@ import type { HttpEnv } from "../env.ts";
 import { requireFew } from "../limits.ts";
 import type { Shared } from "../shared.ts";
 import { readFields, readForm } from "./form.ts";
+import { OneEach } from "./one-each.ts";
 import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { show } from "./render.tsx";
@@ -34,8 +35,12 @@ const PER_PAGE = 500;
 /** Plays and changes on the page of one podcast. */
 const FEW = 5;
 const LONGEST_SEARCH = 200;
+/** Users whose feed is looked for at a time. */
+const MOST_FINDING = 20;
 
 export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<Shared, "findFeed">): void {
+  // A page that is slow, or large to read, must not hold others up as often as somebody asks for it.
+  const finding = new OneEach(MOST_FINDING, texts.podcasts.busy, 20);
   // Compressed lengths tell about secrets (BREACH): these pages have none.
   for (const path of ["/podcasts", "/podcasts/unsubscribed"]) http.get(path, compress());
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
@@ -51,7 +56,8 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
       show(c, <AddPage feed_url={typed} problem={problem} findsFeeds={findFeed !== undefined} />, 400);
     const address = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);
     if ("message" in address) return refuse(texts.podcasts.badUrl(reasonOfRefusal(address)));
-    const found = canWrite(c) && findFeed ? await findFeed(address.feed_url) : address.feed_url;
+    const find = () => findFeed?.(address.feed_url) ?? Promise.resolve(address.feed_url);
+    const found = canWrite(c) ? await finding.run(c.get("actor").user_id, find) : address.feed_url;
     const feed = found === null ? null : readFeedUrl(found);
     if (!feed || "message" in feed) return refuse(texts.podcasts.noFeed);
     const changes = await subscribe(app, c.get("actor"), [feed], { dry_run: true });

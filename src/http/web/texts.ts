@@ -66,6 +66,7 @@ export const texts = {
     otherDevices: (count: number) => plural(count, "other device", "other devices"),
     feedUrl: "Feed URL",
     takesPages: "The address of the feed, or of the podcast's web page: https://example.org/show",
+    busy: "Another podcast is being looked for",
     noFeed: "This web page names no feed. Look there for a link called RSS, and enter its address.",
     takesFeeds: "The address of the feed, for example https://feeds.example.org/show.xml. Its web page has it as RSS.",
     more: "Import and export",

@@ -1,12 +1,12 @@
-// The feeds that a web page names: <link rel="alternate">, read while the page arrives.
+// The first feed that a web page names: <link rel="alternate">, read while the page arrives.
 import { Parser } from "htmlparser2";
 
 const FEED_TYPES = ["application/rss+xml", "application/atom+xml"];
 
-/** Reads a page piece by piece; `done` at the end of its head. */
-export class PageLinksReader {
-  /** URLs, the first one first. */
-  readonly feeds: string[] = [];
+/** Reads a page piece by piece; `done` at the first feed, or the end of its head. */
+export class PageLinkReader {
+  /** Its URL. */
+  feed: string | null = null;
   done = false;
   readonly #parser: Parser;
 
@@ -21,7 +21,9 @@ export class PageLinksReader {
           rel.toLowerCase().split(/\s+/).includes("alternate") &&
           FEED_TYPES.includes(type.trim().toLowerCase());
         const feed = isFeed && href ? URL.parse(href, url) : null;
-        if (feed && /^https?:$/.test(feed.protocol)) this.feeds.push(feed.href);
+        if (!feed || !/^https?:$/.test(feed.protocol)) return;
+        this.feed = feed.href;
+        this.done = true;
       },
     });
   }
