@@ -166,13 +166,11 @@ export function Time({ ms, format = "ago" }: { ms: number; format?: "ago" | "day
 }
 
 /** A remark above a page. */
-export function Notice({ kind = "good", children }: { kind?: "good" | "danger"; children?: Child }) {
-  return (
-    <p class={`notice ${kind}`} role="status">
-      {children}
-    </p>
-  );
-}
+export const Notice = ({ children }: { children?: Child }) => (
+  <p class="notice good" role="status">
+    {children}
+  </p>
+);
 
 /** What a session by token can't do, and how to get a password. */
 export function NeedsPassword({ children }: { children?: Child }) {
@@ -180,34 +178,6 @@ export function NeedsPassword({ children }: { children?: Child }) {
     <p class="muted">
       {children} {texts.signIn.noPassword}
     </p>
-  );
-}
-
-/** The field of a new password, with the rule; the script shows a button that shows what is typed. */
-export function NewPassword({ label, name }: { label: string; name: string }) {
-  const text = texts.choosePassword;
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <div class="beside">
-        <input
-          id={name}
-          name={name}
-          type="password"
-          autocomplete="new-password"
-          minlength={8}
-          maxlength={1000}
-          aria-describedby={`${name}-rule`}
-          required
-        />
-        <button type="button" hidden data-reveal={name} data-done={text.hide}>
-          {text.show}
-        </button>
-      </div>
-      <p class="small muted" id={`${name}-rule`}>
-        {text.rule}
-      </p>
-    </div>
   );
 }
 

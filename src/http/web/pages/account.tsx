@@ -2,7 +2,8 @@
 /** @jsxImportSource hono/jsx */
 
 import { VERSION } from "../../../version.ts";
-import { ActionButton, Layout, NeedsPassword, NewPassword, Notice } from "../layout.tsx";
+import { fieldWith, NewPassword, Problem, UserNameOf } from "../fields.tsx";
+import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AccountProps {
@@ -19,7 +20,7 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
     <Layout title={account.title} section="account">
       <h1>{account.title}</h1>
       {notice && <Notice>{notice}</Notice>}
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       <p>
         {account.signedInAs} <strong>{name}</strong>
       </p>
@@ -27,9 +28,17 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
       <h2>{account.password}</h2>
       {byPassword ? (
         <form method="post" action="/account/password">
+          <UserNameOf name={name} />
           <div class="field">
             <label for="present">{account.present}</label>
-            <input id="present" name="present" type="password" autocomplete="current-password" required />
+            <input
+              id="present"
+              name="present"
+              type="password"
+              autocomplete="current-password"
+              required
+              {...fieldWith(problem)}
+            />
           </div>
           <NewPassword label={account.changed} name="changed" />
           <button type="submit">{account.change}</button>

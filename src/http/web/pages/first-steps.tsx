@@ -1,7 +1,8 @@
 // Making the first user, and choosing a password by a link.
 /** @jsxImportSource hono/jsx */
 import type { PasswordLink } from "../../../services/password-links.ts";
-import { Layout, NewPassword, Notice } from "../layout.tsx";
+import { fieldWith, NewPassword, Problem, UserNameOf, VERBATIM } from "../fields.tsx";
+import { Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 export function SetupPage({ name = "", problem = null }: { name?: string; problem?: string | null }) {
@@ -10,7 +11,7 @@ export function SetupPage({ name = "", problem = null }: { name?: string; proble
     <Layout title={text.title}>
       <h1>{text.title}</h1>
       <p>{text.about}</p>
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       <form method="post">
         <div class="field">
           <label for="name">{texts.signIn.name}</label>
@@ -19,10 +20,10 @@ export function SetupPage({ name = "", problem = null }: { name?: string; proble
             name="name"
             value={name}
             autocomplete="username"
-            autocapitalize="none"
-            spellcheck={false}
+            {...VERBATIM}
             maxlength={64}
             required
+            {...fieldWith(problem)}
             autofocus
           />
         </div>
@@ -41,10 +42,10 @@ export function PasswordPage({ link, problem = null }: { link: PasswordLink; pro
     <Layout title={text.title}>
       <h1>{text.title}</h1>
       <p>{link.isFirst ? text.first(link.name) : text.again(link.name)}</p>
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       <form method="post">
-        <input type="hidden" name="name" value={link.name} autocomplete="username" />
-        <NewPassword label={text.password} name="password" />
+        <UserNameOf name={link.name} />
+        <NewPassword label={text.password} name="password" problem={problem} />
         <button type="submit" class="primary">
           {text.submit}
         </button>

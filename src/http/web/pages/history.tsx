@@ -3,6 +3,7 @@
 import { useContext } from "hono/jsx";
 import type { Change, ChangedBy, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
+import { fieldWith, Problem } from "../fields.tsx";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
 import { ActionButton, ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
@@ -173,7 +174,7 @@ export function RestorePage(props: RestoreProps) {
   return (
     <Layout title={text.restore} section="history">
       <h1>{text.restore}</h1>
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       {moments.length > 0 && (
         <ul class="rows">
           {moments.map(({ by, at, from, counts }) => (
@@ -203,7 +204,7 @@ export function RestorePage(props: RestoreProps) {
               <label for="as_of" data-local={text.asOf}>
                 {text.asOfUtc}
               </label>
-              <input id="as_of" name="as_of" type="datetime-local" value={as_of} required />
+              <input id="as_of" name="as_of" type="datetime-local" value={as_of} required {...fieldWith(problem)} />
             </div>
             <p>
               <label class="check">

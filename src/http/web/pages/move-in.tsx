@@ -1,6 +1,7 @@
 // Moving in with a file: the form, and what the file has.
 /** @jsxImportSource hono/jsx */
 import type { MovedIn } from "../../../services/moving-in.ts";
+import { fieldWith, Problem } from "../fields.tsx";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -19,13 +20,13 @@ export function MoveInPage({ canWrite, notice = null, problem = null }: FormProp
     <Layout title={moveIn.title} section="account">
       <h1>{moveIn.title}</h1>
       {notice && <Notice>{notice}</Notice>}
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       <p>{moveIn.intro}</p>
       {canWrite ? (
         <form method="post" action="/account/move-in" enctype="multipart/form-data">
           <div class="field">
             <label for="file">{moveIn.file}</label>
-            <input id="file" name="file" type="file" required />
+            <input id="file" name="file" type="file" required {...fieldWith(problem)} />
           </div>
           <p class="small muted">{moveIn.files}</p>
           <button type="submit" class="primary">

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Device } from "../../../services/apps.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
+import { fieldWith, Problem, VERBATIM } from "../fields.tsx";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { huesOf, Row, UndoRow } from "./podcast-rows.tsx";
@@ -152,7 +153,7 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
   return (
     <Layout title={podcasts.addTitle} section="podcasts">
       <h1>{podcasts.addTitle}</h1>
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       <form method="post" action="/podcasts/add">
         <div class="field">
           <label for="feed_url">{podcasts.feedUrl}</label>
@@ -161,9 +162,10 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
             name="feed_url"
             type="text"
             inputmode="url"
+            {...VERBATIM}
             value={feed_url}
-            aria-describedby="feed_url-hint"
             required
+            {...fieldWith(problem, "feed_url-hint")}
             autofocus
           />
           <p class="small muted" id="feed_url-hint">
@@ -186,14 +188,14 @@ export function MorePage({ canWrite, problem = null }: { canWrite: boolean; prob
   return (
     <Layout title={podcasts.more} section="podcasts">
       <h1>{podcasts.more}</h1>
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       {canWrite ? (
         <>
           <h2>{podcasts.importOpml}</h2>
           <form method="post" action="/podcasts/import" enctype="multipart/form-data">
             <div class="field">
               <label for="file">{podcasts.file}</label>
-              <input id="file" name="file" type="file" accept=".opml,.xml,text/xml,text/x-opml" required />
+              <input id="file" name="file" type="file" required {...fieldWith(problem)} />
             </div>
             <button type="submit" class="primary">
               {podcasts.importOpml}

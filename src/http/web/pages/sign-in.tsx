@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
 import { ICON } from "../assets.ts";
+import { describedBy, Problem, VERBATIM } from "../fields.tsx";
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -46,7 +47,7 @@ export function SignInPage({ url, noPhone, next, waiting, name = "", problem = n
     <Layout title={signIn.title}>
       <Name />
       {waiting ? <p class="notice">{signIn.waiting(waiting)}</p> : <p>{texts.tagline}</p>}
-      {problem && <Notice kind="danger">{problem}</Notice>}
+      <Problem>{problem}</Problem>
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value={next} />
         <div class="field">
@@ -56,9 +57,9 @@ export function SignInPage({ url, noPhone, next, waiting, name = "", problem = n
             name="name"
             value={name}
             autocomplete="username"
-            autocapitalize="none"
-            spellcheck={false}
+            {...VERBATIM}
             required
+            aria-describedby={describedBy(problem)}
             autofocus={name === ""}
           />
         </div>
@@ -70,6 +71,7 @@ export function SignInPage({ url, noPhone, next, waiting, name = "", problem = n
             type="password"
             autocomplete="current-password"
             required
+            aria-describedby={describedBy(problem)}
             autofocus={name !== ""}
           />
         </div>

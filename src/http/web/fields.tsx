@@ -1,0 +1,68 @@
+// Fields of forms, and what screen readers and password managers need to know of them.
+/** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import { texts } from "./texts.ts";
+
+const PROBLEM = "problem";
+
+/** Says above a form what was wrong with it. */
+export const Problem = ({ children }: { children?: Child }) =>
+  children ? (
+    <p class="notice danger" role="status" id={PROBLEM}>
+      {children}
+    </p>
+  ) : null;
+
+/** What screen readers say of a field: the problem, and its hints by their ids. */
+export const describedBy = (problem: string | null | undefined, ...hints: string[]) =>
+  [...(problem ? [PROBLEM] : []), ...hints].join(" ") || undefined;
+
+/** For the field that a problem is about: the cursor is there. */
+export const fieldWith = (problem: string | null | undefined, ...hints: string[]) => ({
+  "aria-describedby": describedBy(problem, ...hints),
+  "aria-invalid": problem ? ("true" as const) : undefined,
+  autofocus: Boolean(problem),
+});
+
+/** The name of the user whose password is chosen, for password managers: they read no field of type "hidden". */
+export const UserNameOf = ({ name }: { name: string }) => (
+  <input name="name" value={name} autocomplete="username" readonly hidden />
+);
+
+/** For what phones must not correct, and browsers not send to a spell checker: names, addresses, a password that is shown. */
+export const VERBATIM = { autocapitalize: "none", autocorrect: "off", spellcheck: false } as const;
+
+interface NewPasswordProps {
+  label: string;
+  name: string;
+  problem?: string | null;
+}
+
+/** The field of a new password, with the rule; the script shows a button that shows what is typed. */
+export function NewPassword({ label, name, problem = null }: NewPasswordProps) {
+  const text = texts.choosePassword;
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <div class="beside">
+        <input
+          id={name}
+          name={name}
+          type="password"
+          autocomplete="new-password"
+          {...VERBATIM}
+          minlength={8}
+          maxlength={1000}
+          required
+          {...fieldWith(problem, `${name}-rule`)}
+        />
+        <button type="button" hidden data-reveal={name} data-done={text.hide}>
+          {text.show}
+        </button>
+      </div>
+      <p class="small muted" id={`${name}-rule`}>
+        {text.rule}
+      </p>
+    </div>
+  );
+}
