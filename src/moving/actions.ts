@@ -26,8 +26,11 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
     if (!data) throw unexpected(remote.host, "episode actions", "the response is not what gPodder's API has");
     // Some servers begin before `since`, so that nothing is missed.
     const fresh = data.actions.filter((one) => isFresh(seen, one));
-    all.push(...fresh.flatMap((one) => readAction(one, UNTIMED) ?? []));
-    if (all.length > MOST_ACTIONS) throw new DomainError("too_large", `${remote.host} has more than a million actions`);
+    for (const one of fresh) {
+      const action = readAction(one, UNTIMED);
+      if (action) all.push(action);
+    }
+    if (seen.size > MOST_ACTIONS) throw new DomainError("too_large", `${remote.host} has more than a million actions`);
     // A server that gives a part goes on from its timestamp; one that gave all has no more.
     if (fresh.length === 0 || data.timestamp <= since) break;
     since = data.timestamp;

@@ -1,9 +1,11 @@
 // Servers with the subscriptions of the Open Podcast API. It has no episodes yet.
 import { z } from "zod";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
+import { DomainError } from "../errors.ts";
 import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
 
 const MOST_PAGES = 2000;
+const MOST_FEEDS = 50_000;
 
 const Page = z.object({
   subscriptions: z.array(
@@ -38,6 +40,8 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
       if (is_subscribed && !deleted) feeds.set(present, { feed_url, title: null, guid: present });
       else feeds.delete(present);
     }
+    if (feeds.size > MOST_FEEDS)
+      throw new DomainError("too_large", `${remote.host} has more than ${MOST_FEEDS} podcasts`);
     if (!data.next) break;
     answer = await remote.send(pathOf(remote, data.next));
   }

@@ -5,17 +5,13 @@ import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { decodeOpml, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
-import { countValues } from "../json.ts";
 import { readAppDatabase } from "./databases.ts";
+import { isDense } from "./dense.ts";
 import { writeMoving } from "./lines.ts";
 import { readExport } from "./podkeep-file.ts";
 
 /** Bytes of a text file. An export of ten years of listening has a quarter of it. */
 const MOST_TEXT = 64 * 1024 * 1024;
-/** Bytes of JSON that take little memory, whatever it has. */
-const SHORT_TEXT = 1024 * 1024;
-/** Bytes of each value of an export, on average at least: each has a name. Parsed, it takes up to 64. */
-const LEAST_OF_VALUE = 6;
 
 /** Prints what the file has, in lines. @param most bytes. @throws DomainError "invalid" or "too_large" */
 export async function readFileHere(most: number): Promise<void> {
@@ -33,7 +29,7 @@ function read(bytes: Uint8Array): Moving {
   if (bytes.length > MOST_TEXT) throw tooLarge(MOST_TEXT);
   const start = new TextDecoder().decode(bytes.subarray(0, 100));
   if (!/^[\ufeff\s]*\{/.test(start)) return readList(bytes);
-  if (bytes.length > SHORT_TEXT && countValues(bytes) > bytes.length / LEAST_OF_VALUE) {
+  if (isDense(bytes)) {
     throw new DomainError("invalid", "The file is JSON of more values than podkeep's export has");
   }
   return readExport(new TextDecoder().decode(bytes));

@@ -4,6 +4,7 @@ import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.t
 import { DomainError, reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { VERSION } from "../version.ts";
+import { isDense } from "./dense.ts";
 
 /** Milliseconds for one response: some servers put years of episodes into one. */
 const PATIENCE = 5 * 60_000;
@@ -91,8 +92,9 @@ function redirected(host: string, target: URL | null): DomainError {
   return new DomainError("invalid", `${host} redirects${place}: give the URL of the server itself with --from`);
 }
 
-/** Reads JSON; null if it is none. */
-export const readJson = ({ body }: Answer): unknown => parseJson(new TextDecoder().decode(body));
+/** Reads JSON; null if it is none, or has more values than an account. */
+export const readJson = ({ body }: Answer): unknown =>
+  isDense(body) ? null : parseJson(new TextDecoder().decode(body));
 
 /** Reads OPML; none if it is none. */
 export function readList({ status, body }: Answer): OpmlFeed[] {

@@ -147,6 +147,43 @@ describe("each server's list and places are read", () => {
     expect(actions.map((action) => action.episode_url)).toEqual(all.map((action) => action.episode));
   });
 
+  test("a server that never ends to give what is no action is left, before it fills the memory", async () => {
+    let count = 0;
+    const url = serve({
+      "/index.php/apps/gpoddersync/subscriptions": json({ add: [], remove: [], timestamp: 1 }),
+      "/index.php/apps/gpoddersync/episode_action": () => {
+        const actions = Array.from({ length: 400_000 }, () => 1_000_000 + count++);
+        return Response.json({ actions, timestamp: count });
+      },
+    });
+    await expect(read(url, "nextcloud")).rejects.toThrow("more than a million actions");
+  });
+
+  test("a server whose list of podcasts never ends is left, before it fills the memory", async () => {
+    let page = 0;
+    const url = serve(
+      {
+        "/subscriptions": () => {
+          page++;
+          const subscriptions = Array.from({ length: 10_000 }, (_, n) => ({
+            feed_url: `https://a.example/${page}/${n}`,
+            guid: `00000000-0000-4000-8000-${String(page * 10_000 + n).padStart(12, "0")}`,
+          }));
+          return Response.json({ subscriptions, next: "/subscriptions?page=1" });
+        },
+      },
+      { basic: false },
+    );
+    await expect(read(url, "openpodcast")).rejects.toThrow("more than 50000 podcasts");
+  });
+
+  test("JSON of far more values than an account has is not parsed", async () => {
+    const url = serve({
+      "/index.php/apps/gpoddersync/subscriptions": () => new Response(`{"add":[${"[],".repeat(1_000_000)}[]]}`),
+    });
+    await expect(read(url, "nextcloud")).rejects.toThrow("the response is not what gPodder Sync has");
+  });
+
   test("a server that never ends to give the same is left", async () => {
     let now = 0;
     const same = () => Response.json({ actions: ACTIONS.actions, timestamp: ++now });

@@ -1,0 +1,11 @@
+// JSON that would take far more memory than its text.
+import { countValues } from "../json.ts";
+
+/** Bytes that take little memory, whatever they have. */
+const SHORT = 1024 * 1024;
+/** Bytes of a value on average, at least: each has a name, or is a URL. Parsed, it takes up to 64. */
+const LEAST_OF_VALUE = 6;
+
+/** Whether JSON has more values than any account's of its size. */
+export const isDense = (json: Uint8Array): boolean =>
+  json.length > SHORT && countValues(json) > json.length / LEAST_OF_VALUE;
