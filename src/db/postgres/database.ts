@@ -20,7 +20,6 @@ import {
   isReadOnly,
   refusedParameter,
   sqlStateOf,
-  timeLimits,
   translate,
 } from "./errors.ts";
 import { connect, describeServer, Pool, type PoolOptions, type Row } from "./pool.ts";
@@ -99,6 +98,10 @@ class MigrationDialect extends PostgresJSDialect {
 
 const pass = async () => {};
 
+// The database may have limits of its own. transaction_timeout is only known to PostgreSQL 17 and later.
+const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings where name in
+  ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout', 'lock_timeout')`;
+
 /** Migrates in one transaction, in which it waits for others that migrate. */
 async function migrateAlone(connection: SQL, schema: string): Promise<void> {
   let failed: unknown;
@@ -113,8 +116,7 @@ async function migrateAlone(connection: SQL, schema: string): Promise<void> {
     const run = (text: string) => sql.raw(text).execute(db);
     await run(WRITE);
     try {
-      // PgBouncer lets no limit of ours through; then the database has its own.
-      for (const limit of Object.keys(timeLimits(0))) await run(`set local ${limit} = 0`);
+      await run(WITHOUT_LIMITS);
       await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
       await migrate(db, DIALECT, schema);
       await run("commit");

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
+import { MIGRATION_LOCK } from "../../../src/db/postgres/database.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
@@ -47,6 +48,22 @@ test("with PODKEEP_MIGRATE=command, serve refuses an empty database and migrate 
   }
   const { config } = readConfig({}, env);
   await (await openApp(config)).close();
+});
+
+test("a migration waits for another server's, whatever time limits the database has", async () => {
+  const url = await newDatabase();
+  const other = (await sharedPostgres()).connect(url.split("/").at(-1));
+  const limits = await other.unsafe(`select format('alter database %I set %s = 500', current_database(), name) as set
+    from pg_settings where name in ('lock_timeout', 'transaction_timeout')`);
+  for (const { set } of limits) await other.unsafe(set);
+  await other.unsafe(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+  const migrated = podkeep(["migrate"], { PODKEEP_DATABASE_URL: url });
+  const waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted";
+  while ((await other.unsafe(waiting)).length === 0) await Bun.sleep(5);
+  await Bun.sleep(1000);
+  await other.unsafe(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+  await other.close();
+  expect(await migrated).toMatchObject({ code: 0, err: "" });
 });
 
 test("copy prints what it copied, and exits with 1 if the target is not empty", async () => {
