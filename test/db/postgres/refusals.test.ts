@@ -38,6 +38,8 @@ test.each([
   ["postgres://podkeep:correct-horse@host:port/x", /^The PostgreSQL URL can't be read/],
   ["postgres://pod%zzkeep:correct-horse@host/x", /^The PostgreSQL URL can't be read/],
   ["postgres://podkeep:correct-horse%@host/x", /^The PostgreSQL URL can't be read: .*% as %25/],
+  ["postgres://podkeep:correct-horse@one:5432,two:5432/x", /^The PostgreSQL URL has several hosts: give one address/],
+  ["postgres://podkeep:correct-horse@one,two/x", /^The PostgreSQL URL has several hosts: give one address/],
 ])("%s", async (url, message) => {
   expect(await refusal(url)).toMatch(message);
 });
