@@ -22,6 +22,7 @@ const NO_COMPILER =
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
+const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 
 /**
@@ -31,19 +32,21 @@ const MSG_NOSIGNAL = 0x4000;
 export function connectSystemd(path = process.env["NOTIFY_SOCKET"]): Systemd {
   const send = path ? openSocket(path) : () => {};
   return {
-    ready: () => send("READY=1"),
-    alive: () => send("WATCHDOG=1"),
-    stopping: () => send("STOPPING=1"),
+    // It is not sent again.
+    ready: () => send("READY=1", 0),
+    // A systemd that does not read must not stop the server.
+    alive: () => send("WATCHDOG=1", MSG_DONTWAIT),
+    stopping: () => send("STOPPING=1", MSG_DONTWAIT),
   };
 }
 
-function openSocket(path: string): (message: string) => void {
+function openSocket(path: string): (message: string, flags: number) => void {
   const { symbols } = openLibrary();
   const socket = symbols.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const address = addressOf(path);
-  return (text) => {
+  return (text, flags) => {
     const message = Buffer.from(text);
-    symbols.sendto(socket, ptr(message), message.length, MSG_NOSIGNAL, ptr(address), address.length);
+    symbols.sendto(socket, ptr(message), message.length, MSG_NOSIGNAL | flags, ptr(address), address.length);
   };
 }
 

@@ -12,6 +12,7 @@ export function listenForDatagrams(path: string) {
     socket: { args: [i32, i32, i32], returns: i32 },
     bind: { args: [i32, FFIType.ptr, u32], returns: i32 },
     recv: { args: [i32, FFIType.ptr, u64, i32], returns: i64_fast },
+    sendto: { args: [i32, FFIType.ptr, u64, i32, FFIType.ptr, u32], returns: i64_fast },
     close: { args: [i32], returns: i32 },
   });
   const socket = symbols.socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -30,6 +31,12 @@ export function listenForDatagrams(path: string) {
         if (message !== null) return message;
         await Bun.sleep(5);
       }
+    },
+    /** Leaves no room for another message. */
+    fill(): void {
+      const sender = symbols.socket(AF_UNIX, SOCK_DGRAM, 0);
+      while (Number(symbols.sendto(sender, ptr(buffer), 1, MSG_DONTWAIT, ptr(address), address.length)) > 0);
+      symbols.close(sender);
     },
     close: () => symbols.close(socket),
   };

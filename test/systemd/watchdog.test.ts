@@ -114,6 +114,24 @@ test("while PostgreSQL is away, systemd gets signs of life, and apps get 503 wit
   proxy.close();
 });
 
+test("the server serves while systemd does not read its messages", async () => {
+  const path = join(folder, "notify");
+  const socket = listenForDatagrams(path);
+  program = openProgram(undefined, { NOTIFY_SOCKET: path, WATCHDOG_USEC: "20000" });
+  const server = await program.serve();
+  expect(await socket.next()).toBe("READY=1");
+  socket.fill();
+  for (let n = 0; n < 20; n++) {
+    expect((await fetch(`${server.address}/livez`)).status).toBe(200);
+    await Bun.sleep(10);
+  }
+  while (socket.take() !== null);
+  expect(await socket.next()).toBe("WATCHDOG=1");
+  socket.fill();
+  expect(await server.stop()).toBe(0);
+  socket.close();
+});
+
 test("the server serves even if systemd's socket has no listener", async () => {
   program = openProgram(undefined, { NOTIFY_SOCKET: join(folder, "nobody"), WATCHDOG_USEC: "100000" });
   const server = await program.serve();
