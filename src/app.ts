@@ -1,9 +1,11 @@
 // The composition root: opens the database and puts services and worker together.
+import { dirname } from "node:path";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
 import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
+import { findNetwork } from "./db/sqlite/file-system.ts";
 import { refuseLost } from "./db/sqlite/lost.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -44,6 +46,8 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     use: options.use ?? "command",
     migrated: (migration) => log.info(migration, "schema migrated; the backup is from before it"),
   });
+  const network = "file" in config.location ? findNetwork(dirname(config.location.file)) : null;
+  if (network) log.warn(`${network}: move it to a local disk`);
   const clock = options.clock ?? systemClock;
   const context: Context = {
     database,

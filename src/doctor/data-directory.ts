@@ -3,6 +3,7 @@ import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
+import { findNetwork } from "../db/sqlite/file-system.ts";
 import { codeOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -55,6 +56,8 @@ export function checkDataDirectory(directory: string, file: string): Finding {
       `Stop the server, and move ${target} with its -wal to ${directory}; or link the directory`,
     );
   }
+  const network = findNetwork(directory);
+  if (network) return warning(ABOUT, network, "Move it to a local disk");
   if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {
     return warning(ABOUT, `other accounts can read ${directory}`, `chmod -R go= ${directory}`);
   }

@@ -55,6 +55,13 @@ function isTraced(pid: number): boolean {
   return !/^TracerPid:\s*0$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 }
 
+/** The start of a command line whose calls have faults. @param files only calls on these; all without */
+export function inject(faults: string[], files: string[]): string[] {
+  const calls = faults.map((fault) => fault.slice(0, fault.indexOf(":"))).join(",");
+  const options = [...faults.flatMap((fault) => ["-e", `inject=${fault}`]), ...files.flatMap((file) => ["-P", file])];
+  return ["strace", "-I2", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${calls}`, ...options];
+}
+
 /** Starts a command that stops at its first sync of the database, in its write transaction. */
 export async function stopAtSync({ argv, env }: { argv: string[]; env: Record<string, string | undefined> }) {
   const out = join(tmpdir(), `podkeep-trace-${crypto.randomUUID()}`);

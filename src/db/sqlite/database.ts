@@ -14,6 +14,7 @@ import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
+import { suspect } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
 import { refuseLost } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -73,9 +74,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (codeOf(error) === "SQLITE_NOTADB") {
       throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
     }
-    throw new DomainError("unavailable", `${file} can't be opened as a database: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    const reason = reasonOf(error) + suspect(dirname(file), error);
+    throw new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });
   }
 }
 

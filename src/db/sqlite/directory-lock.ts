@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import { becomeOwnerOf } from "./directory-owner.ts";
+import { suspect } from "./file-system.ts";
 
 /** Many commands and one server share a directory; a restore needs it alone. */
 const BEGIN = { command: "begin", server: "begin immediate", restore: "begin exclusive" } as const;
@@ -40,11 +41,10 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     lock?.close();
     becomeRoot();
     if (codeOf(error) === "SQLITE_BUSY") {
-      throw new DomainError("conflict", REFUSED[use](directory), { cause: error });
+      throw new DomainError("conflict", REFUSED[use](directory) + suspect(directory, error), { cause: error });
     }
-    throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    const reason = reasonOf(error) + suspect(directory, error);
+    throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reason}`, { cause: error });
   }
   return () => {
     lock.close();

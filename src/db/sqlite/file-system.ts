@@ -1,0 +1,38 @@
+// File systems that may lack what SQLite needs: locks, and memory that processes share.
+import { statfsSync } from "node:fs";
+import { codeOf, isDiskFull } from "../../errors.ts";
+
+const FUSE = "FUSE (such as mergerfs, sshfs or rclone)";
+
+/** By the numbers that Linux gives them. */
+const NAMES = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xfe534d42, "SMB"],
+  [0xff534d42, "SMB"],
+  [0x01021997, "9P"],
+  [0x786f4256, "a shared folder of VirtualBox"],
+  [0x65735546, FUSE],
+]);
+
+/** That a directory is on another computer's disk; null if it is not. */
+export function findNetwork(directory: string): string | null {
+  const name = nameOf(directory);
+  return name === null || name === FUSE ? null : `${directory} is on ${name}, where SQLite may lose data`;
+}
+
+/** A sentence to add to an error of SQLite if the directory's file system may be the cause; else empty. */
+export function suspect(directory: string, error: unknown): string {
+  if (isDiskFull(error) || !/^SQLITE_(BUSY|IOERR|PROTOCOL)/.test(codeOf(error))) return "";
+  const name = nameOf(directory);
+  if (name === null) return "";
+  return `. ${directory} is on ${name}, which may lack the locks or the shared memory that SQLite needs: use a local disk`;
+}
+
+function nameOf(directory: string): string | null {
+  try {
+    return NAMES.get(statfsSync(directory).type) ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,67 @@
+// Data and backups on a network file system without the locks or the shared memory that SQLite needs.
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
+import { openProgram, PROGRAM } from "../support/program.ts";
+import { CAN_TRACE, inject } from "./strace.ts";
+
+setDefaultTimeout(PATIENCE);
+
+/** The number of NFS as the type of every file system. */
+const NFS = "statfs:poke_exit=@arg2=6969000000000000";
+const NO_LOCKS = "fcntl:error=ENOLCK";
+const CREATE = ["user", "create", "ann"];
+
+let podkeep: ReturnType<typeof openProgram>;
+afterEach(() => podkeep?.close());
+
+/** A program on NFS with more faults. @param files for faults of these files alone */
+function onNfs(faults: string[] = [], files: string[] = [], more: Record<string, string> = {}) {
+  podkeep = openProgram([...inject([NFS, ...faults], files), ...PROGRAM], more);
+  return podkeep;
+}
+
+test.skipIf(!CAN_TRACE)("the log and doctor say that SQLite may lose data there", async () => {
+  const { data, run, serve } = onNfs();
+  const detail = `${data} is on NFS, where SQLite may lose data`;
+  const server = await serve();
+  await server.stop();
+  await server.until(`"msg":"${detail}: move it to a local disk"`);
+  const { json } = await run(["doctor", "--port", "0", "--json"]);
+  expect(json).toContainEqual({ about: "data directory", state: "warning", detail, advice: "Move it to a local disk" });
+});
+
+test.skipIf(!CAN_TRACE)("a lock that the disk refuses is not only called another process's", async () => {
+  const { data, run } = onNfs([NO_LOCKS]);
+  const { code, err } = await run(CREATE);
+  expect(err).toContain(`wait until it is done. ${data} is on NFS, which may lack the locks`);
+  expect(err).toEndWith("use a local disk\n");
+  expect(code).toBe(1);
+});
+
+test.skipIf(!CAN_TRACE)("a disk that can't lock at all is named as the reason", async () => {
+  const { data, run } = onNfs(["fcntl:error=ENOSYS"]);
+  expect((await run(CREATE)).err).toContain(`can't be used: disk I/O error. ${data} is on NFS`);
+});
+
+test.skipIf(!CAN_TRACE)("so is a disk without memory that processes share", async () => {
+  const data = mkdtempSync(join(tmpdir(), "podkeep-data-"));
+  const { run } = onNfs(["mmap:error=ENODEV"], [data, join(data, "podkeep.db-shm")], { PODKEEP_DATA_DIR: data });
+  expect((await run(CREATE)).err).toContain(`can't be opened as a database: disk I/O error. ${data} is on NFS`);
+});
+
+test.skipIf(!CAN_TRACE)("and a disk that can't lock a backup", async () => {
+  const disk = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
+  const backup = join(disk, "backup.db");
+  const { run } = onNfs([NO_LOCKS], [disk, `${backup}.partial`]);
+  await run(CREATE);
+  const { err } = await run(["backup", "create", backup]);
+  expect(err).toContain(`${backup} can't be written: database is locked. ${disk} is on NFS`);
+});
+
+test.skipIf(!CAN_TRACE)("a local disk is not blamed", async () => {
+  podkeep = openProgram([...inject([NO_LOCKS], []), ...PROGRAM]);
+  expect((await podkeep.run(CREATE)).err).toEndWith("wait until it is done\n");
+});
