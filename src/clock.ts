@@ -1,4 +1,5 @@
 // Time and randomness, handed in so that tests can bring their own.
+import { build } from "./version.ts";
 
 export interface Clock {
   /** Wall time in Unix milliseconds; may jump in either direction. */
@@ -13,6 +14,16 @@ export interface Ids {
 }
 
 export const systemClock: Clock = { now: () => Date.now(), sleep: (milliseconds) => Bun.sleep(milliseconds) };
+
+/** Milliseconds after its build for which a program is used at most: a later time is from a clock that is wrong. */
+const LIFE = 10 * 365 * 24 * 60 * 60 * 1000;
+const LATEST = build ? Date.parse(build.date) + LIFE : Number.MAX_SAFE_INTEGER;
+
+/**
+ * Wall time as far as timestamps follow it. They never go back, and with one of 2038 Kasts asks for the same again and
+ * again: it reads 32 bits.
+ */
+export const timeForChanges = (now: number): number => Math.min(now, LATEST);
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 

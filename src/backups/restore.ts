@@ -1,7 +1,7 @@
 // Restores of a backup, after which apps get all subscriptions as changed.
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Clock } from "../clock.ts";
+import { type Clock, timeForChanges } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { type Contents, checkCopy, copyDatabase, hasDeletedUsers, refuseInUse } from "../db/sqlite/backup.ts";
@@ -175,7 +175,7 @@ function renew(database: Database, clock: Clock, known: Known) {
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const [places] = await countPlaces(tx, {});
     const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
-    const base = Math.max(clock.now(), own, known.clock) + MARGIN;
+    const base = Math.max(timeForChanges(clock.now()), own, known.clock) + MARGIN;
     const at = { changed_at: base + count, at: clock.now() };
     await insertForAll(tx, { ...at, what: "restored", ...BY });
     await continueHistory(tx, known, at);

@@ -1,4 +1,5 @@
 // The cursor of a client: how far it has read one stream, and the steps of each GET of that stream.
+import { timeForChanges } from "../clock.ts";
 import type { ClientTable, CursorTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
@@ -206,12 +207,13 @@ export async function readStream<One extends Found>(
 ): Promise<{ found: One | null; window: SyncWindow }> {
   const { user_id } = actor;
   const now = context.clock.now();
+  const wall = timeForChanges(now);
   const open = async (tx: Tx, clock: Millis, cursor: ClientCursor) => {
-    const first = cursor.open(since, clock || now, { margin, found: false, now });
+    const first = cursor.open(since, clock || wall, { margin, found: false, now });
     // The user's clock says whether anything happened since the client's last GET.
     const found = since > 0 && clock <= first.start ? null : await find(tx, cursor, first);
     const isNews = found?.isNews ?? false;
-    const present = isNews && closesPresent ? Math.max(clock, now) : clock || now;
+    const present = isNews && closesPresent ? Math.max(clock, wall) : clock || wall;
     return { cursor, found, window: cursor.open(since, present, { margin, found: isNews, now }) };
   };
   const seen = await context.database.read(async (tx) => {

@@ -1,4 +1,5 @@
 // One user's write transaction: the user's row is the lock, and its clock gives the timestamps (P1).
+import { timeForChanges } from "../clock.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { lockUser, readCounters, saveCounters } from "../store/users.ts";
@@ -84,7 +85,8 @@ function counting(row: Counters, wall: Context["clock"]) {
   return {
     counters,
     nextTimestamp: () => {
-      counters.clock = counters.clock === row.clock ? Math.max(wall.now(), row.clock + 1) : counters.clock + 1;
+      const next = counters.clock + 1;
+      counters.clock = counters.clock === row.clock ? Math.max(timeForChanges(wall.now()), next) : next;
       return counters.clock;
     },
     clock: () => counters.clock,

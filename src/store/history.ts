@@ -112,7 +112,7 @@ export const countRemovals = statement((db, p: Owner & { from: number }) =>
  */
 export const firstChangeAfter = statement((db, p: Owner & { at: number; until: number }) => {
   const own = db.selectFrom("history").select("changed_at").where("user_id", "=", p.user_id).limit(sql.lit(1));
-  // A timestamp is not before its wall time.
+  // A timestamp is not before its wall time, unless the clock was many years ahead (timeForChanges).
   const later = own.where("changed_at", ">", p.at).where("at", ">", p.at).orderBy("changed_at");
   const surelyLater = later.where("at", "<=", p.until);
   const earlier = own

@@ -4,7 +4,9 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 import { SEED } from "../support/seed.ts";
 import { type Installation, install, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
@@ -80,6 +82,26 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     // The clock did jump: there are timestamps of the next day.
     expect(Date.parse(replica.since)).toBeGreaterThan(Date.now() + (DAY - HOUR) * 1000);
     report("clock", { jumps: times * jumps.length, acknowledged: acknowledged(), polls: replica.polls, missed: 0 });
+  });
+
+  test("leaves apps timestamps of 32 bits when it was in 2076", async () => {
+    const clock = createClock();
+    clock.set(50 * YEAR);
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const server = await podkeep.serve(clock.env);
+    const headers = { ...basicAuth("ann", token), "User-Agent": "Kasts/25.04" };
+    const read = async (what: string) => (await server.send("GET", `/api/2/${what}?since=0`, undefined, headers)).body;
+    await server.send("POST", "/api/2/subscriptions/ann/kasts.json", { add: ["https://a.test/rss"] }, headers);
+    await server.send("POST", "/api/2/episodes/ann.json", [playOf("https://a.test/rss", "https://a.test/1")], headers);
+    for (const at of [50 * YEAR, 0]) {
+      clock.set(at);
+      const { add, timestamp } = await read("subscriptions/ann/kasts.json");
+      const episodes = await read("episodes/ann.json");
+      expect([add, episodes.actions.length]).toEqual([["https://a.test/rss"], 1]);
+      expect(Math.max(timestamp, episodes.timestamp)).toBeLessThan(2 ** 31);
+    }
+    await server.end("SIGTERM");
   });
 
   test.each([
