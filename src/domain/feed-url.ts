@@ -18,6 +18,8 @@ export interface FeedUrlRefusal {
 
 /** Bytes of UTF-8. */
 const LONGEST_FEED_URL = 8192;
+/** Characters, with a port. */
+const LONGEST_HOST = 300;
 /** https://podcasting2.org/docs/podcast-namespace/tags/guid */
 const PODCAST_NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
@@ -78,9 +80,11 @@ function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
   // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
   if (authority === undefined || rest.startsWith("\\") || feed_url.endsWith(" ")) return null;
+  const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
+  // Longer ones no DNS has, and some take URL parsers quadratic time.
+  if (authority.length - userinfo.length > LONGEST_HOST) return null;
   const host = PLAIN_HOST.test(authority) ? authority : URL.parse(feed_url)?.host;
   if (host === undefined) return null;
-  const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return withoutSlashesAtEnd(`${userinfo}${host}${rest}`);
 }
 

@@ -1,6 +1,7 @@
 // The words of a search, in one form of Unicode.
+import { inNormalForm } from "./normal-form.ts";
 
-const inOneForm = (text: string) => text.normalize().toLowerCase();
+const inOneForm = (text: string) => inNormalForm(text).toLowerCase();
 
 /** The words that a search is for. */
 export const wordsOf = (search: string): string[] => inOneForm(search).split(/\s+/).filter(Boolean);

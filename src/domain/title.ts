@@ -1,4 +1,5 @@
 // Titles of podcasts, as apps and OPML files send them.
+import { inNormalForm } from "./normal-form.ts";
 import { withoutBidiControls } from "./printable.ts";
 
 /** In characters. */
@@ -13,10 +14,9 @@ export function readTitle(text: string | null, feed_url: string): string | null 
   const line = (text ?? "")
     .toWellFormed()
     .replace(/\s+/g, " ")
-    .replace(/\p{Cc}/gu, "")
-    // The form that keyboards write, for searches.
-    .normalize();
-  const plain = withoutBidiControls(line).trim();
+    .replace(/\p{Cc}/gu, "");
+  // The form that keyboards write, for searches.
+  const plain = withoutBidiControls(inNormalForm(line)).trim();
   if (plain === feed_url || plain === URL.parse(feed_url)?.hostname) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
 }

@@ -32,7 +32,8 @@ export async function replacePassword(tx: Tx, row: Parameters<typeof setRow>[1])
 
 /** @throws DomainError "invalid" if it is too short or too long, or no keyboard types it */
 export function requireGoodPassword(password: string): void {
-  const length = password.normalize("NFC").length;
+  // Of a longer one, normalizing could take seconds.
+  const length = password.length > LONGEST_PASSWORD ? password.length : password.normalize("NFC").length;
   if (length < SHORTEST || length > LONGEST_PASSWORD) {
     throw new DomainError(
       "invalid",

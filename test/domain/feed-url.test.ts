@@ -133,3 +133,9 @@ test("a URL of which nothing has to be parsed is the same feed as with a fragmen
     }),
   );
 });
+
+test("a host that is longer than any in the DNS is no feed's; a user and password may be as long", () => {
+  const host = `${"abc.".repeat(80)}example`;
+  expect(readFeedUrl(`https://${host}/rss`)).toEqual({ message: "Not a valid URL" });
+  expect(validFeed(`https://ann:${"x".repeat(1000)}@a.example/rss`)).toBeDefined();
+});
