@@ -333,6 +333,7 @@ const PAGE: Record<string, Example> = {
   "GET /podcasts/unsubscribed": same("/podcasts/unsubscribed"),
   "GET /podcasts/add": same("/podcasts/add"),
   "GET /podcasts/more": same("/podcasts/more"),
+  "GET /podcasts/import": same("/podcasts/import", 303),
   "POST /podcasts/add": form("/podcasts/add", { feed_url: "<own.mark>.test/typed" }, 303),
   "POST /podcasts/:guid/unsubscribe": form("/podcasts/<own.guid>/unsubscribe", {}, 303, { other: 404 }),
   "POST /podcasts/:guid/subscribe": form("/podcasts/<own.guid>/subscribe", {}, 303, { other: 404 }),
@@ -379,6 +380,7 @@ const PAGE: Record<string, Example> = {
   "GET /account/move-in": same("/account/move-in"),
   "POST /account/move-in": form("/account/move-in", { file: { file: OPML } }, 200),
   "POST /account/move-in/confirm": form("/account/move-in/confirm", { data: MOVING }, 303),
+  "GET /account/password": same("/account/password", 303),
   "GET /account/podkeep.json": same("/account/podkeep.json"),
 };
 

@@ -28,6 +28,9 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
     return show(c, <AccountPage {...propsOf(c)} notice={notice} />);
   });
 
+  // Where a refused form was, for browsers that open it again.
+  http.get("/account/password", (c) => c.redirect("/account", 303));
+
   http.post("/account/password", async (c) => {
     const { present, changed } = await readForm(c, Form);
     const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));

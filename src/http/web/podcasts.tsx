@@ -76,6 +76,9 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
     });
   }
 
+  // Where a refused form was, for browsers that open it again.
+  http.get("/podcasts/import", (c) => c.redirect("/podcasts/more", 303));
+
   http.post("/podcasts/import", async (c) => {
     const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) {

@@ -39,8 +39,10 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
 
   http.get("/sign-in", async (c) => {
     if (!(await hasUsers(app))) return show(c, <NoUserPage />);
-    const problem = c.req.query("ended") ? texts.signIn.ended : null;
-    return show(c, <SignInPage {...(await propsOf(c, c.req.query("next")))} problem={problem} />);
+    const { next, ended, done } = c.req.query();
+    if (done && (await findSession(c, app, shared, "page"))) return c.redirect(safePath(next), 303);
+    const problem = done ? texts.signIn.needsCookies : ended ? texts.signIn.ended : null;
+    return show(c, <SignInPage {...(await propsOf(c, next))} problem={problem} />);
   });
 
   http.post("/sign-in", async (c) => {
@@ -55,7 +57,8 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       await beginSession(c, app, shared, signedIn.actor);
       c.set("actor", signedIn.actor);
       c.set("userName", signedIn.name);
-      return c.redirect(safePath(next), 303);
+      // By way of a page that knows whether the browser kept the cookie.
+      return c.redirect(`/sign-in?${new URLSearchParams({ next: safePath(next), done: "1" })}`, 303);
     } catch (error) {
       if (!(error instanceof DomainError) || !["unauthorized", "too_many"].includes(error.code)) throw error;
       app.metrics?.unauthorized(error.message);

@@ -4,7 +4,7 @@ import { tables } from "../../../src/db/tables.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile, lockFile } from "../../support/database.ts";
 import { type Browser, signedIn } from "../browser.ts";
@@ -122,6 +122,26 @@ test("a form that is sent after signing out in another tab says that the session
   expect(page.path).toStartWith("/sign-in");
   expect(page.body).toContain("Your session has ended. Sign in to continue.");
   expect(await dump()).toEqual(before);
+});
+
+test("a form that is sent after the session has ended leads back to its page", async () => {
+  for (const page of ["/podcasts/add", "/history/restore?as_of=2026-01-01T00:00", "/apps?rename=1"]) {
+    browser.cookies.set("podkeep_page", "ended");
+    const sent = await browser.submit("/podcasts/add", { feed_url: "x" }, { Referer: `${ORIGIN}${page}` });
+    const next = (/name="next" value="([^"]*)"/.exec(sent.body)?.[1] ?? "").replaceAll("&amp;", "&");
+    expect(next).toBe(page);
+  }
+});
+
+test("a browser that opens a refused form again gets the form", async () => {
+  for (const [path, form] of [
+    ["/account/password", "/account"],
+    ["/podcasts/import", "/podcasts/more"],
+  ] as const) {
+    expect((await browser.submit(path)).status).toBe(400);
+    const page = await browser.open(path);
+    expect([page.status, page.path]).toEqual([200, form]);
+  }
 });
 
 test("a page opened after the session has ended comes back after signing in, with its search", async () => {

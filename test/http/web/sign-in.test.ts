@@ -45,6 +45,14 @@ test("wrong credentials get the form again, with the name and without a cookie",
   }
 });
 
+test("a browser that keeps no cookies is told so, and not asked for the password again and again", async () => {
+  const browser = openBrowser(server);
+  browser.cookies.set = () => browser.cookies;
+  const page = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next: "/apps" });
+  expect(page.body).toContain("Your browser kept no cookie.");
+  expect(page.body).toContain('name="next" value="/apps"');
+});
+
 test("a form without its fields is refused", async () => {
   expect((await signIn({})).page.status).toBe(400);
 });
