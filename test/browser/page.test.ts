@@ -236,6 +236,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const time = (await shown.getAttribute("datetime")) ?? "";
     const zone = { timeZone: "Asia/Tokyo", dateStyle: "medium" } as const;
     expect(await shown.textContent()).toBe(new Date(time).toLocaleDateString("de-DE", zone));
+    // For the voice of a screen reader, because the page is in English.
+    expect(await shown.getAttribute("lang")).toBe("de-DE");
     await page.goto("/history/restore");
     await page.getByLabel("As of", { exact: true }).fill("2001-01-01T00:00");
     await page.getByRole("button", { name: "Preview" }).click();
@@ -249,17 +251,19 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     forgive(/status of 400/);
   });
 
-  test("the copy button copies without https too, and is not there without JavaScript", async () => {
-    const page = await open();
-    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
-    await page.goto("/");
-    // It says so for two seconds.
-    const said = page.getByRole("button", { name: "Copied" }).waitFor();
-    await page.getByRole("button", { name: "Copy" }).click();
-    await said;
-    await page.getByLabel("Name").focus();
-    await page.keyboard.press("Control+V");
-    expect(await page.getByLabel("Name").inputValue()).toBe(origin);
+  test("the copy button copies without https and if the browser refuses, and is not there without JavaScript", async () => {
+    for (const clipboard of ["undefined", "{ writeText: () => Promise.reject(new Error('refused')) }"]) {
+      const page = await open();
+      await page.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: ${clipboard} })`);
+      await page.goto("/");
+      // It says so for two seconds, to screen readers too.
+      const said = page.locator("[aria-live=polite]", { hasText: "Copied" }).waitFor();
+      await page.getByRole("button", { name: "Copy" }).click();
+      await said;
+      await page.getByLabel("Name").focus();
+      await page.keyboard.press("Control+V");
+      expect(await page.getByLabel("Name").inputValue()).toBe(origin);
+    }
     const plain = await open({ javaScriptEnabled: false });
     await plain.goto("/");
     expect(await plain.getByRole("button", { name: "Copy" }).isVisible()).toBe(false);
@@ -274,6 +278,54 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.goBack();
       expect(new URL(page.url()).pathname).toBe("/sign-in");
     }
+  });
+
+  test("after signing out, a page that the browser kept shows nothing of the user either", async () => {
+    const page = await signIn();
+    await page.goto("/apps");
+    await page.waitForLoadState();
+    const show = "dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))";
+    const asked = page.waitForResponse((response) => response.request().method() === "HEAD");
+    await page.evaluate(show);
+    expect((await asked).status()).toBe(200);
+    await page.context().clearCookies();
+    await page.evaluate(show);
+    await page.waitForURL("**/sign-in?next=%2Fapps");
+  });
+
+  test("with a palette of the system's own the menu shows where one is", async () => {
+    const page = await signIn();
+    await page.emulateMedia({ forcedColors: "active" });
+    for (const [path, links] of [
+      ["/podcasts", "header a:not(.name)"],
+      ["/listening", ".tabs a"],
+    ] as const) {
+      await page.goto(path);
+      const colours = await page.evaluate(`[...document.querySelectorAll("${links}")]
+        .map((link) => [link.matches("[aria-current]"), getComputedStyle(link).backgroundColor])`);
+      const [[isCurrent, colour] = [], ...others] = colours as [boolean, string][];
+      expect([isCurrent, others.length > 1, others.some((other) => other[1] === colour)]).toEqual([true, true, false]);
+    }
+  });
+
+  test("pages of the list have their own titles, and buttons in rows say of what they are", async () => {
+    const page = await signIn();
+    await importList(page);
+    const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
+    await fetch(`${origin}/api/2/devices/ann/phone.json`, { method: "POST", headers, body: '{"caption":"Pixel"}' });
+    const titles = new Set<string>();
+    for (const path of ["/podcasts", "/podcasts?search=show", "/podcasts/unsubscribed"]) {
+      await page.goto(path);
+      titles.add(await page.title());
+    }
+    expect([...titles]).toHaveLength(3);
+    await page.goto("/podcasts");
+    const name = (await page.locator(".links bdi").first().textContent()) ?? "";
+    await unsubscribe(page, 0);
+    await page.getByRole("button", { name: `Undo: unsubscribed ${name}` }).waitFor();
+    await page.goto("/apps");
+    await page.getByRole("button", { name: "Forget Pixel" }).click();
+    await page.getByText("No app is connected yet.").waitFor();
   });
 
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {
@@ -322,9 +374,12 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   test("the list is filtered while somebody types, and by the server without JavaScript", async () => {
     const page = await signIn();
     await importList(page);
+    // Screen readers say what changes in a status that was there before.
+    const status = page.locator("search").getByRole("status");
+    expect(await status.count()).toBe(1);
     await page.getByLabel("Search").pressSequentially("show");
     const shown = page.locator(".links li:visible");
-    await page.getByText(/^\d+ of 72$/).waitFor();
+    await status.getByText(/^\d+ of 72$/).waitFor();
     const titles = await shown.allTextContents();
     expect(titles.length).toBeGreaterThan(0);
     for (const title of titles) expect(title.toLowerCase()).toContain("show");

@@ -144,7 +144,7 @@ export function Copyable({ text }: { text: string }) {
   return (
     <span class="copyable">
       <code>{text}</code>{" "}
-      <button type="button" hidden data-copy={text} data-done={texts.copied}>
+      <button type="button" hidden data-copy={text} data-done={texts.copied} aria-live="polite">
         {texts.copy}
       </button>
     </span>
@@ -185,12 +185,15 @@ export function NeedsPassword({ children }: { children?: Child }) {
 export function ActionButton({
   action,
   kind,
+  label,
   autofocus = false,
   children,
   ...fields
 }: {
   action: string;
   kind?: "primary" | "danger";
+  /** What screen readers call it, if the button alone doesn't say of what it is. */
+  label?: string;
   autofocus?: boolean;
   children?: Child;
   [name: string]: unknown;
@@ -200,7 +203,7 @@ export function ActionButton({
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={String(value)} />
       ))}
-      <button type="submit" class={kind} autofocus={autofocus}>
+      <button type="submit" class={kind} aria-label={label} autofocus={autofocus}>
         {children}
       </button>
     </form>

@@ -24,6 +24,7 @@ for (const element of document.querySelectorAll("time")) {
   const ago = (date - Date.now()) / 1000;
   const unit = UNITS.find(([, seconds]) => Math.abs(ago) >= seconds);
   const { format } = element.dataset;
+  element.lang = relative.resolvedOptions().locale;
   element.title = exact;
   if (format === "day") element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
   else if (format === "clock") element.textContent = clock(date) ?? exact;
@@ -35,18 +36,22 @@ for (const element of document.querySelectorAll("time")) {
   }
 }
 
-/** Without https there is no clipboard API: selects the text, and copies the selection. */
+/** Without https there is no clipboard API, and some browsers refuse it: selects the text, and copies the selection. */
 async function copy(button) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(button.dataset.copy);
+  const isCopied = await navigator.clipboard?.writeText(button.dataset.copy).then(
+    () => true,
+    () => false,
+  );
+  if (isCopied) return true;
   getSelection().selectAllChildren(button.previousElementSibling);
-  document.execCommand("copy");
+  return document.execCommand("copy");
 }
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
   button.hidden = false;
   const text = button.textContent;
   button.addEventListener("click", async () => {
-    await copy(button);
+    if (!(await copy(button))) return;
     button.textContent = button.dataset.done;
     setTimeout(() => {
       button.textContent = text;
@@ -76,8 +81,12 @@ addEventListener("submit", (event) => {
   setTimeout(() => form.removeAttribute("aria-busy"), PATIENCE);
 });
 // The Back button may show the page as it was left.
-addEventListener("pageshow", () => {
+addEventListener("pageshow", async ({ persisted }) => {
   for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
+  if (!persisted) return;
+  // Safari keeps pages that came by http, although they are not to be stored: not for those who have signed out.
+  const { type } = await fetch(location.href, { method: "HEAD", redirect: "manual" });
+  if (type === "opaqueredirect") location.replace(location.href);
 });
 
 for (const label of document.querySelectorAll("label[data-local]")) {
@@ -100,8 +109,7 @@ for (const field of document.querySelectorAll("input[data-filter]")) {
       row.hidden = !words.every((word) => names[n].includes(word));
       if (!row.hidden) shown++;
     });
-    count.hidden = shown === rows.length;
-    count.textContent = field.dataset.filter.replace("#", shown);
+    count.textContent = shown === rows.length ? "" : field.dataset.filter.replace("#", shown);
   };
   field.addEventListener("input", filter);
   // The Back button brings what was typed back.

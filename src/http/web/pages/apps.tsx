@@ -174,7 +174,9 @@ function DeviceInfo({ device, canWrite, open }: { device: Device; canWrite: bool
           <a class="button" href={`/apps?device=${id}`} aria-label={text.renameNamed(caption)}>
             {text.rename}
           </a>
-          <ActionButton action={`/apps/devices/${id}/forget`}>{text.forget}</ActionButton>
+          <ActionButton action={`/apps/devices/${id}/forget`} label={text.forgetNamed(caption)}>
+            {text.forget}
+          </ActionButton>
         </div>
       )}
     </>

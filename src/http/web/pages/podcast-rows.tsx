@@ -30,7 +30,11 @@ export function UndoRow({ podcast, hue }: { podcast: Podcast; hue: number }) {
         <bdi>{nameOf(podcast)}</bdi>
         <small>{podcasts.unsubscribed}</small>
       </span>
-      <ActionButton action={`/podcasts/${podcast.guid}/subscribe`} autofocus>
+      <ActionButton
+        action={`/podcasts/${podcast.guid}/subscribe`}
+        label={podcasts.undoNamed(nameOf(podcast))}
+        autofocus
+      >
         {podcasts.undo}
       </ActionButton>
     </li>

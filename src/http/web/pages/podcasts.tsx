@@ -38,10 +38,11 @@ export function PodcastsPage(props: PodcastsProps) {
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
   const rows = undo ? sortPodcasts([undo, ...page.podcasts]) : page.podcasts;
   const isNew = is_subscribed && page.subscribed + page.unsubscribed === 0;
+  const heading = isNew ? texts.menu.podcasts : search ? podcasts.found(page.matches, search) : all;
   return (
-    <Layout title={texts.menu.podcasts} section="podcasts">
+    <Layout title={is_subscribed && !search ? texts.menu.podcasts : heading} section="podcasts">
       <div class="bar">
-        <h1>{isNew ? texts.menu.podcasts : search ? podcasts.found(page.matches, search) : all}</h1>
+        <h1>{heading}</h1>
         {!isNew && <Search page={page} query={query} />}
         {canWrite && (
           <a class={isNew ? "button" : "button primary"} href="/podcasts/add">
@@ -114,7 +115,7 @@ function Search({
           aria-label={podcasts.search}
           {...(isWhole && { "data-filter": podcasts.shown(matches) })}
         />
-        {isWhole && <output class="muted small" hidden />}
+        {isWhole && <output class="muted small" />}
       </form>
     </search>
   );
