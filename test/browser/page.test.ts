@@ -251,6 +251,26 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     forgive(/status of 400/);
   });
 
+  test("a date in a right-to-left language is in order on a page in English", async () => {
+    const page = await signIn({ locale: "ar-AE" });
+    await importList(page);
+    await page.locator(".links a").first().click();
+    await page.getByText(/· Added/).waitFor();
+    await page.waitForLoadState();
+    const places = await page.evaluate(`(() => {
+      const text = document.querySelector("time").firstChild;
+      return [...text.data].flatMap((letter, at) => {
+        const range = document.createRange();
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        return /\\p{N}/u.test(letter) ? [Math.round(range.getBoundingClientRect().x)] : [];
+      });
+    })()`);
+    // The year, which is last, is on the left.
+    const [day = 0] = places as number[];
+    expect((places as number[]).slice(-4).every((digit) => digit < day)).toBe(true);
+  });
+
   test("the copy button copies without https and if the browser refuses, and is not there without JavaScript", async () => {
     for (const clipboard of ["undefined", "{ writeText: () => Promise.reject(new Error('refused')) }"]) {
       const page = await open();

@@ -25,6 +25,7 @@ for (const element of document.querySelectorAll("time")) {
   const unit = UNITS.find(([, seconds]) => Math.abs(ago) >= seconds);
   const { format } = element.dataset;
   element.lang = relative.resolvedOptions().locale;
+  element.dir = "auto";
   element.title = exact;
   if (format === "day") element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
   else if (format === "clock") element.textContent = clock(date) ?? exact;
