@@ -100,7 +100,7 @@ const pass = async () => {};
 
 // The database may have limits of its own. transaction_timeout is only known to PostgreSQL 17 and later.
 const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings where name in
-  ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout', 'lock_timeout')`;
+  ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 /** Migrates in one transaction, in which it waits for others that migrate. */
 async function migrateAlone(connection: SQL, schema: string): Promise<void> {
@@ -117,7 +117,10 @@ async function migrateAlone(connection: SQL, schema: string): Promise<void> {
     await run(WRITE);
     try {
       await run(WITHOUT_LIMITS);
+      await run("set local lock_timeout = 0");
       await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      // Not for tables that other programs lock: while a migration waits for one, requests wait behind it.
+      await run("set local lock_timeout to default");
       await migrate(db, DIALECT, schema);
       await run("commit");
     } catch (error) {
