@@ -8,6 +8,16 @@ if [ "${1-}" = --dev ] || [ -e node_modules/typescript ]; then
 fi
 is_ready() { [ $marker -nt package-lock.json ]; }
 is_ready && exit
+# npm would name the package that is not for this machine, but no way out.
+arch=$(node -p process.arch)
+case $arch in
+  x64 | arm64) ;;
+  *)
+    echo "podkeep needs a 64-bit system, x86-64 or ARM; the Node.js here is for $arch." \
+      'On a Raspberry Pi install the 64-bit edition of its OS.' >&2
+    exit 1
+    ;;
+esac
 echo 'Installing the dependencies into node_modules, once ...' >&2
 npm install $with --no-save --no-audit --no-fund --loglevel=error | sed '/^>/d; /^$/d' >&2
 is_ready

@@ -1,6 +1,6 @@
 // A bare clone: npm installs what the commands need, with any NODE_ENV.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VERSION } from "../../src/version.ts";
@@ -31,6 +31,14 @@ function npm(...words: string[]): Ran {
 
 const INSTALLING = "Installing the dependencies";
 const hasTestTools = () => existsSync(join(clone, "node_modules/.bin/tsc"));
+
+test("on a 32-bit system it says what podkeep needs, and installs nothing", () => {
+  const arm = join(clone, "arm.cjs");
+  writeFileSync(arm, 'Object.defineProperty(process, "arch", { value: "arm" });');
+  const { code, err } = run(["env", "-C", clone, `NODE_OPTIONS=--require=${arm}`, "npm", "start"], "", process.env);
+  expect([code, err]).toEqual([1, expect.stringContaining("is for arm. On a Raspberry Pi install the 64-bit edition")]);
+  expect(existsSync(join(clone, "node_modules"))).toBe(false);
+});
 
 test("with NODE_ENV=production the first command says that it installs, and runs", () => {
   const first = npm("run", "-s", "podkeep", "--", "--version");
