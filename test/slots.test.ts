@@ -20,3 +20,14 @@ test("few jobs run at a time, the others in their order, and one that fails keep
   expect(await Promise.allSettled(jobs)).toHaveLength(5);
   expect([begun, slots.waiting]).toEqual([[0, 1, 2, 3, 4], 0]);
 });
+
+test("one user's jobs, however many, don't keep another user's waiting", async () => {
+  const slots = new Slots(1);
+  const begun: string[] = [];
+  const run = (name: string, user: number) =>
+    slots.run(async () => {
+      begun.push(name);
+    }, user);
+  await Promise.all([run("a1", 1), run("a2", 1), run("a3", 1), run("a4", 1), run("b1", 2), run("c1", 3), run("b2", 2)]);
+  expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
+});

@@ -109,7 +109,7 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
   const [first, second] = await reading.run(async () => {
     const first = await readPage();
     return [first, first.done ? first : await readPage()] as const;
-  });
+  }, c.get("actor").user_id);
   const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
   if (second.done) return c.body(`${start}]}`, 200, headers);
   return c.body(streamText(inOneList(`${start},${second.value}`, texts)), 200, headers);
