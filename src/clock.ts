@@ -17,7 +17,14 @@ export const systemClock: Clock = { now: () => Date.now(), sleep: (milliseconds)
 
 /** Milliseconds after its build for which a program is used at most: a later time is from a clock that is wrong. */
 const LIFE = 10 * 365 * 24 * 60 * 60 * 1000;
-const LATEST = build ? Date.parse(build.date) + LIFE : Number.MAX_SAFE_INTEGER;
+/** No build is older: the clock that dated it may have been wrong too. */
+const OLDEST_BUILD = Date.UTC(2026, 0);
+
+/** The latest wall time that timestamps follow. @param built the day of the build; null if the program runs from source */
+export const latestFor = (built: string | null): number =>
+  built === null ? Number.MAX_SAFE_INTEGER : Math.max(Date.parse(built), OLDEST_BUILD) + LIFE;
+
+const LATEST = latestFor(build?.date ?? null);
 
 /**
  * Wall time as far as timestamps follow it. They never go back, and with one of 2038 Kasts asks for the same again and
