@@ -326,6 +326,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       const [[isCurrent, colour] = [], ...others] = colours as [boolean, string][];
       expect([isCurrent, others.length > 1, others.some((other) => other[1] === colour)]).toEqual([true, true, false]);
     }
+    const looks = `[...document.querySelectorAll("[aria-current]")].map((link) => getComputedStyle(link).color)`;
+    expect(await page.evaluate(`new Set(${looks}).size`)).toBe(1);
   });
 
   test("pages of the list have their own titles, and buttons in rows say of what they are", async () => {
@@ -634,6 +636,41 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByLabel("Name of phone").waitFor();
     await page.evaluate("document.documentElement.style.fontSize = '200%'");
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+  });
+
+  test("at 400 % zoom the menu is one line, and covers nothing that the Tab key reaches", async () => {
+    const page = await signIn({ viewport: { width: 320, height: 256 } });
+    await importList(page);
+    await page.goto("/podcasts");
+    const menu = await page.locator("header").boundingBox();
+    expect(menu?.height).toBeLessThan(60);
+    for (let n = 0; n < 20; n++) {
+      await page.keyboard.press("Tab");
+      const isSeen = `(() => {
+        const { x, y, width, height } = document.activeElement.getBoundingClientRect();
+        return document.elementFromPoint(x + width / 2, y + height / 2)?.closest("a, button, input") === document.activeElement;
+      })()`;
+      await until(() => page.evaluate(isSeen));
+    }
+    expect(await page.evaluate("getComputedStyle(document.querySelector('header')).position")).toBe("static");
+  });
+
+  test("on a laptop the search is beside the buttons, in any font", async () => {
+    const page = await signIn();
+    await importList(page);
+    await page.evaluate("document.body.style.fontFamily = 'monospace'");
+    const { x: left = 0, width = 0 } = (await page.getByLabel("Search").boundingBox()) ?? {};
+    const add = await page.getByRole("link", { name: "Add" }).boundingBox();
+    expect((add?.x ?? 0) - left - width).toBe(8);
+  });
+
+  test("with wider text spacing a podcast's tile keeps its shape", async () => {
+    const page = await signIn();
+    await importList(page);
+    // As people set it for reading (WCAG 1.4.12).
+    await page.evaluate("for (const one of document.querySelectorAll('*')) one.style.lineHeight = '1.5'");
+    const { width, height } = (await page.locator("[class^=hue]").first().boundingBox()) ?? {};
+    expect([width, height]).toEqual([40, 40]);
   });
 
   test("on a phone, buttons stay beside their heading, and a long one leaves the text its width", async () => {
