@@ -30,6 +30,8 @@ const heldBy = new Map<number, number>();
 const heldIn = new WeakMap<Request, { holder: number; bytes: number }>();
 /** The users whose large bodies are there, by their requests. */
 const large = new Map<Request, number>();
+/** Requests whose bodies have arrived, and whose connections stay open until the response. */
+const arrived = new WeakSet<Request>();
 
 /**
  * Reads a request's body, which counts as its user's until the response.
@@ -109,6 +111,8 @@ async function* chunksOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array> {
       if (performance.now() > end) throw tooMany("The upload took too long");
       yield next.value;
     }
+    c.env.awaitResponse?.();
+    arrived.add(c.req.raw);
   } finally {
     reader.releaseLock();
   }
@@ -134,8 +138,10 @@ function hold(request: Request, holder: number, bytes: number, max: number): voi
   heldIn.set(request, { holder, bytes: (heldIn.get(request)?.bytes ?? 0) + bytes });
 }
 
-/** Ends what a request holds. */
-export function releaseBody(request: Request): void {
+/** Ends what a request holds, when its response is made. */
+export function releaseBody(c: Context<HttpEnv>): void {
+  const request = c.req.raw;
+  if (arrived.delete(request)) c.env.stayOpen?.();
   const wasLarge = large.delete(request);
   const held = heldIn.get(request);
   if (wasLarge || (held?.bytes ?? 0) > MOST_KEPT) Bun.gc(false);

@@ -18,6 +18,8 @@ export interface HttpEnv {
     readonly address?: string | undefined;
     /** Says that more of the body has arrived: the connection of a slow one would be closed a minute after the head. */
     stayOpen?(): void;
+    /** Keeps the connection open until stayOpen(), however long the response takes. */
+    awaitResponse?(): void;
     /** The context of the server's middleware, for protocols that are loaded at their first request. */
     readonly outer?: Context<HttpEnv>;
   };

@@ -67,6 +67,10 @@ class InnerBindings {
   stayOpen(): void {
     this.outer.env.stayOpen?.();
   }
+
+  awaitResponse(): void {
+    this.outer.env.awaitResponse?.();
+  }
 }
 
 // The request log reads the inner context: its route, actor and error.

@@ -11,7 +11,7 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const id = sent !== null && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
   c.set("requestId", id);
   await next();
-  releaseBody(c.req.raw);
+  releaseBody(c);
   if (c.req.raw.method === "HEAD") await setLength(c);
   if (c.res.status >= 400) await discardBody(c.req.raw, c.res);
   // Not by c.header(), which would build the response a second time.

@@ -26,6 +26,11 @@ class Connection {
   stayOpen(): void {
     this.#server.timeout(this.#request, this.#idleTimeout);
   }
+
+  /** Ends the idle time until stayOpen(). The runtime does that only for bodies that nothing said stayOpen() about. */
+  awaitResponse(): void {
+    this.#server.timeout(this.#request, 0);
+  }
 }
 
 interface Address {

@@ -154,6 +154,31 @@ test("a slow upload is taken whole, of a known length and in chunks, however lon
   expect(answers).toEqual([expect.stringContaining("200 OK"), expect.stringContaining("200 OK")]);
 });
 
+test("a large upload gets its response however long the server works, and then the connection may be idle as before", async () => {
+  const impatient = await open(1);
+  const working = Promise.withResolvers<void>();
+  const earlier = server.app.database.write(() => working.promise, user.id);
+  const answer = Promise.withResolvers<string>();
+  const closed = Promise.withResolvers<void>();
+  const data = (_: unknown, bytes: Buffer) => answer.resolve(String(bytes));
+  const close = () => {
+    answer.resolve("closed");
+    closed.resolve();
+  };
+  const socket = await Bun.connect({ hostname: "127.0.0.1", port: impatient.port ?? 0, socket: { data, close } });
+  const body = JSON.stringify({ subscriptions: [{ feed_url: "https://a.example/" }] }).padEnd(100_000);
+  const head = `POST /subscriptions HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: Bearer ${user.token}\r\n`;
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`);
+  socket.write(body);
+  // The runtime closes idle connections every four seconds.
+  await Bun.sleep(10_000);
+  working.resolve();
+  await earlier;
+  expect(await answer.promise).toContain("200 OK");
+  await closed.promise;
+  await impatient.stop(true);
+});
+
 describe("an app that disconnects while it sends", () => {
   const head = () => `POST /subscriptions HTTP/1.1\r\nHost: podkeep.test\r\nAuthorization: Bearer ${user.token}\r\n`;
   const TYPE = "Content-Type: application/json\r\n";
