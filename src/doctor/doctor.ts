@@ -1,6 +1,7 @@
 // All checks, in the order in which they are reported.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { App } from "../app.ts";
 import { findProblems } from "../config/problems.ts";
 import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
@@ -13,6 +14,7 @@ import { checkDataDirectory, findDenial } from "./data-directory.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDeletions } from "./deletions.ts";
 import { checkDiskSpace } from "./disk-space.ts";
+import { checkDurability } from "./durability.ts";
 import { checkFeeds } from "./feeds.ts";
 import { type Finding, problem } from "./finding.ts";
 import { checkMetricsPort, checkPort } from "./port.ts";
@@ -49,7 +51,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
     const withToken = <T>(work: (token: string | null) => Promise<T>) =>
       app ? withTemporaryToken(app, work) : work(null);
     findings.push(
-      ...(await attempt("write-ahead log", async () => (app ? [await checkWriteAheadLog(app)] : []))),
+      ...(await attempt("write-ahead log", () => (app ? checkLogOf(app, config) : []))),
       ...(await attempt("clock", async () => checkClock(Date.now(), app && (await latestTimestamp(app))))),
       ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
       ...(await attempt("feeds", async () => (app ? checkFeeds(app) : []))),
@@ -63,6 +65,9 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
   }
   return findings;
 }
+
+const checkLogOf = (app: App, { location }: Config) =>
+  "file" in location ? checkWriteAheadLog(app) : checkDurability(app);
 
 type Result = Finding | Finding[];
 

@@ -134,6 +134,20 @@ test("the doctor names a PostgreSQL that only reads, as a standby does, and comm
   });
 });
 
+test("the doctor names the settings of PostgreSQL by which a crash loses acknowledged changes", async () => {
+  const url = await newDatabase();
+  await podkeep(["migrate"], { PODKEEP_DATABASE_URL: url });
+  // The server of the tests has all of them off.
+  for (const [parameters, off] of [
+    ["", "fsync, full_page_writes, synchronous_commit"],
+    ["?synchronous_commit=on", "fsync, full_page_writes"],
+  ]) {
+    const { out } = await podkeep(["doctor", "--json"], { PODKEEP_DATABASE_URL: url + parameters });
+    const detail = `off in PostgreSQL: ${off}. A crash loses acknowledged changes`;
+    expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ about: "durability", state: "warning", detail }));
+  }
+});
+
 test("a file that a server uses is not copied", async () => {
   const { config } = readConfig({ data_dir: join(folder, "served") }, {});
   const server = await openApp(config, { use: "server" });
