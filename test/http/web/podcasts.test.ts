@@ -392,3 +392,14 @@ test("the list says which devices are in sync, and names one that is silent for 
   await sync("phone");
   expect((await browser.open("/podcasts")).body).not.toContain("No sync for a while:");
 });
+
+test("a device that synced while the clock was years ahead is not called in sync until it syncs again", async () => {
+  const YEARS = 10 * 365 * 24 * 3_600_000;
+  const sync = () => server.app.database.write((tx) => noteSync(tx, actAsUser(user.id), "phone", server.clock.now()));
+  server.clock.advance(YEARS);
+  await sync();
+  server.clock.advance(-YEARS);
+  expect((await browser.open("/podcasts")).body).not.toContain("In sync:");
+  await sync();
+  expect((await browser.open("/podcasts")).body).toContain("In sync:");
+});

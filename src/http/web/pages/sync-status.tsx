@@ -6,7 +6,7 @@ import { Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 const MOST = 5;
-/** Milliseconds: a device that is silent for longer is probably not used any more. */
+/** Milliseconds: a device that is silent for longer is probably not used any more; so long ahead, a clock was wrong. */
 const GONE = 90 * 24 * 60 * 60_000;
 
 /** The devices that synced last, and a warning if one has not done so for longer than usual. */
@@ -14,7 +14,7 @@ export function SyncStatus({ devices, now }: { devices: Device[]; now: number })
   const text = texts.podcasts;
   const synced = devices
     .flatMap(({ last_sync_at, ...device }) => (last_sync_at === null ? [] : [{ ...device, last_sync_at }]))
-    .filter(({ last_sync_at }) => now - last_sync_at < GONE)
+    .filter(({ last_sync_at }) => Math.abs(now - last_sync_at) < GONE)
     .sort((a, b) => b.last_sync_at - a.last_sync_at);
   const { silent = [], active = [] } = Object.groupBy(synced, (device) =>
     isSilent(device, now) ? "silent" : "active",
