@@ -156,8 +156,11 @@ test("a slow upload is taken whole, of a known length and in chunks, however lon
 
 test("a large upload gets its response however long the server works, and then the connection may be idle as before", async () => {
   const impatient = await open(1);
-  const working = Promise.withResolvers<void>();
-  const earlier = server.app.database.write(() => working.promise, user.id);
+  let isWorking = true;
+  // PostgreSQL ends a transaction that is idle.
+  const earlier = server.app.database.write(async (tx) => {
+    for (; isWorking; await Bun.sleep(100)) await tx.execute({ sql: "select 1", parameters: [] });
+  }, user.id);
   const answer = Promise.withResolvers<string>();
   const closed = Promise.withResolvers<void>();
   const data = (_: unknown, bytes: Buffer) => answer.resolve(String(bytes));
@@ -172,7 +175,7 @@ test("a large upload gets its response however long the server works, and then t
   socket.write(body);
   // The runtime closes idle connections every four seconds.
   await Bun.sleep(10_000);
-  working.resolve();
+  isWorking = false;
   await earlier;
   expect(await answer.promise).toContain("200 OK");
   await closed.promise;
