@@ -12,6 +12,8 @@ const ADDRESS_WINDOW = 60_000;
 const USER_WINDOW = 15 * 60_000;
 /** Wrong passwords in each window: of one user from all unknown networks together, and from each network that is known. */
 const USER_LIMIT = 30;
+/** The same from all known networks together: a stolen token makes every network known that it is used from. */
+const KNOWN_LIMIT = 150;
 /** Failures after which further passwords are tried later and later. */
 const FREE_FAILURES = 5;
 /** Milliseconds. */
@@ -32,6 +34,7 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
   const byPassword = createWindows(clock, ADDRESS_WINDOW, limit);
   const byToken = createWindows(clock, ADDRESS_WINDOW, limit);
   const users = createWindows(clock, USER_WINDOW, USER_LIMIT);
+  const fromKnown = createWindows(clock, USER_WINDOW, KNOWN_LIMIT);
 
   return {
     attemptsFrom(address) {
@@ -53,12 +56,16 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
           refuseAddress();
           const subject = JSON.stringify([isUserName(name) ? foldName(name) : "", isKnown ? network : null]);
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));
+          const user = isKnown ? String(user_id) : null;
+          if (user !== null && fromKnown.failures(user) >= KNOWN_LIMIT) throw tooMany(fromKnown.secondsLeft(user));
           const pause = lockTime(Math.max(users.failures(subject), exempt ? 0 : byPassword.failures(network)));
           users.count(subject);
+          if (user !== null) fromKnown.count(user);
           if (!exempt) byPassword.count(network);
           if (pause > 0) await clock.sleep(pause);
           return () => {
             users.takeBack(subject);
+            if (user !== null) fromKnown.takeBack(user);
             if (!exempt) byPassword.takeBack(network);
           };
         },

@@ -8,6 +8,7 @@ import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { until } from "../support/patience.ts";
 
 let server: TestApp;
 
@@ -145,6 +146,19 @@ describe("passwords", () => {
     expect(await sync(HOME)).toBe(200);
     expect((await guess("ann", 31, () => HOME)).at(-1)).toBe(429);
     expect(await sync(AWAY)).toBe(200);
+  });
+
+  test("a token, which makes every network known that it is used from, gives few more guesses at the password", async () => {
+    const actor = await actAsAdmin(server.app, "ann", "test");
+    const { token } = await issueToken(server.app, actor, { label: "stolen", scope: "write", expires_at: null });
+    const answers = [];
+    for (let n = 0; n < 8; n++) {
+      expect(await syncWith("ann", token, anywhere(n))).toBe(200);
+      // The response does not wait for it.
+      await until(async () => (await server.sql("select 1 from known_networks")).length > n);
+      answers.push(...(await guess("ann", 30, () => anywhere(n))));
+    }
+    expect(answers).toEqual([...Array(150).fill(401), ...Array(90).fill(429)]);
   });
 
   test("a user has 50 known networks, the last seen ones, and a token that may only read adds none", async () => {
