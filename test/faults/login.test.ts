@@ -68,7 +68,7 @@ test(
     const form = new URLSearchParams({ name: "ann", password, next: page }).toString();
     const sent = { method: "POST", headers: FORM, body: form, redirect: "manual" } as const;
     const signedIn = await fetch(`${server.url}/sign-in`, sent);
-    expect(signedIn.headers.get("location")).toBe(page);
+    expect(signedIn.headers.get("location")).toBe(`/sign-in?${new URLSearchParams({ next: page, done: "1" })}`);
     const Cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
     expect((await server.send("POST", page, "", { ...FORM, Cookie })).status).toBe(200);
     const { body } = await server.send("POST", `${START}/poll`, poll, FORM);
