@@ -1,4 +1,5 @@
 // A user's history: what changed, and by whom (P10).
+import { timeForChanges } from "../clock.ts";
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { type Change, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
@@ -35,7 +36,8 @@ export async function findTimestamp(
   at: number,
   until = Number.MAX_SAFE_INTEGER,
 ): Promise<number> {
-  const [first] = await firstChangeAfter(tx, { user_id, at, until });
+  // A timestamp is not before its wall time, as far as it follows that.
+  const [first] = await firstChangeAfter(tx, { user_id, at, from: timeForChanges(at), until });
   return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
 }
 

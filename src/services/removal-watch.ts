@@ -1,5 +1,5 @@
 // Warnings while an app removes most of a list. All is read from the database, so several servers warn once.
-import type { Clock } from "../clock.ts";
+import { type Clock, timeForChanges } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import { appOf, type Change, type ChangedBy, isRemoval } from "../domain/history.ts";
 import { FEWEST_REMOVED, MASS_REMOVAL_WINDOW, type MassRemoval } from "../domain/mass-removals.ts";
@@ -14,7 +14,7 @@ import { isApp, massRemovalsIn, readActs } from "./mass-removals.ts";
 type Remover = ChangedBy & { user_id: number };
 
 interface Removals {
-  /** When the first of them was noted, in Unix milliseconds. */
+  /** When the first of them was noted, on the clock of timestamps. */
   at: number;
   removals: Change[];
 }
@@ -97,7 +97,7 @@ export function createRemovalWatch(
       const removals = changes.filter(isRemoval);
       if (removals.length === 0) return;
       const key = JSON.stringify([by.user_id, appOf(by)]);
-      const noted = waiting.get(key) ?? { at: clock.now(), removals: [] };
+      const noted = waiting.get(key) ?? { at: timeForChanges(clock.now()), removals: [] };
       for (const one of removals) noted.removals.push(one);
       if (waiting.has(key)) {
         waiting.set(key, noted);

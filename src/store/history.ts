@@ -109,11 +109,11 @@ export const countRemovals = statement((db, p: Owner & { from: number }) =>
 /**
  * The first change that was recorded later than `at`. One that is later than `until` is from a clock that was ahead: it
  * counts as later too, unless a change after it was recorded before `at`.
+ * @param from no change that was recorded later has an earlier timestamp
  */
-export const firstChangeAfter = statement((db, p: Owner & { at: number; until: number }) => {
+export const firstChangeAfter = statement((db, p: Owner & { at: number; from: number; until: number }) => {
   const own = db.selectFrom("history").select("changed_at").where("user_id", "=", p.user_id).limit(sql.lit(1));
-  // A timestamp is not before its wall time, unless the clock was many years ahead (timeForChanges).
-  const later = own.where("changed_at", ">", p.at).where("at", ">", p.at).orderBy("changed_at");
+  const later = own.where("changed_at", ">=", p.from).where("at", ">", p.at).orderBy("changed_at");
   const surelyLater = later.where("at", "<=", p.until);
   const earlier = own
     .where("at", "<=", p.at)

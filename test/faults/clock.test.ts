@@ -104,6 +104,22 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     await server.end("SIGTERM");
   });
 
+  test("hides no app that removes most of a list in 2076", async () => {
+    const clock = createClock();
+    clock.set(50 * YEAR);
+    const podkeep = install();
+    const token = await podkeep.user("ann");
+    const server = await podkeep.serve(clock.env);
+    const feeds = Array.from({ length: 12 }, (_, n) => `https://feeds.test/${n}`);
+    for (const body of [{ add: feeds }, { remove: feeds }]) {
+      await server.send("POST", "/api/2/subscriptions/ann/phone.json", body, basicAuth("ann", token));
+    }
+    while (!server.log().includes("an app removed most of a list")) await Bun.sleep(10);
+    const history = await podkeep.run(["history", "ann", "--since", "1h", "--json"], clock.env);
+    expect(JSON.parse(history.stdout)).toHaveLength(24);
+    await server.end("SIGTERM");
+  });
+
   test.each([
     ["an hour back", 0, -HOUR],
     ["ten years back", 0, -10 * YEAR],
