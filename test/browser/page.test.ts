@@ -664,6 +664,21 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect((add?.x ?? 0) - left - width).toBe(8);
   });
 
+  test("the links to other pages of a long list are in line with its rows", async () => {
+    const page = await signIn(PHONE);
+    const outlines = Array.from(
+      { length: 501 },
+      (_, n) => `<outline text="Show ${n}" xmlUrl="https://${n}.example/"/>`,
+    );
+    const buffer = Buffer.from(`<opml><body>${outlines.join("")}</body></opml>`);
+    await page.goto("/podcasts/more");
+    await page.getByLabel("OPML file").setInputFiles({ name: "list.opml", mimeType: "text/xml", buffer });
+    await page.getByRole("button", { name: "Import OPML" }).click();
+    await page.getByRole("link", { name: "Next" }).click();
+    const previous = await page.getByRole("link", { name: "Previous" }).boundingBox();
+    expect(previous?.x).toBe((await page.locator(".links li").first().boundingBox())?.x);
+  });
+
   test("with wider text spacing a podcast's tile keeps its shape", async () => {
     const page = await signIn();
     await importList(page);
