@@ -81,8 +81,7 @@ main() {
 
   gzip -dc "$work/$name" > "$work/podkeep"
   chmod 755 "$work/podkeep"
-  version=$("$work/podkeep" --version 2>&1) || fail "the program does not run here: $version
-On Alpine Linux it needs: apk add libstdc++"
+  version=$("$work/podkeep" --version 2>&1) || fail "the program does not run here: $(reason "$name" "$version")"
   mv -f "$work/podkeep" "$bin/podkeep"
 
   echo "podkeep $version is installed as $bin/podkeep"
@@ -91,6 +90,14 @@ On Alpine Linux it needs: apk add libstdc++"
     *) echo "$bin is not in your PATH" ;;
   esac
   next
+}
+
+reason() { # NAME OUTPUT
+  case "$1" in
+    # One line for each function of the library would follow.
+    *-musl.gz) printf '%s\n' "$2" | head -n 1; echo 'On Alpine Linux it needs: apk add libstdc++' ;;
+    *) echo "$2" ;;
+  esac
 }
 
 next() {
@@ -103,7 +110,11 @@ next() {
     esac
     return
   done
-  echo "Next: $(install_command) to have systemd run it, or $bin/podkeep serve to try it"
+  if command -v systemctl >/dev/null; then
+    echo "Next: $(install_command) to have systemd run it, or $bin/podkeep serve to try it"
+  else
+    echo "Next: $bin/podkeep serve, which this machine's service manager can start at boot"
+  fi
 }
 
 install_command() {

@@ -1,10 +1,23 @@
 // install.sh on several platforms, from a local directory.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const SCRIPT = new URL("../../install.sh", import.meta.url).pathname;
+
+/** What every system has that install.sh needs. */
+const TOOLS = "awk chmod cp cut dirname grep gzip mkdir mktemp mv rm sh sha256sum".split(" ");
 
 let folder: string;
 let source: string;
@@ -37,6 +50,7 @@ function machine(system: string, hardware: string, { bits = 64, ldd = "ldd (GNU 
   pose("uname", `[ "$1" = -s ] && echo ${system} || echo ${hardware}`);
   pose("getconf", `echo ${bits}`);
   pose("ldd", `echo "${ldd}" >&2`);
+  pose("systemctl", "");
 }
 
 const environment = () => ({
@@ -124,9 +138,31 @@ test("a file without a checksum is refused", () => {
 
 test("a program that does not run on this machine is not installed", () => {
   machine("Linux", "x86_64");
-  publish("podkeep-linux-x64", '"; exit 127; echo "');
-  expect(install()).toMatchObject({ exitCode: 1, said: expect.stringContaining("does not run here") });
+  publish("podkeep-linux-x64", 'Too old"; exit 127; echo "');
+  const said = "install.sh: the program does not run here: Too old\n";
+  expect(install()).toEqual({ exitCode: 1, said });
   expect(existsSync(join(bin, "podkeep"))).toBe(false);
+});
+
+test("with musl it names the missing library and Alpine's package, not each of its functions", () => {
+  machine("Linux", "x86_64", { ldd: "musl libc (x86_64)" });
+  publish("podkeep-linux-x64-musl", 'No libstdc++.so.6"; echo "symbol not found"; exit 127; echo "');
+  const said =
+    "install.sh: the program does not run here: No libstdc++.so.6\nOn Alpine Linux it needs: apk add libstdc++\n";
+  expect(install()).toEqual({ exitCode: 1, said });
+});
+
+test("without systemd it does not propose its service", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64");
+  const tools = join(folder, "tools");
+  rmSync(join(tools, "systemctl"));
+  for (const name of TOOLS) symlinkSync(Bun.which(name) ?? "", join(tools, name));
+  const env = { ...environment(), PATH: tools };
+  const { stdout } = Bun.spawnSync([join(tools, "sh"), SCRIPT], { env });
+  expect(stdout.toString()).toEndWith(
+    `Next: ${bin}/podkeep serve, which this machine's service manager can start at boot\n`,
+  );
 });
 
 test.each([
