@@ -61,6 +61,13 @@ test.skipIf(!CAN_TRACE)("and a disk that can't lock a backup", async () => {
   expect(err).toContain(`${backup} can't be written: database is locked. ${disk} is on NFS`);
 });
 
+test.skipIf(!CAN_TRACE)("a backup is complete on a disk that syncs files only", async () => {
+  const disk = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
+  const { run } = onNfs(["fsync:error=EINVAL"], [disk]);
+  await run(CREATE);
+  expect(await run(["backup", "create", join(disk, "backup.db")])).toMatchObject({ code: 0, err: "" });
+});
+
 test.skipIf(!CAN_TRACE)("a local disk is not blamed", async () => {
   podkeep = openProgram([...inject([NO_LOCKS], []), ...PROGRAM]);
   expect((await podkeep.run(CREATE)).err).toEndWith("wait until it is done\n");

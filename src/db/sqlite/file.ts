@@ -2,7 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { DomainError, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
 
@@ -38,6 +38,9 @@ export function flush(path: string): void {
   const handle = openSync(path, "r");
   try {
     fsyncSync(handle);
+  } catch (error) {
+    // Some file systems sync no directories: SMB of older kernels, shared folders of VirtualBox.
+    if (codeOf(error) !== "EINVAL") throw error;
   } finally {
     closeSync(handle);
   }
