@@ -8,6 +8,10 @@ import { readFeedUrl } from "../src/domain/feed-url.ts";
 import { actAsAdmin } from "../src/services/actor.ts";
 import { issueToken } from "../src/services/tokens.ts";
 import { createUser } from "../src/services/users.ts";
+import { Slots } from "../src/slots.ts";
+
+/** Users that are made at a time: one commit each group. */
+const TOGETHER = 256;
 
 /** Timestamp of every user's newest subscription. */
 const NEWEST = Date.parse("2026-01-01T00:00:00Z");
@@ -33,18 +37,17 @@ interface Options {
 export async function fill(folder: string, { users, subscriptions, deletions = 0 }: Options): Promise<Data> {
   const { config } = readConfig({ data_dir: folder }, {});
   const app = await openApp(config);
-  const made = await Promise.all(
-    Array.from({ length: users }, async (_, index) => {
-      const name = `user${index}`;
-      const { id } = await createUser(app, name);
-      const { token } = await issueToken(app, await actAsAdmin(app, name, "bench"), {
-        label: "bench",
-        scope: "write",
-        expires_at: null,
-      });
-      return { id, token };
-    }),
-  );
+  const making = new Slots(TOGETHER);
+  const make = async (name: string) => {
+    const { id } = await createUser(app, name);
+    const { token } = await issueToken(app, await actAsAdmin(app, name, "bench"), {
+      label: "bench",
+      scope: "write",
+      expires_at: null,
+    });
+    return { id, token };
+  };
+  const made = await Promise.all(Array.from({ length: users }, (_, n) => making.run(() => make(`user${n}`))));
   await app.close();
 
   const file = join(folder, "podkeep.db");
