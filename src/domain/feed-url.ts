@@ -1,5 +1,6 @@
 // Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
 import { maskFeedUrl } from "./readable-url.ts";
+import { hasLongHost, parseUrl } from "./url.ts";
 
 /** A valid feed URL. */
 export interface FeedUrl {
@@ -18,8 +19,6 @@ export interface FeedUrlRefusal {
 
 /** Bytes of UTF-8. */
 const LONGEST_FEED_URL = 8192;
-/** Characters, with a port. */
-const LONGEST_HOST = 300;
 /** https://podcasting2.org/docs/podcast-namespace/tags/guid */
 const PODCAST_NAMESPACE = "ead4c236-bf58-58c6-a2c6-a6b28d128cb6";
 
@@ -81,8 +80,7 @@ function feedKey(feed_url: string): string | null {
   // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
   if (authority === undefined || rest.startsWith("\\") || feed_url.endsWith(" ")) return null;
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
-  // Longer ones no DNS has, and some take URL parsers quadratic time.
-  if (authority.length - userinfo.length > LONGEST_HOST) return null;
+  if (hasLongHost(feed_url)) return null;
   const host = PLAIN_HOST.test(authority) ? authority : URL.parse(feed_url)?.host;
   if (host === undefined) return null;
   return withoutSlashesAtEnd(`${userinfo}${host}${rest}`);
@@ -106,7 +104,7 @@ const LONGEST_LABEL = 63;
 export function isSafeAddress(feed_url: string): boolean {
   if (PLAIN_URL.test(feed_url)) return true;
   const authority = /^https?:\/\/([^/?#\\]+)/i.exec(feed_url)?.[1] ?? "";
-  const url = URL.parse(feed_url);
+  const url = parseUrl(feed_url);
   if (!url || url.port === "0" || NO_NAME.test(authority)) return false;
   if (url.hostname.startsWith("[")) return true;
   const labels = url.hostname.replace(/\.$/, "").split(".");

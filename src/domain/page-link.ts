@@ -1,5 +1,6 @@
 // The first feed that a web page names: <link rel="alternate">, read while the page arrives.
 import { Parser } from "htmlparser2";
+import { parseUrl } from "./url.ts";
 
 const FEED_TYPES = ["application/rss+xml", "application/atom+xml"];
 
@@ -20,7 +21,7 @@ export class PageLinkReader {
           name === "link" &&
           rel.toLowerCase().split(/\s+/).includes("alternate") &&
           FEED_TYPES.includes(type.trim().toLowerCase());
-        const feed = isFeed && href ? URL.parse(href, url) : null;
+        const feed = isFeed && href ? parseUrl(href, url) : null;
         if (!feed || !/^https?:$/.test(feed.protocol)) return;
         this.feed = feed.href;
         this.done = true;

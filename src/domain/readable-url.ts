@@ -1,8 +1,9 @@
 // URLs for people: without what may be a secret.
+import { parseUrl } from "./url.ts";
 
 /** Host and path of a URL; only the host if it has a user, a password or a query. */
 export function readableUrl(feed_url: string): string {
-  const url = URL.parse(feed_url);
+  const url = parseUrl(feed_url);
   if (!url) return feed_url;
   const host = withoutWww(url);
   if (url.username || url.password || url.search) return `${host}/•••`;
@@ -13,7 +14,7 @@ const withoutWww = ({ host }: URL) => host.replace(/^www\./, "");
 
 /** The host of a URL, without www. */
 export function hostOf(feed_url: string): string {
-  const url = URL.parse(feed_url);
+  const url = parseUrl(feed_url);
   return url ? withoutWww(url) : feed_url;
 }
 
@@ -22,7 +23,7 @@ const RANDOM = /^(?=.*\d)[\da-z]{20,}(\.\w+)?$/i;
 
 /** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
 export function maskFeedUrl(feed_url: string): string {
-  const url = URL.parse(feed_url);
+  const url = parseUrl(feed_url);
   if (!url) return "(not a URL)";
   const user = url.username || url.password ? "…@" : "";
   const path = url.pathname.split("/").map((part) => part.replace(RANDOM, "…$1"));
@@ -37,7 +38,7 @@ const COMMON = /^(default|media|audio|stream|download|file|episode|index|listen)
 
 /** The last part of a file's URL, as words: "12 The long way" for ".../12-The-long-way.mp3?key=1". */
 export function readableEpisode(episode_url: string): string {
-  const url = URL.parse(episode_url);
+  const url = parseUrl(episode_url);
   if (!url) return episode_url;
   const parts = url.pathname.split("/").filter(Boolean).map(readPart);
   const name = parts.pop() ?? "";

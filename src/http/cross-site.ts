@@ -1,6 +1,7 @@
 // Requests that a browser sends for another site's page: refused, because it may add the user's credentials.
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import { parseUrl } from "../domain/url.ts";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
@@ -30,7 +31,7 @@ export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean
 
 /** What else makes podkeep's own page look like another site's: a proxy that changes the Host header, or http. */
 function hintFor(c: Context<HttpEnv>, forwarded: Shared["forwarded"]): string {
-  const sent = URL.parse(c.req.header("Origin") ?? "");
+  const sent = parseUrl(c.req.header("Origin") ?? "");
   if (!sent || !/^https?:$/.test(sent.protocol)) return "";
   const base = forwarded.baseUrlOf(c.req.raw, c.env);
   if (sent.host === new URL(base).host) return ` If it was podkeep's own page: open ${base}`;
@@ -44,7 +45,7 @@ const isBrowser = ({ req }: Context<HttpEnv>) =>
 function isOurOrigin(c: Context<HttpEnv>, forwarded: Shared["forwarded"], page: boolean): boolean {
   const origin = c.req.header("Origin");
   if (origin === undefined) return true;
-  const sent = URL.parse(origin);
+  const sent = parseUrl(origin);
   const base = new URL(forwarded.baseUrlOf(c.req.raw, c.env));
   const own = new URL(c.req.raw.url);
   // Behind a proxy with TLS the request's own URL has http.

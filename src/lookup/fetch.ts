@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { type FeedHead, FeedHeadError, FeedHeadReader, HTML_PAGE } from "../domain/feed-head.ts";
 import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
 import { PageLinkReader } from "../domain/page-link.ts";
+import { parseUrl } from "../domain/url.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
 import { FetchError, type RequestOptions, request } from "./request.ts";
 import { LATE, readText } from "./response-text.ts";
@@ -153,7 +154,7 @@ function describeFailure(error: unknown, { origin }: URL, signal: AbortSignal): 
 }
 
 function redirectTarget(location: string, from: URL): URL {
-  const target = URL.parse(location, from.href);
+  const target = parseUrl(location, from.href);
   if (!target || !/^https?:$/.test(target.protocol)) throw new FetchError("a redirect to an invalid URL");
   // Credentials go to their own host alone.
   if (!target.username && isSameHost(from, target)) {

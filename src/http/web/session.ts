@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { App } from "../../app.ts";
+import { parseUrl } from "../../domain/url.ts";
 import type { Actor } from "../../services/actor.ts";
 import { endPageSession, type Session } from "../../services/sessions.ts";
 import { deleteSessionCookie, readSessionCookies } from "../cookies.ts";
@@ -66,7 +67,7 @@ export const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write
 function pageOf(c: Context<HttpEnv>): string {
   const { req } = c;
   if (req.method === "GET") return req.path + new URL(req.url).search;
-  const form = URL.parse(req.header("Referer") ?? "");
+  const form = parseUrl(req.header("Referer") ?? "");
   const basePath = c.get("basePath");
   if (form?.pathname.startsWith(`${basePath}/`)) return form.pathname.slice(basePath.length) + form.search;
   const [, section = "", page] = req.path.split("/");

@@ -4,6 +4,7 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { adviseForPhones, appUrlFrom, isLocal } from "../../config/app-url.ts";
+import { parseUrl } from "../../domain/url.ts";
 import { DomainError } from "../../errors.ts";
 import { findWaitingApp } from "../../services/login-flow.ts";
 import { endPageSession } from "../../services/sessions.ts";
@@ -82,6 +83,6 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
 
 /** Whether a browser would drop a cookie for https: it opened the page over http, and not on its own machine. */
 function losesCookie(origin: string | undefined, url: string): boolean {
-  const opened = URL.parse(origin ?? "");
+  const opened = parseUrl(origin ?? "");
   return url.startsWith("https:") && opened?.protocol === "http:" && !isLocal(opened.href);
 }
