@@ -85,11 +85,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
   });
 
   test("leaves apps timestamps of 32 bits when it was in 2076", async () => {
-    const clock = createClock();
-    clock.set(50 * YEAR);
-    const podkeep = install();
-    const token = await podkeep.user("ann");
-    const server = await podkeep.serve(clock.env);
+    const { clock, server, token } = await serveIn2076();
     const headers = { ...basicAuth("ann", token), "User-Agent": "Kasts/25.04" };
     const read = async (what: string) => (await server.send("GET", `/api/2/${what}?since=0`, undefined, headers)).body;
     await server.send("POST", "/api/2/subscriptions/ann/kasts.json", { add: ["https://a.test/rss"] }, headers);
@@ -105,11 +101,7 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
   });
 
   test("hides no app that removes most of a list in 2076", async () => {
-    const clock = createClock();
-    clock.set(50 * YEAR);
-    const podkeep = install();
-    const token = await podkeep.user("ann");
-    const server = await podkeep.serve(clock.env);
+    const { clock, podkeep, server, token } = await serveIn2076();
     const feeds = Array.from({ length: 12 }, (_, n) => `https://feeds.test/${n}`);
     for (const body of [{ add: feeds }, { remove: feeds }]) {
       await server.send("POST", "/api/2/subscriptions/ann/phone.json", body, basicAuth("ann", token));
@@ -165,6 +157,15 @@ async function waitingDeletion(clock: Clock, seconds: number, pause: string) {
   sql(podkeep, "drop trigger refuse");
   expect((await server.request(token, "GET", "/deletions/1")).body.status).toBe("PENDING");
   return { podkeep, server, token };
+}
+
+/** A server whose clock has been in 2076 from its start. */
+async function serveIn2076() {
+  const clock = createClock();
+  clock.set(50 * YEAR);
+  const podkeep = install();
+  const token = await podkeep.user("ann");
+  return { clock, podkeep, token, server: await podkeep.serve(clock.env) };
 }
 
 async function done(server: Server, token: string): Promise<void> {

@@ -9,7 +9,7 @@ import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { chance, report, rounds } from "./rounds.ts";
-import { CAN_TRACE, trace } from "./strace.ts";
+import { CAN_TRACE, inject, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -254,8 +254,8 @@ test.skipIf(!CAN_TRACE)(
     const podkeep = install();
     await podkeep.user("ann");
     const { argv, env } = await podkeep.command(["doctor"]);
-    const quota = ["-e", "trace=mkdir,mkdirat", "-e", "inject=mkdir,mkdirat:error=EDQUOT"];
-    const doctor = Bun.spawn(["strace", "-f", "-o", "/dev/null", ...quota, ...argv], { env, stdin: "ignore" });
+    const quota = inject(["mkdir,mkdirat:error=EDQUOT"], []);
+    const doctor = Bun.spawn([...quota, ...argv], { env, stdin: "ignore" });
     const found = await doctor.stdout.text();
     expect(found).toContain("the disk quota is used up");
     expect(found).toContain("Free some space");

@@ -10,6 +10,7 @@ import { retryWhileBusy } from "../../src/db/sqlite/retry-busy.ts";
 import { tables } from "../../src/db/tables.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { PREPARED_FILE } from "./data-directory.ts";
+import { WAIT } from "./patience.ts";
 import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
 export interface Store {
@@ -20,9 +21,6 @@ export interface Store {
   failDeletions(reason: string | null, guid?: string): Promise<void>;
   remove(): Promise<void>;
 }
-
-/** Milliseconds until a lock counts as forgotten. */
-const LONGEST_WAIT = 60_000;
 
 /** The database file of a test's data. */
 export const databaseFile = ({ data_dir }: Pick<Config, "data_dir">) => join(data_dir, "podkeep.db");
@@ -35,7 +33,7 @@ export function createStore(directory: string): Promise<Store> {
 /** Locks the file for writing, as another program would, when no write of the app is going on. @returns a function to end that */
 export async function lockFile(file: string): Promise<() => void> {
   const sqlite = new Sqlite(file);
-  await retryWhileBusy(LONGEST_WAIT, () => sqlite.run("begin immediate"));
+  await retryWhileBusy(WAIT, () => sqlite.run("begin immediate"));
   return () => sqlite.close();
 }
 
@@ -60,7 +58,7 @@ async function createSqliteStore(directory: string): Promise<Store> {
     const sqlite = new Sqlite(file);
     try {
       // A write of the app in this process ends in another turn.
-      return await retryWhileBusy(LONGEST_WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
+      return await retryWhileBusy(WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
     } finally {
       sqlite.close();
       // The reads of one turn share a snapshot, which does not have what this wrote.
