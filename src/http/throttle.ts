@@ -56,17 +56,16 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
           refuseAddress();
           const subject = JSON.stringify([isUserName(name) ? foldName(name) : "", isKnown ? network : null]);
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));
-          const user = isKnown ? String(user_id) : null;
-          if (user !== null && fromKnown.failures(user) >= KNOWN_LIMIT) throw tooMany(fromKnown.secondsLeft(user));
+          const user = String(user_id);
+          if (isKnown && fromKnown.failures(user) >= KNOWN_LIMIT) throw tooMany(fromKnown.secondsLeft(user));
           const pause = lockTime(Math.max(users.failures(subject), exempt ? 0 : byPassword.failures(network)));
-          users.count(subject);
-          if (user !== null) fromKnown.count(user);
-          if (!exempt) byPassword.count(network);
+          const counted: [Windows, string][] = [[users, subject]];
+          if (isKnown) counted.push([fromKnown, user]);
+          if (!exempt) counted.push([byPassword, network]);
+          for (const [windows, key] of counted) windows.count(key);
           if (pause > 0) await clock.sleep(pause);
           return () => {
-            users.takeBack(subject);
-            if (user !== null) fromKnown.takeBack(user);
-            if (!exempt) byPassword.takeBack(network);
+            for (const [windows, key] of counted) windows.takeBack(key);
           };
         },
       };
