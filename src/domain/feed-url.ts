@@ -79,10 +79,10 @@ function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
   // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
   if (authority === undefined || rest.startsWith("\\") || feed_url.endsWith(" ")) return null;
-  const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   if (hasLongHost(feed_url)) return null;
   const host = PLAIN_HOST.test(authority) ? authority : URL.parse(feed_url)?.host;
   if (host === undefined) return null;
+  const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return withoutSlashesAtEnd(`${userinfo}${host}${rest}`);
 }
 
