@@ -1,7 +1,7 @@
 // JSON that would take far more memory than its text.
 import { countValues } from "../json.ts";
 
-/** Bytes that take little memory, whatever they have. */
+/** Bytes that take little memory in any case. */
 const SHORT = 1024 * 1024;
 /** Bytes of a value on average, at least: each has a name, or is a URL. Parsed, it takes up to 64. */
 const LEAST_OF_VALUE = 6;

@@ -39,7 +39,7 @@ export interface ActionQuery {
 interface ActionChanges {
   /** In seconds: what the client sends as `since` next time. */
   timestamp: number;
-  /** In the order of their arrival, a page at a time, each feed in the client's own spelling; null if there are none. */
+  /** In the order of their arrival, a page at a time, each feed in the client's own spelling; null if nothing is sent. */
   pages: AsyncIterable<ToldAction[]> | null;
 }
 

@@ -507,7 +507,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     }
   });
 
-  test("after a refused form the cursor is where to mend it, and screen readers say what was wrong", async () => {
+  test("after a refused form the cursor is in the field to correct, and screen readers say what was wrong", async () => {
     const page = await open();
     const problemAt = async (field: string) => {
       await page.locator(".notice.danger").waitFor();

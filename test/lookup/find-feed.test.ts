@@ -72,7 +72,7 @@ test("on the page, a podcast is added by its web page; one without a feed is ref
   await podkeep.close();
 });
 
-test("a user adds one podcast at a time, so that slow pages hold up nobody else", async () => {
+test("a user adds one podcast at a time, so that slow pages hold up no other user", async () => {
   const podkeep = await openTestApp();
   const [ann, bob] = [await podkeep.user("ann"), await podkeep.user("bob")];
   const slow = Promise.withResolvers<null>();

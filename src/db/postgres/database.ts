@@ -98,7 +98,7 @@ class MigrationDialect extends PostgresJSDialect {
 
 const pass = async () => {};
 
-// The database may have limits of its own. transaction_timeout is only known to PostgreSQL 17 and later.
+// The database may have its own limits. transaction_timeout is only known to PostgreSQL 17 and later.
 const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings where name in
   ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 

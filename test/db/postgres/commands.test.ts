@@ -50,7 +50,7 @@ test("with PODKEEP_MIGRATE=command, serve refuses an empty database and migrate 
   await (await openApp(config)).close();
 });
 
-test("a migration waits for another server's, whatever time limits the database has", async () => {
+test("a migration waits for another server's, with any time limits of the database", async () => {
   const url = await newDatabase();
   const other = (await sharedPostgres()).connect(url.split("/").at(-1));
   const limits = await other.unsafe(`select format('alter database %I set %s = 500', current_database(), name) as set
