@@ -21,11 +21,13 @@ export function kastsRoot(): string {
   return root;
 }
 
+/** What Kasts logs at the end of a sync. */
+const ENDED = "Syncing finished|No episode actions to upload|Error::Sync";
 /** Starts Kasts, waits up to a minute for the end of its sync, and quits it as a desktop does, again until it hears it. */
 const SYNC = `
 kasts >/mnt/log 2>&1 &
 for _ in $(seq 600); do
-  grep -qE 'Syncing finished|No episode actions to upload|Error::Sync' /mnt/log && break
+  grep -qE '${ENDED}' /mnt/log && break
   kill -0 $! || break
   sleep 0.1
 done
@@ -97,8 +99,20 @@ export async function openKasts(name: string, account: KastsAccount) {
     });
   }
 
-  /** @returns what its sync logged */
+  /** @returns what its sync logged; without the end of a sync it is started again, as its user would */
   async function sync(): Promise<string> {
+    for (let attempt = 1; ; attempt++) {
+      const log = await run();
+      if (new RegExp(ENDED).test(log)) return log;
+      if (attempt === 3) throw new Error(`Kasts ended without a sync: ${log}`);
+    }
+  }
+
+  /** @returns what it logged */
+  async function run(): Promise<string> {
+    const log = join(home, "log");
+    // That of the run before would tell that this one is at its end.
+    rmSync(log, { force: true });
     const inside = ["env", "-i", ...ENVIRONMENT, "dbus-run-session", "--", "sh", "-c", SYNC];
     const mounts = 'mount -t proc none "$0/proc" && mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/mnt"';
     const command = `${mounts} && root=$0 && shift && exec chroot "$root" "$@"`;
@@ -108,8 +122,8 @@ export async function openKasts(name: string, account: KastsAccount) {
       stderr: "pipe",
     });
     const [error] = await Promise.all([child.stderr.text(), child.exited]);
-    if (!existsSync(join(home, "log"))) throw new Error(`Kasts did not start: ${error}`);
-    return readFileSync(join(home, "log"), "utf8");
+    if (!existsSync(log)) throw new Error(`Kasts did not start: ${error}`);
+    return readFileSync(log, "utf8");
   }
 
   function withDatabase<T>(use: (db: Database) => T): T {
