@@ -3,9 +3,10 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { deleteExpiredLinks, findLink, insertLink, openLink } from "../store/connect-links.ts";
 import { insertToken } from "../store/tokens.ts";
-import { type Actor, requirePassword, requireWrite } from "./actor.ts";
+import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { createToken, hashSecret } from "./tokens.ts";
+import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 10 * 60_000;
@@ -24,7 +25,8 @@ export type ConnectValues = z.infer<typeof Values>;
  * Issues a token for a new app. The same `nonce` for the same app gives the same token again for ten minutes.
  * @param nonce random text that belongs to the form
  * @returns what to type in the app, and the secret of a link that shows it
- * @throws DomainError "invalid" for a bad label, "forbidden" if the actor signed in with a token
+ * @throws DomainError "invalid" for a bad label, "forbidden" if the actor signed in with a token, "not_found" if the user was
+ * deleted in between
  */
 export async function connectApp(
   context: Context,
@@ -32,7 +34,6 @@ export async function connectApp(
   nonce: string,
   app: Omit<ConnectValues, "token">,
 ): Promise<{ values: ConnectValues; secret: string }> {
-  requireWrite(actor);
   requirePassword(actor);
   const { user_id } = actor;
   const secret = hashSecret(JSON.stringify([user_id, nonce, app.kind, app.label])).slice(0, 32);
@@ -40,7 +41,7 @@ export async function connectApp(
   const values = { ...app, token };
   const [link_hash, sealed_secret] = [hashSecret(secret), seal(secret, values)];
   const now = context.clock.now();
-  return context.database.write(async (tx) => {
+  return transact(context, actor, async ({ tx }) => {
     await deleteExpiredLinks(tx, { now });
     const [made] = await insertLink(tx, { user_id, link_hash, sealed_secret, expires_at: now + LIFETIME });
     if (made) {
@@ -49,7 +50,7 @@ export async function connectApp(
     }
     const [known] = await findLink(tx, { link_hash, now });
     return { values: known ? unseal(secret, known.sealed_secret) : values, secret };
-  }, user_id);
+  });
 }
 
 /** Whether a link can still be opened. */

@@ -10,23 +10,27 @@ import { type Actor, actAsUser } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { replacePassword, requireGoodPassword } from "./passwords.ts";
 import { hashSecret } from "./tokens.ts";
+import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 7 * 24 * 60 * 60 * 1000;
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 32;
 
-/** Creates a link for the actor's user, in place of an older one. @returns its secret and when it ends */
+/**
+ * Creates a link for the actor's user, in place of an older one. @returns its secret and when it ends
+ * @throws DomainError "not_found" if the user was deleted in between
+ */
 export async function createPasswordLink(
-  { database, clock, ids }: Context,
-  { user_id }: Actor,
+  context: Context,
+  actor: Actor,
 ): Promise<{ secret: string; expires_at: number }> {
-  const secret = ids.random(SECRET_LENGTH);
-  const expires_at = clock.now() + LIFETIME;
-  await database.write(async (tx) => {
+  const secret = context.ids.random(SECRET_LENGTH);
+  const expires_at = context.clock.now() + LIFETIME;
+  await transact(context, actor, async ({ tx, user_id }) => {
     await deletePasswordLink(tx, { user_id });
     await insertPasswordLink(tx, { user_id, link_hash: hashSecret(secret), expires_at });
-  }, user_id);
+  });
   return { secret, expires_at };
 }
 

@@ -16,12 +16,13 @@ import {
   seePageSession,
 } from "../store/page-sessions.ts";
 import { deletePasswordLink } from "../store/password-links.ts";
-import { deleteSessionKey, findUserById, keepSessionKey } from "../store/users.ts";
+import { deleteSessionKey, findUserById, keepSessionKey, lockUser } from "../store/users.ts";
 import { type Actor, actAsUser, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { SignedIn } from "./sign-in.ts";
 import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
 import { actorOf } from "./tokens.ts";
+import { transactAsReader } from "./transact.ts";
 import { noteUse } from "./uses.ts";
 
 /** Who a session is for: an app, or the web page. One is not good for the other. */
@@ -70,6 +71,7 @@ export async function createSession(
   if (audience === "page") {
     const row = { user_id, id: session_id, token_id: id, browser, created_at: now, seen_at: now, expires_at };
     await context.database.write(async (tx) => {
+      if ((await lockUser(tx, { user_id })).length === 0) throw deleted();
       await deleteExpiredPageSessions(tx, { user_id, now });
       await deleteOldPageSessions(tx, { user_id, kept: MOST_ON_PAGE - 1 });
       await insertPageSession(tx, row);
@@ -140,13 +142,11 @@ export async function endPageSession({ database }: Context, { user_id }: Actor, 
 }
 
 /** Ends a session of an app. */
-export async function endAppSession({ database }: Context, session: Session): Promise<void> {
-  const { actor, hash, expires_at } = session;
-  const { user_id } = actor;
-  await database.write(async (tx) => {
+export async function endAppSession(context: Context, { actor, hash, expires_at }: Session): Promise<void> {
+  await transactAsReader(context, actor, async ({ tx, user_id }) => {
     await insertEndedSession(tx, { user_id, session_hash: hash, expires_at });
     await deleteOldEndedSessions(tx, { user_id, kept: MOST_ENDED });
-  }, user_id);
+  });
 }
 
 /**

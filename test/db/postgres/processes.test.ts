@@ -1,9 +1,13 @@
 // Several servers on one database, which behave as one.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { App } from "../../../src/app.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { tables } from "../../../src/db/tables.ts";
-import { actAsAdmin } from "../../../src/services/actor.ts";
+import { type Actor, actAsAdmin } from "../../../src/services/actor.ts";
+import { connectApp } from "../../../src/services/connect-links.ts";
+import { createPasswordLink } from "../../../src/services/password-links.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
+import { createSession, endAppSession } from "../../../src/services/sessions.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf } from "../../support/app.ts";
@@ -104,6 +108,30 @@ test("every server refuses a revoked token at the next request, and takes a new 
   expect((await ask()).map(({ status }) => status)).toEqual([200, 200, 200]);
   await revokeToken(cluster.app, user.token_id);
   expect((await ask()).map(({ status }) => status)).toEqual([401, 401, 401]);
+});
+
+const NO_SESSION = { name: "ann", hash: "hash", id: null, expires_at: 1 };
+const KASTS = { label: "Kasts", kind: "kasts", server: "", user: "ann" };
+
+test.each<[string, (app: App, actor: Actor) => Promise<unknown>]>([
+  ["signs in", (app, actor) => createSession(app, actor, "page")],
+  ["signs out", (app, actor) => endAppSession(app, { ...NO_SESSION, actor })],
+  ["connects an app", (app, actor) => connectApp(app, actor, "nonce", KASTS)],
+  ["gets a link to choose a password", (app, actor) => createPasswordLink(app, actor)],
+])("who %s while another server deletes the user is told so", async (_, act) => {
+  const { cluster, sql, connect } = await start(1);
+  await cluster.client("ann");
+  const actor = await actAsAdmin(cluster.app, "ann", "test");
+  // Makes the user's key.
+  await createSession(cluster.app, actor, "page");
+  const other = await connect();
+  await other.unsafe("begin");
+  await other.unsafe("delete from users");
+  const done = act(cluster.app, actor).catch((error: unknown) => error);
+  while ((await sql("select 1 from pg_locks where not granted")).length === 0) await Bun.sleep(5);
+  await other.unsafe("commit");
+  await other.close();
+  expect(await done).toMatchObject({ name: "DomainError", message: expect.stringMatching(/user/) });
 });
 
 test("a user of the page who reaches another server each time connects an app, by a link that works once", async () => {
