@@ -34,6 +34,9 @@ export function createPodman(): Podman {
     `driver = "${driver}"`,
     `graphroot = "${directory}/graph"`,
     `runroot = "${directory}/run"`,
+    // A mount that outlives the containers: a late clean-up of one that ended would make it again.
+    "[storage.options.overlay]",
+    'skip_mount_home = "true"',
   ];
   const env = {
     ...process.env,
@@ -48,10 +51,9 @@ export function createPodman(): Podman {
   return podman;
 }
 
-/** Removes all containers, and the mount that would keep their files. */
+/** Removes all containers. */
 export function removeContainers(podman: Podman): void {
   podman("rm", "--force", "--all", "--time=0");
-  run(["umount", "--lazy", scratchPath("podman/graph/overlay")]);
 }
 
 /** Makes stand-ins under the names of the base images: Debian with this machine's Node.js, and few files without a shell. */
