@@ -46,6 +46,8 @@ const PLAYS = 50_000;
 
 let podkeep: TestApp;
 let user_id: number;
+/** Has far more episodes than podcasts: else PostgreSQL reads all episodes, which costs less than to ask each podcast. */
+let listener: number;
 
 const isPostgres = () => podkeep.app.config.database_url !== undefined;
 
@@ -62,6 +64,16 @@ async function insertSubscriptions(count: number, user: string): Promise<void> {
   );
   await insertMany(count, "feeds (user_id, feed, subscription)", `${user}, 'feed' || n, n`);
 }
+
+const insertGuids = (count: number, user: string) =>
+  insertMany(count, "guids (user_id, guid, subscription)", `${user}, 'guid' || n, n`);
+
+const insertActions = (count: number, user: string) =>
+  insertMany(
+    count,
+    "sync_actions (user_id, action_id, request_hash, result, done_at)",
+    `${user}, 'action' || n, '', '', n`,
+  );
 
 async function insertEpisodes(count: number, user: string): Promise<void> {
   await insertMany(
@@ -89,7 +101,7 @@ beforeAll(async () => {
   const { sql } = podkeep;
   const id = `'${user_id}'`;
   await insertSubscriptions(SUBSCRIPTIONS, id);
-  await insertMany(SUBSCRIPTIONS, "guids (user_id, guid, subscription)", `${id}, 'guid' || n, n`);
+  await insertGuids(SUBSCRIPTIONS, id);
   await insertMany(SUBSCRIPTIONS, "clients (user_id, id, seen_at, began)", `${id}, 'client' || n, n, 0`);
   await insertMany(
     SUBSCRIPTIONS,
@@ -101,11 +113,7 @@ beforeAll(async () => {
     "sync_entities (user_id, sync_id, subscription, changed_at, left_at, subscribed_at, status_at, address_at)",
     `${id}, 'sync' || n, n, n, n, n, n, n`,
   );
-  await insertMany(
-    SUBSCRIPTIONS,
-    "sync_actions (user_id, action_id, request_hash, result, done_at)",
-    `${id}, 'action' || n, '', '', n`,
-  );
+  await insertActions(SUBSCRIPTIONS, id);
   await insertMany(
     SUBSCRIPTIONS,
     "login_tokens (user_id, token_hash, token_id, family, kind, generation, used, owns_token, expires_at)",
@@ -113,11 +121,18 @@ beforeAll(async () => {
   );
   await insertEpisodes(EPISODES, id);
   await insertPlays(id);
-  // PostgreSQL would read a table of one user only as a whole.
-  if (isPostgres()) await insertSubscriptions(5 * SUBSCRIPTIONS, `'${(await podkeep.user("bob")).id}'`);
-  if (isPostgres()) await insertEpisodes(5 * EPISODES, "99");
-  if (isPostgres()) await insertPlays("99");
-  if (isPostgres()) await sql("analyze");
+  ({ id: listener } = await podkeep.user("bob"));
+  const other = `'${listener}'`;
+  await insertSubscriptions(40, other);
+  if (!isPostgres()) return;
+  // It would read a table of one user only as a whole.
+  await insertEpisodes(5 * EPISODES, other);
+  await insertPlays(other);
+  const third = `'${(await podkeep.user("cleo")).id}'`;
+  await insertSubscriptions(5 * SUBSCRIPTIONS, third);
+  await insertGuids(5 * SUBSCRIPTIONS, third);
+  await insertActions(5 * SUBSCRIPTIONS, third);
+  await sql("analyze");
 });
 
 afterAll(() => podkeep.close());
@@ -237,7 +252,7 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
     (tx) =>
       findPodcastsByUrl(
         tx,
-        owner(),
+        { user_id: listener },
         many((n) => ({ url_key: n })),
       ),
   ],
