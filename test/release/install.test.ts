@@ -187,11 +187,13 @@ test.each([
 ] as const)("after %s no temporary file is left", async (signal, code) => {
   machine("Linux", "x86_64");
   publish("podkeep-linux-x64");
-  const begun = join(source, "begun");
-  pose("gzip", `touch ${begun}; sleep 1`);
+  const [begun, sent] = [join(source, "begun"), join(source, "sent")];
+  pose("gzip", `touch ${begun}; until test -e ${sent}; do sleep 0.1; done`);
   const child = Bun.spawn(["sh", SCRIPT], { env: environment(), stdout: "ignore", stderr: "ignore" });
   while (!existsSync(begun)) await Bun.sleep(10);
   child.kill(signal);
+  // A shell ends by it when its program has ended.
+  writeFileSync(sent, "");
   expect(await child.exited).toBe(code);
   expect(readdirSync(bin)).toEqual([]);
 });
