@@ -132,6 +132,7 @@ test("feeds are counted by what their lookups found", async () => {
 test("commits and the writes in them are counted", async () => {
   // The first request also records the use of the token.
   await user.add("https://first.example/");
+  await server.noted();
   const before = await samples();
   await Promise.all([1, 2, 3, 4].map((count) => user.add(`https://${count}.example/`, guidOf(count))));
   const after = await samples();

@@ -14,6 +14,7 @@ import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { createStore, type Store } from "./database.ts";
 import { walkPages } from "./pages.ts";
+import { until } from "./patience.ts";
 
 export const ORIGIN = "http://podkeep.test";
 export const START = Date.parse("2026-01-01T00:00:00Z");
@@ -75,6 +76,8 @@ export interface TestApp {
   ): Promise<Answer>;
   sql: Store["sql"];
   failDeletions: Store["failDeletions"];
+  /** Waits until the uses of tokens and sessions are noted, for which no response waits. */
+  noted(): Promise<void>;
   /** Runs all due deletions; in tests the worker is not started. */
   drain(): Promise<void>;
   /** Closes the app and opens the same database again. */
@@ -160,6 +163,7 @@ export async function openTestApp(
     },
     sql: store.sql,
     failDeletions: store.failDeletions,
+    noted: () => until(() => test.app.noting.size === 0),
     drain: () => test.app.worker.drain(),
     async reopen() {
       await test.app.close();

@@ -29,7 +29,7 @@ afterAll(async () => {
 async function repeat(arrives: boolean, request: () => Promise<Answer>): Promise<Answer> {
   const before = proxy.cuts;
   // A token's use is noted beside its request.
-  while (podkeep.app.noting.size > 0) await Bun.sleep(5);
+  await podkeep.noted();
   proxy.cutCommit("read committed", arrives);
   const { status, headers } = await request();
   expect([status, headers.get("retry-after"), proxy.cuts]).toEqual([503, "5", before + 1]);

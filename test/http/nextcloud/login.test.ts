@@ -104,6 +104,7 @@ test("a poll whose response was lost gives the same token again, until the app u
   expect((await listTokens(server.app, "ann")).filter(({ label }) => label === "AntennaPod")).toHaveLength(1);
   const headers = basicAuth("ann", token);
   expect((await server.send("GET", "/apps/gpoddersync/subscriptions", { headers })).status).toBe(200);
+  await server.noted();
   expect((await poll(flow)).status).toBe(404);
 });
 

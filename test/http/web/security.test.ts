@@ -51,6 +51,7 @@ async function syncDevice(device: string, agent = "AntennaPod/3.5.0", body: obje
 
 /** All rows of all tables. */
 async function dump(): Promise<Record<string, unknown[]>> {
+  await server.noted();
   const rows: Record<string, unknown[]> = {};
   for (const [name, { key }] of Object.entries(tables)) {
     rows[name] = await server.sql(`select * from ${name} order by ${key.join(", ")}`);
