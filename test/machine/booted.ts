@@ -40,7 +40,10 @@ export async function bootMachine(): Promise<Machine> {
   closeSync(log);
 
   const children = `/proc/${child.pid}/task/${child.pid}/children`;
-  const leader = await until("the container to start", () => readFileSync(children, "utf8").trim());
+  // A helper, which ends, is there before the container's first process.
+  const isFirst = (pid: string) => run(["grep", "-qP", "^NSpid:.*\t1$", `/proc/${pid}/status`]).code === 0;
+  const find = () => readFileSync(children, "utf8").trim().split(" ").find(isFirst);
+  const leader = await until("the container to start", find);
   const enter = ["nsenter", "-t", leader, "-m", "-p", "-u", "-i", "-n", "-C", "-r", "-w", "env", "-i", `PATH=${PATH}`];
   const machine: Machine = {
     root: (...words) => run([...enter, "HOME=/root", ...words]),

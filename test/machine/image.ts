@@ -25,7 +25,7 @@ describe.skipIf(skip !== null)("the Docker image", () => {
     importBaseImages(podman);
     buildImage(podman, ROOT, NAME);
   });
-  afterAll(() => podman && removeContainers(podman), 60_000);
+  afterAll(() => podman && removeContainers(podman), PATIENCE);
 
   const podkeep = (...words: string[]) => done(podman("exec", NAME, "podkeep", ...words));
   const logs = () => podman("logs", NAME);

@@ -32,7 +32,7 @@ function serveFeeds() {
 }
 
 describe.skipIf(skip !== null)("Kasts", () => {
-  beforeAll(() => void kastsRoot(), 600_000);
+  beforeAll(() => void kastsRoot(), PATIENCE);
 
   for (const provider of ["gpodder", "nextcloud"] as const) {
     describe(`by ${provider}`, () => runTests(provider));

@@ -22,7 +22,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     machine = await bootMachine();
     await install();
   });
-  afterAll(() => machine?.close(), 30_000);
+  afterAll(() => machine?.close(), PATIENCE);
 
   async function install(): Promise<void> {
     const next = machine.path(`${PROGRAM}.next`);
@@ -42,7 +42,11 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     return machine.root("systemctl", "restart", "podkeep");
   };
   const property = (name: string) => systemctl("show", "--value", `--property=${name}`, "podkeep").trim();
-  const journal = () => done(machine.root("journalctl", "--no-pager", "--output=cat", "--unit=podkeep"));
+  const journal = () => {
+    // What was logged may not have been read by systemd-journald.
+    done(machine.root("journalctl", "--sync"));
+    return done(machine.root("journalctl", "--no-pager", "--output=cat", "--unit=podkeep"));
+  };
   const status = (path: string, bearer = token) => {
     const url = `http://127.0.0.1:8042${path}`;
     const asked = ["--silent", "--output", "/dev/null", "--write-out", "%{http_code}"];
