@@ -84,13 +84,9 @@ export async function addSubscriptions(
   requireWrite(actor);
   let added: SubscriptionState[] = [];
   for (const part of inParts(items, ({ feed }) => feed.feed_url)) {
-    const wanted = {
-      guids: part.map(({ feed, guid }) => guid ?? feed.computed_guid),
-      feeds: part.map(({ feed }) => feed.hash),
-    };
     const before = added;
-    added = await changeSubscriptions(context, actor, wanted, (set) => {
-      const fresh = part.map((item) => add(set, item));
+    added = await changeSubscriptions(context, actor, wantedFor(part), (set) => {
+      const fresh = part.map((item) => addSubscription(set, item));
       // Items of this part may have changed what earlier ones added.
       return [...before.map((one) => set.byId(one.id) ?? one), ...fresh.map((one) => set.current(one))];
     });
@@ -98,7 +94,13 @@ export async function addSubscriptions(
   return added;
 }
 
-function add(set: WorkingSet, { feed, guid, title = null }: NewSubscription): SubscriptionState {
+/** What adding feeds can touch. */
+export const wantedFor = (items: NewSubscription[]) => ({
+  guids: items.map(({ feed, guid }) => guid ?? feed.computed_guid),
+  feeds: items.map(({ feed }) => feed.hash),
+});
+
+export function addSubscription(set: WorkingSet, { feed, guid, title = null }: NewSubscription): SubscriptionState {
   const added = addFeed(set, feed, guid);
   giveTitle(added, title);
   return added;

@@ -29,25 +29,26 @@ export interface Wanted {
   feeds?: string[];
 }
 
+/** How a change that people look at first is made. */
+export interface Rehearsal {
+  /** Find out what would change, and change nothing. */
+  dry_run: boolean;
+}
+
 /** Changes a user's subscriptions in one transaction. `change` may run more than once. @throws as `transact` does */
 export function changeSubscriptions<T>(
   context: Context,
   actor: Actor,
   wanted: Wanted,
   change: (set: WorkingSet) => T,
+  { dry_run }: Rehearsal = { dry_run: false },
 ): Promise<T> {
-  return transact(context, actor, async (user) => {
+  return (dry_run ? rehearse : transact)(context, actor, async (user) => {
     const set = await loadWorkingSet(user, wanted);
     const result = change(set);
-    await saveWorkingSet(user, set, context);
+    if (!dry_run) await saveWorkingSet(user, set, context);
     return result;
   });
-}
-
-/** How a change that people look at first is made. */
-export interface Rehearsal {
-  /** Find out what would change, and change nothing. */
-  dry_run: boolean;
 }
 
 /**

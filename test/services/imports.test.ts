@@ -53,6 +53,32 @@ test("podcasts that another server has with the nil UUID stay apart", async () =
   expect((await exportAll()).map(({ feed_url }) => feed_url)).toEqual([A, B]);
 });
 
+test("a dry run counts as the import does: what turns out to be one podcast, by guid or far apart in the list, once", async () => {
+  const rows = (urls: string[], guid: string | null = null) =>
+    urls.map((feed_url) => ({ feed_url, title: null, guid }));
+  await user.add(A, guidOf(1));
+  const gone = await user.add(`${B}/gone`, guidOf(2));
+  await user.request("PATCH", `/subscriptions/${gone.guid}`, { is_subscribed: false });
+  const many = Array.from({ length: 600 }, (_, n) => `https://many.example/${n}`);
+  const feeds = [
+    ...rows([`${A}/moved`], guidOf(1)),
+    ...rows([`${B}/back`], guidOf(2)),
+    ...rows([`${B}/1`, `${B}/2`], guidOf(3)),
+    ...rows(many),
+    ...rows([`${B}/gone`, `${B}/2`, A, "nonsense"]),
+  ];
+  const run = async (dry_run: boolean) => {
+    const result = await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run, progress: () => {} });
+    return [result.added.length, result.present.length, result.failed.length];
+  };
+  const before = (await exportAll()).length;
+  const dry = await run(true);
+  expect((await exportAll()).length).toBe(before);
+  expect(await run(false)).toEqual(dry);
+  expect(dry).toEqual([(await exportAll()).length - before, 5, 1]);
+  expect(await run(true)).toEqual([0, feeds.length - 1, 1]);
+});
+
 test("a subscription without a title gets it from an import, and apps see no change", async () => {
   await user.add(A);
   const before = await clock();

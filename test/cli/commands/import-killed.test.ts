@@ -74,7 +74,7 @@ async function killOn(terminal: ReturnType<typeof program.spawnOnTerminal>, mome
 }
 
 /** How far the program says that it is. A later run has fewer podcasts to add; an export has a place and a play of each episode. */
-const AT_PODCASTS = [/\b500 of \d+ subscriptions/, /\b500 of \d+ subscriptions/];
+const AT_PODCASTS = [/\b512 of \d+ subscriptions/, /\b512 of \d+ subscriptions/];
 const AT_EPISODES = [/ subscriptions/, /\b[2-5]\d\d of \d+ episodes/, /\b[6-9]\d\d of \d+ episodes/];
 
 const writeOpml = () =>
