@@ -37,6 +37,16 @@ export async function lockFile(file: string): Promise<() => void> {
   return () => sqlite.close();
 }
 
+/** Runs SQL on a database file as another program would, as soon as no write is going on. @returns the rows */
+export async function runSql(file: string, text: string): Promise<Record<string, unknown>[]> {
+  const sqlite = new Sqlite(file);
+  try {
+    return await retryWhileBusy(WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
+  } finally {
+    sqlite.close();
+  }
+}
+
 let migrated: Promise<string> | undefined;
 
 /** A file of the present schema, of which each test gets a copy: migrating takes longer than most tests. */
@@ -55,12 +65,9 @@ async function createSqliteStore(directory: string): Promise<Store> {
   const file = databaseFile(settings);
   copyFileSync(await migratedFile(), file);
   const sql: Store["sql"] = async (text) => {
-    const sqlite = new Sqlite(file);
     try {
-      // A write of the app in this process ends in another turn.
-      return await retryWhileBusy(WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
+      return await runSql(file, text);
     } finally {
-      sqlite.close();
       // The reads of one turn share a snapshot, which does not have what this wrote.
       await nextTurn();
     }

@@ -1,11 +1,9 @@
 // Messages of the server to systemd.
-
-import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sharedPostgres } from "../support/database.ts";
+import { runSql, sharedPostgres } from "../support/database.ts";
 import { listenForDatagrams } from "../support/datagrams.ts";
 import { freePort } from "../support/free-port.ts";
 import { openProgram } from "../support/program.ts";
@@ -55,16 +53,8 @@ test("without a watchdog systemd gets only ready and stopping", async () => {
   socket.close();
 });
 
-test.each<[string, (file: string) => void, string]>([
-  [
-    "that can't read its database",
-    (file) => {
-      const sqlite = new Sqlite(file);
-      sqlite.run("alter table users rename to gone");
-      sqlite.close();
-    },
-    "no sign of life sent",
-  ],
+test.each<[string, (file: string) => unknown, string]>([
+  ["that can't read its database", (file) => runSql(file, "alter table users rename to gone"), "no sign of life sent"],
   [
     "whose database file was moved logs that without a request, and",
     (file) => renameSync(file, `${file}.moved`),
@@ -77,7 +67,7 @@ test.each<[string, (file: string) => void, string]>([
   const server = await program.serve();
   expect(await socket.next()).toBe("READY=1");
   expect(await socket.next()).toBe("WATCHDOG=1");
-  spoil(join(program.data, "podkeep.db"));
+  await spoil(join(program.data, "podkeep.db"));
   await server.until(logged);
   await Bun.sleep(100);
   while (socket.take() !== null);

@@ -1,8 +1,8 @@
 // `podkeep healthcheck`, metrics and the log of a running server.
-import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { runSql } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
 import { openProgram } from "../../support/program.ts";
 
@@ -95,9 +95,7 @@ test("on a terminal the log has readable lines, with a request's id at errors on
   await screen(/GET \/v1\/subscriptions 401 [\d.]+ ms reason=No credentials address=127.0.0.1/);
   const [text] = await screen(/^.*GET \/nowhere 404/s);
   expect(text).not.toMatch(/"level"|secret|request_id/);
-  const sqlite = new Database(join(program.data, "podkeep.db"));
-  sqlite.run("alter table subscriptions rename to gone");
-  sqlite.close();
+  await runSql(join(program.data, "podkeep.db"), "alter table subscriptions rename to gone");
   const { headers } = await fetch(`${address}/subscriptions`, { headers: { Authorization: `Bearer ${token}` } });
   await screen(new RegExp(`GET /subscriptions 500 .*request_id=${headers.get("x-request-id")}`));
   child.kill("SIGTERM");

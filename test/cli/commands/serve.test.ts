@@ -3,6 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runSql } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
 import { PATIENCE, until, WAIT } from "../../support/patience.ts";
 import { openFreshProgram, openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
@@ -142,12 +143,13 @@ test("podkeep deletion retry lets the running server carry a failed deletion out
   await program.run(["opml", "import", "alice", "-"], opml);
   const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
   const headers = { Authorization: `Bearer ${token}` };
-  const sqlite = new Sqlite(join(program.data, "podkeep.db"));
-  sqlite.run(
+  // The server writes too: it looks the feed up.
+  const sql = (text: string) => runSql(join(program.data, "podkeep.db"), text);
+  await sql(
     "create trigger refuse before update of deleted on subscriptions when (new.deleted is not null) begin select raise(abort, 'no'); end",
   );
-  const { guid } = sqlite.query<{ guid: string }, []>("select guid from subscriptions").get() ?? { guid: "" };
-  await fetch(`${server.address}/subscriptions/${guid}`, { method: "DELETE", headers });
+  const [row] = await sql("select guid from subscriptions");
+  await fetch(`${server.address}/subscriptions/${row?.["guid"]}`, { method: "DELETE", headers });
   const becomes = async (status: string) => {
     let record = (await program.run(["deletion", "show", "alice", "1", "--json"])).json;
     while (record.status === "PENDING") record = (await program.run(["deletion", "show", "alice", "1", "--json"])).json;
@@ -156,8 +158,7 @@ test("podkeep deletion retry lets the running server carry a failed deletion out
   await becomes("FAILURE");
   expect((await program.run(["deletion", "list", "--status", "failure", "--json"])).json).toHaveLength(1);
   expect((await program.run(["deletion", "list", "--status", "pending", "--json"])).json).toEqual([]);
-  sqlite.run("drop trigger refuse");
-  sqlite.close();
+  await sql("drop trigger refuse");
   expect((await program.run(["deletion", "retry", "alice", "1"])).code).toBe(0);
   await becomes("SUCCESS");
   await server.stop();
