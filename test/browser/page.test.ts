@@ -277,9 +277,10 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: ${clipboard} })`);
       await page.goto("/");
       // It says so for two seconds, to screen readers too.
-      const said = page.locator("[aria-live=polite]", { hasText: "Copied" }).waitFor();
+      const texts = `(window.said = [], new MutationObserver(([{ target }]) => said.push(target.textContent)))`;
+      await page.evaluate(`${texts}.observe(document.querySelector("[aria-live=polite]"), { childList: true })`);
       await page.getByRole("button", { name: "Copy" }).click();
-      await said;
+      await until(() => page.evaluate(`said.includes("Copied")`));
       await page.getByLabel("Name").focus();
       await page.keyboard.press("Control+V");
       expect(await page.getByLabel("Name").inputValue()).toBe(origin);
