@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "../support/patience.ts";
 
 const probe = Bun.which("strace") ? Bun.spawnSync(["strace", "-o", "/dev/null", "true"]).exitCode : null;
 
@@ -26,18 +27,22 @@ export async function trace(pid: number, calls: string, inject: string | null, m
   const out = join(tmpdir(), `podkeep-trace-${pid}-${crypto.randomUUID()}`);
   const options = [
     "-f",
-    "-qq",
+    "--quiet=exit",
     "-o",
     out,
     "-e",
     `trace=${calls}`,
     ...(inject ? ["-e", `inject=${calls}:${inject}`] : []),
   ];
-  const child = Bun.spawn(["strace", ...options, ...more, "-p", String(pid)], { stdin: "ignore", stderr: "inherit" });
-  while (!isTraced(pid)) {
-    if (child.exitCode !== null) throw new Error(`strace ended with ${child.exitCode}`);
-    await Bun.sleep(5);
-  }
+  const said = `${out}-said`;
+  const stderr = Bun.file(said);
+  const child = Bun.spawn(["strace", ...options, ...more, "-p", String(pid)], { stdin: "ignore", stderr });
+  // Said when it has all threads, one of which may sync.
+  await until(() => {
+    const text = readFileSync(said, "utf8");
+    if (child.exitCode !== null) throw new Error(`strace ended with ${child.exitCode}: ${text}`);
+    return text.includes(" attached");
+  });
   const read = () => readFileSync(out, "utf8").split("\n");
   return {
     read,
@@ -45,14 +50,10 @@ export async function trace(pid: number, calls: string, inject: string | null, m
       child.kill("SIGINT");
       await child.exited;
       const lines = read();
-      await Bun.file(out).delete();
+      await Promise.all([Bun.file(out).delete(), stderr.delete()]);
       return lines;
     },
   };
-}
-
-function isTraced(pid: number): boolean {
-  return !/^TracerPid:\s*0$/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 }
 
 /** The start of a command line whose calls have faults. @param files only calls on these; all without */
