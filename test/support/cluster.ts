@@ -127,8 +127,8 @@ export class Reader {
     return [...this.known.keys()].sort();
   }
 
-  /** Reads to the end of the change feed, each page from another process. */
-  async catchUp(): Promise<void> {
+  /** Reads to the end of the change feed, each page from another process. @returns false if a response is 503 before */
+  async catchUp(): Promise<boolean> {
     let latest = this.#since;
     const read = async (link: string) => {
       const { pathname, search } = new URL(link, "http://any");
@@ -137,7 +137,7 @@ export class Reader {
     };
     const pages = walkPages(`/subscriptions?since=${this.#since}&per_page=${this.per_page}`, read);
     for await (const { status, subscriptions } of pages) {
-      if (status === 503) return;
+      if (status === 503) return false;
       for (const item of subscriptions) {
         if (item.new_guid) this.known.delete(item.guid);
         this.known.set(item.new_guid ?? item.guid, { ...item, guid: undefined, new_guid: undefined });
@@ -145,5 +145,6 @@ export class Reader {
       }
     }
     this.#since = latest;
+    return true;
   }
 }

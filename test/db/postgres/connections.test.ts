@@ -15,7 +15,7 @@ import { insertUser } from "../../../src/store/users.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, until, WAIT } from "../../support/patience.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -126,14 +126,24 @@ test("after all connections were cut, the next requests work", async () => {
 });
 
 test("a change is 503, and no fault, if its server stood still until PostgreSQL ended the transaction", async () => {
-  await open({ database_timeout: "500ms" });
+  await open({ database_timeout: "1s" });
   const writing = app.app.database.write(async (tx) => {
-    await readAnything(tx, {});
-    Bun.sleepSync(1000);
+    const [backend] = (await tx.execute({ sql: "select pg_backend_pid() as pid", parameters: [] })) as [
+      { pid: number },
+    ];
+    for (const end = Date.now() + WAIT; isRunning(backend.pid) && Date.now() < end; ) Bun.sleepSync(10);
     await readAnything(tx, {});
   });
   await expect(writing).rejects.toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
 });
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 test("if the server stops responding, requests are 503, and new connections are used afterwards", async () => {
   await open({ database_pool: "1", database_timeout: "3s" });
@@ -154,15 +164,16 @@ test("if the server stops responding, requests are 503, and new connections are 
 
 test("a connection that stops responding is given up without the transactions on others", async () => {
   await open({ database_pool: "2", database_timeout: "3s" });
-  const wait = { sql: "select pg_sleep(2)", parameters: [] };
+  const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] });
+  let ended = false;
   const writing = app.app.database.write(async (tx) => {
-    for (let n = 0; n < 3; n++) await tx.execute(wait);
+    while (!ended) await tx.execute(sleep(0.3));
     return "committed";
   });
   await beside(async (sql) => {
     while ((await backends(sql, "pid", "state = 'active' and query like '%pg_sleep%'")).length < 1) await Bun.sleep(5);
-    const reading = app.app.database.read((tx) => tx.execute(wait)).catch((error) => error.code);
-    const outside = "state = 'active' and backend_xid is null and xact_start = query_start";
+    const reading = app.app.database.read((tx) => tx.execute(sleep(60))).catch((error) => error.code);
+    const outside = "state = 'active' and query like '%pg_sleep(60)%' and xact_start = query_start";
     let [reader] = await backends(sql, "pid", outside);
     while (!reader) [reader] = await backends(sql, "pid", outside);
     process.kill(Number(reader["pid"]), "SIGSTOP");
@@ -172,6 +183,7 @@ test("a connection that stops responding is given up without the transactions on
       process.kill(Number(reader["pid"]), "SIGCONT");
     }
   });
+  ended = true;
   expect(await writing).toBe("committed");
 });
 
@@ -189,14 +201,16 @@ test("reads that wait behind others end no other transaction", async () => {
 
 test("a request that finds no free connection in time is 503 and says which setting to raise", async () => {
   await open({ database_pool: "1", database_timeout: "2s" });
+  let refused = false;
   const writing = app.app.database.write(async (tx) => {
-    for (let n = 0; n < 8; n++) await tx.execute({ sql: "select pg_sleep(0.3)", parameters: [] });
+    while (!refused) await tx.execute({ sql: "select pg_sleep(0.1)", parameters: [] });
   });
   await expect(app.app.database.read((tx) => tx.execute({ sql: "select 1", parameters: [] }))).rejects.toMatchObject({
     code: "unavailable",
     message: "None of the 1 database connections was free within 2000 ms (PODKEEP_DATABASE_POOL)",
     extras: { retry_after: 5 },
   });
+  refused = true;
   await writing;
 });
 
@@ -253,6 +267,8 @@ test("if PostgreSQL allows fewer connections than PODKEEP_DATABASE_POOL, the log
   const url = new URL((await sharedPostgres()).url(name));
   [url.username, url.password] = [role, "pw"];
   const other = await openApp({ ...app.app.config, location: { url: url.href } });
+  // The connection that it opened with may end later than the next one begins.
+  await beside((sql) => until(async () => (await backends(sql, "pid", `usename = '${role}'`)).length === 0));
   const sleep = { sql: "select pg_sleep(0.1)", parameters: [] };
   const writes = await Promise.allSettled([1, 2].map(() => other.database.write((tx) => tx.execute(sleep))));
   await other.close();

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { guidOf } from "../../support/app.ts";
 import { type Client, type Cluster, Reader, startCluster } from "../../support/cluster.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, until } from "../../support/patience.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -45,14 +45,11 @@ function writeOn(): { acknowledged: string[]; statuses: Set<number>; end(): Prom
   };
 }
 
-async function until(done: () => boolean): Promise<void> {
-  while (!done()) await Bun.sleep(5);
-}
-
 async function expectAll(acknowledged: string[], reader: Reader): Promise<void> {
   const fresh = new Reader(user, 500);
-  await fresh.catchUp();
-  await reader.catchUp();
+  // Also right after a cut.
+  await until(() => fresh.catchUp());
+  await until(() => reader.catchUp());
   const guids = new Set(fresh.guids);
   expect(acknowledged.filter((guid) => !guids.has(guid))).toEqual([]);
   expect(reader.guids).toEqual(fresh.guids);

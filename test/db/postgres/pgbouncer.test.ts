@@ -7,7 +7,7 @@ import { MIGRATION_LOCK } from "../../../src/db/postgres/database.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, until } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
 import { track } from "../../support/start-server.ts";
 
@@ -119,8 +119,9 @@ test.skipIf(!program).each([
     const postgres = (await sharedPostgres()).connect(name);
     await postgres.unsafe(`create schema own; ${setting}`).simple();
     // Its connections to the server end, after which new ones have the setting.
-    await postgres.unsafe(`select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()`);
+    const ending = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    await until(async () => (await postgres.unsafe(ending)).length === 0);
     expect(await openOn(url).run(["user", "create", "ann"])).toMatchObject({ code: 0, err: "" });
     const places = await postgres.unsafe("select distinct schemaname from pg_tables where tablename = 'users'");
     await postgres.close();

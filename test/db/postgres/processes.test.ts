@@ -13,7 +13,7 @@ import { LONG } from "../../faults/rounds.ts";
 import { guidOf } from "../../support/app.ts";
 import { type Client, type Cluster, Reader, type Reply, startCluster, startProcess } from "../../support/cluster.ts";
 import { sharedPostgres } from "../../support/database.ts";
-import { PATIENCE } from "../../support/patience.ts";
+import { PATIENCE, until } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -77,7 +77,7 @@ test.each(LONG ? [2, 3] : [3])("%i servers: under writers on all of them every r
     await Promise.all(reading);
     await awaitDeletions((path) => user.request("GET", path));
     const fresh = new Reader(user, 500);
-    for (const reader of [...readers, fresh]) await reader.catchUp();
+    for (const reader of [...readers, fresh]) await until(() => reader.catchUp());
     expect(fresh.known.size).toBeGreaterThan(20);
     const places = [...fresh.known.values()].map((item) => [
       item.subscription_changed,
