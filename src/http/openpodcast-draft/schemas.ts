@@ -113,20 +113,27 @@ export const Action = z
     },
   });
 
+/** What a result repeats of its action. */
+const named = {
+  type: z.string().optional(),
+  action: z.string().optional(),
+  action_id: z.string().optional(),
+};
+
 export const SyncRequest = z
   .object({
     requests: z
-      .array(z.record(z.string(), z.unknown()))
+      .array(z.looseObject(named))
       .max(MOST_ACTIONS, `More than ${MOST_ACTIONS} actions`)
       .meta({ type: "array", items: { $ref: "#/components/schemas/SyncAction" }, maxItems: MOST_ACTIONS }),
   })
   .meta({ id: "SyncRequest" });
 
+export type SyncRequest = z.infer<typeof SyncRequest>;
+
 const ActionResult = z
   .object({
-    type: z.unknown().meta({ type: "string" }),
-    action: z.unknown().meta({ type: "string" }),
-    action_id: z.unknown().meta({ type: "string", description: "As it was sent" }),
+    ...named,
     status: z.enum(["applied", "ignored", "rejected"]),
     reason: z.string().optional().meta({ description: "Why it was rejected" }),
     data: z.unknown().meta({ description: "The subscription as it is now; of a rejected action, what was sent" }),

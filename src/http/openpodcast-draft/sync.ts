@@ -105,7 +105,9 @@ function readAction(request: unknown): SentAction | { reason: string } {
   return { action, action_id, occurred_at, sync_id, guid, feed, request_hash: Bun.SHA256.hash(says, "hex") };
 }
 
-function writeResult(request: Record<string, unknown>, result: ActionResult | undefined, refused: string | undefined) {
+type Sent = SyncRequest["requests"][number];
+
+function writeResult(request: Sent, result: ActionResult | undefined, refused: string | undefined) {
   const { type, action, action_id, data } = request;
   const reason = refused ?? result?.reason;
   return {

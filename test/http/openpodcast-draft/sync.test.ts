@@ -176,6 +176,16 @@ describe("a batch", () => {
     }
   });
 
+  test("with a type, action or action_id that is no text is 400, so that no response repeats it", async () => {
+    const good = action("subscribe", now(), { feed_url: FEED });
+    for (const bad of [{ type: 5 }, { action: { subscribe: true } }, { action_id: ["1"] }, { type: null }]) {
+      const answer = await phone.request("POST", "/api/v1/sync", { requests: [{ ...good, ...bad }, good] });
+      expect([bad, answer.status]).toEqual([bad, 400]);
+      expect(answer.body.description).toMatch(/requests\.0\.(type|action|action_id): expected string/);
+    }
+    expect(await listed()).toHaveLength(0);
+  });
+
   test("rejects single actions that can't be read, and does the others", async () => {
     const good = action("subscribe", now(), { feed_url: FEED });
     const bad = [
