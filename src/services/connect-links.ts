@@ -1,15 +1,16 @@
 // Connecting an app: its token, and a link that shows what to type on the phone, once, within ten minutes.
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
-import { deleteExpiredLinks, findLink, insertLink, openLink } from "../store/connect-links.ts";
-import { insertToken } from "../store/tokens.ts";
+import { deleteExpiredLinks, deleteOldLinks, findLink, insertLink, openLink } from "../store/connect-links.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { createToken, hashSecret } from "./tokens.ts";
+import { createToken, hashSecret, keepToken } from "./tokens.ts";
 import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 10 * 60_000;
+/** Links of a user; one more ends the one that was made first. */
+const MOST_LINKS = 100;
 
 /** What an app needs to connect. */
 const Values = z.object({
@@ -45,7 +46,8 @@ export async function connectApp(
     await deleteExpiredLinks(tx, { now });
     const [made] = await insertLink(tx, { user_id, link_hash, sealed_secret, expires_at: now + LIFETIME });
     if (made) {
-      await insertToken(tx, row);
+      await keepToken(tx, row);
+      await deleteOldLinks(tx, { user_id, kept: MOST_LINKS });
       return { values, secret };
     }
     const [known] = await findLink(tx, { link_hash, now });

@@ -12,13 +12,13 @@ import {
   listFamily,
   markUsed,
 } from "../store/login-tokens.ts";
-import { extendToken, findTokenById, insertToken } from "../store/tokens.ts";
+import { deleteToken, extendToken, findTokenById } from "../store/tokens.ts";
 import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./password-checker.ts";
 import { type Credentials, signIn } from "./sign-in.ts";
-import { actorOf, authenticate, createToken, hashSecret, readAppName, revokeIn } from "./tokens.ts";
+import { actorOf, authenticate, createToken, hashSecret, keepToken, readAppName, revokeIn } from "./tokens.ts";
 
 /** Milliseconds. */
 const ACCESS_TIME = 60 * 60 * 1000;
@@ -57,17 +57,21 @@ export async function logIn(context: Context, credentials: Credentials, attempts
     const [user] = await lockUser(tx, { user_id });
     // Deleted since, by another server.
     if (!user) throw new DomainError("unauthorized", "The name or the password is wrong");
-    await endOldLogins(tx, context, family);
-    if (owns_token) await insertToken(tx, row);
+    await endOldLogins(tx, family);
+    if (owns_token) await keepToken(tx, row);
     return issue(tx, context, family, 0);
   }, user_id);
 }
 
 // A token that may only read, or was stolen, must not end the logins of others.
-async function endOldLogins(tx: Tx, { clock }: Context, { user_id, token_id, owns_token }: Family): Promise<void> {
+async function endOldLogins(tx: Tx, { user_id, token_id, owns_token }: Family): Promise<void> {
   const all = await listFamilies(tx, { user_id });
   const families = all.filter((one) => (owns_token ? one.owns_token : one.token_id === token_id));
-  for (const family of families.slice(MOST_LOGINS - 1)) await endFamily(tx, { ...family, user_id }, clock.now());
+  for (const one of families.slice(MOST_LOGINS - 1)) {
+    await deleteFamily(tx, { ...one, user_id });
+    // Not revoked: the rows of those that users revoked are kept the longer.
+    if (one.owns_token) await deleteToken(tx, { id: one.token_id });
+  }
 }
 
 async function endFamily(tx: Tx, family: Family, revoked_at: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { Tx } from "../db/statement.ts";
 import { isWritable } from "../domain/date-time.ts";
 import { DomainError, type Subject } from "../errors.ts";
 import {
+  deleteOldTokens,
   deleteToken,
   findToken,
   findTokenById,
@@ -22,6 +23,8 @@ import { noteUse } from "./uses.ts";
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
 const USE_INTERVAL = 60 * 60 * 1000;
+/** Tokens of a user, revoked ones too: some apps get one at every start. */
+const MOST_TOKENS = 1000;
 const LONGEST_LABEL = 100;
 const LONGEST_APP_NAME = 40;
 
@@ -54,7 +57,7 @@ export async function issueToken(
   requireWrite(actor);
   requirePassword(actor);
   const { token, row } = createToken(context, actor.user_id, { label, scope, expires_at });
-  await transact(context, actor, ({ tx }) => insertToken(tx, row));
+  await transact(context, actor, ({ tx }) => keepToken(tx, row));
   return { id: row.id, token };
 }
 
@@ -75,9 +78,17 @@ export async function issueAppToken(
   return { id: row.id, token };
 }
 
-/** Inserts the token of an app, and its device. */
-export async function insertAppToken(tx: Tx, row: ReturnType<typeof createToken>["row"]): Promise<void> {
+type NewToken = ReturnType<typeof createToken>["row"];
+
+/** Inserts a token. One too many ends the one that was revoked first or, if none is, was not used for longest. */
+export async function keepToken(tx: Tx, row: NewToken): Promise<void> {
   await insertToken(tx, row);
+  await deleteOldTokens(tx, { user_id: row.user_id, id: row.id, kept: MOST_TOKENS - 1 });
+}
+
+/** Inserts the token of an app, and its device. */
+export async function insertAppToken(tx: Tx, row: NewToken): Promise<void> {
+  await keepToken(tx, row);
   const { id, user_id, label, scope, created_at } = row;
   await createDeviceOfToken(tx, { user_id, kind: "token", id, label, device: null, scope }, created_at);
 }

@@ -1,4 +1,5 @@
 // Statements on links that show the values of a new app.
+import { sql } from "kysely";
 import type { ConnectLinkTable, Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
@@ -8,6 +9,23 @@ export const deleteExpiredLinks = statement((db, p: { now: number }) =>
 
 export const deleteUserLinks = statement((db, p: Owner) =>
   db.deleteFrom("connect_links").where("user_id", "=", p.user_id),
+);
+
+/** Deletes all but the `kept` that expire last. */
+export const deleteOldLinks = statement((db, p: Owner & { kept: number }) =>
+  db
+    .deleteFrom("connect_links")
+    .where("user_id", "=", p.user_id)
+    .where("link_hash", "in", (rows) =>
+      rows
+        .selectFrom("connect_links")
+        .select("link_hash")
+        .where("user_id", "=", p.user_id)
+        .orderBy("expires_at", "desc")
+        .orderBy("link_hash")
+        .limit(sql.lit(1_000_000))
+        .offset(p.kept),
+    ),
 );
 
 /** Inserts a link; returns nothing if it is there already. */

@@ -1,6 +1,7 @@
 // Statements on tokens.
 
-import type { TokenTable } from "../db/schema.ts";
+import { sql } from "kysely";
+import type { Owner, TokenTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 
@@ -33,6 +34,25 @@ export const insertToken = statement((db, p: Omit<TokenTable, "last_used_at" | "
     last_used_at: null,
     revoked_at: null,
   }),
+);
+
+/** Deletes all of the user's but this one and `kept` others: those that were not revoked and were used, or issued, last. */
+export const deleteOldTokens = statement((db, p: Owner & { id: string; kept: number }) =>
+  db
+    .deleteFrom("tokens")
+    .where("user_id", "=", p.user_id)
+    .where("id", "in", (rows) =>
+      rows
+        .selectFrom("tokens")
+        .select("id")
+        .where("user_id", "=", p.user_id)
+        .where("id", "!=", p.id)
+        .orderBy((row) => row.case().when("revoked_at", "is", null).then(row.lit(0)).else(row.lit(1)).end())
+        .orderBy((row) => row.fn.coalesce("revoked_at", "last_used_at", "created_at"), "desc")
+        .orderBy("id")
+        .limit(sql.lit(1_000_000))
+        .offset(p.kept),
+    ),
 );
 
 export const listTokens = statement((db) =>

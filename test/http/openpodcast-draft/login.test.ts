@@ -187,6 +187,15 @@ test("of more than 100 logins the oldest end", async () => {
   expect(await read(user.token)).toBe(200);
 });
 
+test("of more than 100 logins by password nothing of the oldest is kept", async () => {
+  for (let n = 0; n < 105; n++) {
+    server.clock.advance(1);
+    await logIn();
+  }
+  const [count] = await server.sql("select count(*) as tokens from tokens where label <> 'test'");
+  expect(count).toEqual({ tokens: 100 });
+});
+
 test("more than 100 logins with a token end none by password or with another token", async () => {
   const other = await user.another();
   const kept = [await logIn(), await logIn(other.token)];

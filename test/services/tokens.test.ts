@@ -1,0 +1,68 @@
+// Tokens of a user, however many apps ask for one.
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import { connectApp } from "../../src/services/connect-links.ts";
+import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
+import { logIn } from "../../src/services/login-tokens.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { issueAppToken, issueToken } from "../../src/services/tokens.ts";
+import { openTestApp, START, type TestApp } from "../support/app.ts";
+import { UNLIMITED } from "../support/attempts.ts";
+import { PATIENCE } from "../support/patience.ts";
+
+setDefaultTimeout(PATIENCE);
+
+let podkeep: TestApp;
+let ann: Actor;
+beforeEach(async () => {
+  podkeep = await openTestApp();
+  ann = actAsUser((await podkeep.user("ann")).id);
+});
+afterEach(() => podkeep.close());
+
+const KASTS = { label: "Kasts", kind: "kasts", server: "", user: "ann" };
+
+const WAYS: Record<string, () => Promise<unknown>> = {
+  "connects an app on the page": () => connectApp(podkeep.app, ann, crypto.randomUUID(), KASTS),
+  "has an app that takes an app password": () => issueAppToken(podkeep.app, ann, "app"),
+  "allows an app": async () => {
+    const { page, poll } = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
+    await approveLoginFlow(podkeep.app, ann, page);
+    return claimLoginFlow(podkeep.app, poll);
+  },
+  "has an app that logs in by the draft": async () => {
+    await setPassword(podkeep.app, ann, "correct horse");
+    return logIn(podkeep.app, { name: "ann", password: "correct horse", app: "app" }, UNLIMITED);
+  },
+  "gets one from the admin": () => issueToken(podkeep.app, ann, { label: "script", scope: "write", expires_at: null }),
+};
+
+test.each(Object.entries(WAYS))(
+  "who %s with 1,000 tokens loses one: a revoked one, or the one unused for longest",
+  async (_, act) => {
+    const idsOf = async () => (await podkeep.sql("select id from tokens")).map(({ id }) => id);
+    await podkeep.sql("delete from tokens");
+    await podkeep.sql(`insert into tokens (id, user_id, label, scope, hash, created_at, last_used_at, revoked_at)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 1000)
+    select 'token' || n, ${ann.user_id}, 'old', 'write', 'hash' || n, ${START} - 5000 + n, ${START} - 2000 + n,
+      case when n = 7 then ${START} end from n`);
+    await act();
+    const once = await idsOf();
+    expect(once).toHaveLength(1000);
+    expect(once).not.toContain("token7");
+    podkeep.clock.advance(1);
+    await act();
+    const twice = await idsOf();
+    expect(twice).toHaveLength(1000);
+    expect(once.filter((id) => !twice.includes(id))).toEqual(["token1"]);
+  },
+);
+
+test("a user's links that show an app's values are 100 at most; the latest ones work", async () => {
+  for (let n = 0; n < 105; n++) {
+    podkeep.clock.advance(1);
+    await connectApp(podkeep.app, ann, `nonce ${n}`, KASTS);
+  }
+  const [first] = await podkeep.sql("select count(*) as links, min(expires_at) as first from connect_links");
+  expect(first).toEqual({ links: 100, first: START + 6 + 10 * 60_000 });
+});
