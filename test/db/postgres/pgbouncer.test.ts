@@ -109,7 +109,8 @@ test.skipIf(!program).each([
 ])(
   "a search_path in the URL that is %s is to be set in the database, and tables get there only",
   async (_, settings) => {
-    const url = await startPgBouncer("pool_mode = session", settings);
+    // No client gets a connection that is about to end.
+    const url = await startPgBouncer("pool_mode = session", settings, "server_check_delay = 0");
     const name = url.split("/").at(-1) ?? "";
     const setting = `alter role postgres in database ${name} set search_path = own`;
     const asked = openOn(`${url}?search_path=own`);
