@@ -23,7 +23,7 @@ beforeAll(async () => {
   server = await podkeep.serve();
   const form = new URLSearchParams({ name: "ann", password: token });
   const signedIn = await fetch(`${server.url}/sign-in`, { method: "POST", body: form, redirect: "manual" });
-  cookie = /podkeep_page=([^;]+)/.exec(signedIn.headers.getSetCookie().join())?.[1] ?? "";
+  cookie = /podkeep_page_\d+=([^;]+)/.exec(signedIn.headers.getSetCookie().join())?.[1] ?? "";
 });
 afterAll(() => server.end("SIGKILL"));
 

@@ -274,6 +274,8 @@ test("under https the cookie has a name that no other domain can set; under a pa
     ["https://podcasts.example", "__Host-podkeep_page"],
     ["https://podcasts.example/podkeep", "podkeep_page"],
     ["http://podcasts.example", "podkeep_page"],
+    ["http://podcasts.example:8080", "podkeep_page_8080"],
+    ["https://podcasts.example:8443", "__Host-podkeep_page_8443"],
   ] as const) {
     const secure = await openTestApp({ public_url });
     const { token } = await secure.user("ann");
@@ -290,4 +292,17 @@ test("under https the cookie has a name that no other domain can set; under a pa
     expect((await send("GET", "/podcasts", tossed)).status).toBe(name === "podkeep_page" ? 200 : 303);
     await secure.close();
   }
+});
+
+test("who uses two servers on one host stays signed in on both", async () => {
+  const other = await openTestApp();
+  const { token } = await other.user("ann");
+  const here = await signedIn(server, user);
+  const there = openBrowser(other, "", `${ORIGIN}:8080`);
+  await there.submit("/sign-in", { name: "ann", password: token });
+  // A browser has one set of cookies for all ports of a host.
+  for (const [name, value] of there.cookies) here.cookies.set(name, value);
+  for (const [name, value] of here.cookies) there.cookies.set(name, value);
+  for (const browser of [here, there]) expect((await browser.open("/podcasts")).path).toBe("/podcasts");
+  await other.close();
 });
