@@ -1,5 +1,6 @@
 // Backups of the database file: making, checking and pruning.
 import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
@@ -11,13 +12,14 @@ import {
   listBackups,
   listDated,
   nameAt,
+  sortBackups,
   timeOf,
 } from "../db/sqlite/backup-files.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
 import { isMissing } from "../db/sqlite/file.ts";
 import { refuseLost } from "../db/sqlite/lost.ts";
-import { DomainError } from "../errors.ts";
+import { codeOf, DomainError } from "../errors.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -68,20 +70,37 @@ export function listAllBackups(config: Config, clock: Clock): DatedBackup[] {
  * @param now in Unix milliseconds
  */
 export function latestBackup({ backup_dir }: Config, now: number): { file: string; created_at: number } | null {
-  const name = listBackups(backup_dir, now).at(-1);
-  const created_at = name === undefined ? null : timeOf(name);
-  if (name === undefined || created_at === null || created_at > now) return null;
-  return { file: resolve(backup_dir, name), created_at };
+  return latestOf(filesIn(backup_dir), backup_dir, now);
 }
 
-/** As latestBackup(), for metrics: in Unix milliseconds, 0 if there is none, null if it can't be known. */
-export function newestBackupTime(config: Config, clock: Clock): number | null {
+function latestOf(names: string[], directory: string, now: number): ReturnType<typeof latestBackup> {
+  const name = sortBackups(names, now).at(-1);
+  const created_at = name === undefined ? null : timeOf(name);
+  if (name === undefined || created_at === null || created_at > now) return null;
+  return { file: resolve(directory, name), created_at };
+}
+
+/** As latestBackup(), for the server: in Unix milliseconds, 0 if there is none, null if it can't be known. */
+export async function newestBackupTime(config: Config, now: number): Promise<number | null> {
   if ("url" in config.location) return null;
   try {
-    return latestBackup(config, clock.now())?.created_at ?? 0;
-  } catch {
-    return null;
+    return latestOf(await readNames(config.backup_dir), config.backup_dir, now)?.created_at ?? 0;
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? 0 : null;
   }
+}
+
+/** Reads of directories that have not ended. */
+const reads = new Map<string, Promise<string[]>>();
+
+/**
+ * As filesIn(), in another thread: a network disk that is gone can keep a read for days. All wait for the same read, since
+ * Bun has two such threads, which hash passwords too.
+ */
+function readNames(directory: string): Promise<string[]> {
+  const read = reads.get(directory) ?? readdir(directory).finally(() => reads.delete(directory));
+  reads.set(directory, read);
+  return read;
 }
 
 /** Checks a whole backup. @throws DomainError as `checkCopy` does */

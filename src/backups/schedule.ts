@@ -1,4 +1,4 @@
-// Scheduled backups, each in another process, because copying would delay requests.
+// Scheduled backups, each in another process, because copying, or a network disk that is gone, would delay requests.
 import { Cron } from "croner";
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
@@ -6,10 +6,12 @@ import type { Config } from "../config/settings.ts";
 import { reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import type { Logger } from "../log.ts";
-import { latestBackup, pruneBackups } from "./backups.ts";
+import { newestBackupTime } from "./backups.ts";
 
 /** What `podkeep backup create --json` prints. */
 const Made = z.object({ file: z.string(), bytes: z.number(), tables: z.object({ users: z.number() }) });
+/** What `podkeep backup prune --json` prints. */
+const Pruned = z.object({ removed: z.array(z.string()) });
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
@@ -31,11 +33,12 @@ export function scheduleBackups(
   const ended = new AbortController();
   const run = async () => {
     try {
-      if (!isDue(config, systemClock.now())) return;
+      if (!(await isDue(config, systemClock.now())) || ended.signal.aborted) return;
       const loss = findLoss();
       if (loss !== null) throw new Error(loss);
       await makeBackup(config, program, log, ended.signal);
     } catch (error) {
+      if (ended.signal.aborted) return;
       log.error({ reason: reasonOf(error) }, "backup failed");
       failed();
     }
@@ -56,24 +59,22 @@ export function lastScheduled({ backup_schedule }: Config, now: number): number 
 }
 
 /** Whether there is no backup since the last one was due. If the directory can't be read, making one says why. */
-export function isDue(config: Config, now: number): boolean {
+export async function isDue(config: Config, now: number): Promise<boolean> {
   const last = lastScheduled(config, now + 1);
-  try {
-    return last !== null && (latestBackup(config, now)?.created_at ?? 0) < last;
-  } catch {
-    return true;
-  }
+  return last !== null && ((await newestBackupTime(config, now)) ?? 0) < last;
 }
 
 async function makeBackup(config: Config, program: string[], log: Logger, signal: AbortSignal): Promise<void> {
   const directories = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
-  const command = [...program, "backup", "create", "--json", ...directories];
-  const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
-  const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
-  if (signal.aborted) return;
-  if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
-  const { file, bytes, tables } = Made.parse(JSON.parse(output));
-  const removed = pruneBackups(config, systemClock, config.backup_keep);
+  const run = async (...args: string[]): Promise<unknown> => {
+    const command = [...program, "backup", ...args, "--json", ...directories];
+    const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
+    const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
+    if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
+    return JSON.parse(output);
+  };
+  const { file, bytes, tables } = Made.parse(await run("create"));
+  const { removed } = Pruned.parse(await run("prune", "--yes", "--keep", String(config.backup_keep)));
   const made = { file, bytes, removed: removed.length };
   if (tables.users > 0) log.info(made, "backup made");
   else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");

@@ -19,7 +19,7 @@ export interface MetricsEndpoint {
 }
 
 /** Creates the metrics: those of events count from now on, the others are read at each request. */
-export function createMetricsEndpoint(newestBackup: () => number | null = () => null): MetricsEndpoint {
+export function createMetricsEndpoint(newestBackup: NewestBackup = async () => null): MetricsEndpoint {
   const counted = new Registry();
   const readProcess = createProcessGauges();
   const readDatabase = createDatabaseGauges();
@@ -106,13 +106,18 @@ function gaugesOf(registry: Registry) {
     new Gauge({ name, help, labelNames, registers: [registry] });
 }
 
+type NewestBackup = () => Promise<number | null>;
+
+/** Milliseconds in which a directory is read, if its disk responds. */
+const READ = 1000;
+
 /** Absent while it can't be known: data on PostgreSQL, or a backup directory that can't be read. */
-function createBackupGauge(newestBackup: () => number | null): () => Promise<string> {
+function createBackupGauge(newestBackup: NewestBackup): () => Promise<string> {
   const registry = new Registry();
   const name = "podkeep_backup_newest_timestamp_seconds";
   const gauge = gaugesOf(registry)(name, "When the newest backup was made, in Unix seconds; 0 if there is none");
   return async () => {
-    const time = newestBackup();
+    const time = await Promise.race([newestBackup(), Bun.sleep(READ).then(() => null)]);
     if (time === null) return "";
     gauge.set(time / 1000);
     return registry.metrics();

@@ -54,7 +54,7 @@ export async function runServer(config: Config, options: RunOptions): Promise<vo
 
 async function start(config: Config, options: RunOptions, { log, show }: Log) {
   const metrics = config.metrics_listen
-    ? (await import("../http/metrics.ts")).createMetricsEndpoint(() => newestBackupTime(config, systemClock))
+    ? (await import("../http/metrics.ts")).createMetricsEndpoint(() => newestBackupTime(config, systemClock.now()))
     : undefined;
   const opened = Promise.withResolvers<Opened>();
   const servers: Server<undefined>[] = [];

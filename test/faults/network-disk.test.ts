@@ -52,20 +52,41 @@ test.skipIf(!CAN_TRACE)("so is a disk without memory that processes share", asyn
   expect((await run(CREATE)).err).toContain(`can't be opened as a database: disk I/O error. ${data} is on NFS`);
 });
 
-test.skipIf(!CAN_TRACE)("and a disk that can't lock a backup", async () => {
-  const disk = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
-  const backup = join(disk, "backup.db");
-  const { run } = onNfs([NO_LOCKS], [disk, `${backup}.partial`]);
-  await run(CREATE);
-  const { err } = await run(["backup", "create", backup]);
-  expect(err).toContain(`${backup} can't be written: database is locked. ${disk} is on NFS`);
+// As SMB refuses the lock for writing to the process that has the one for reading.
+test.skipIf(!CAN_TRACE)("so is a disk that refuses the locks of the database", async () => {
+  const data = mkdtempSync(join(tmpdir(), "podkeep-data-"));
+  const more = { PODKEEP_DATA_DIR: data, PODKEEP_BUSY_TIMEOUT: "1ms" };
+  const { run } = onNfs(["fcntl:error=EACCES"], [data, join(data, "podkeep.db")], more);
+  expect((await run(CREATE)).err).toContain(`writing to the database. ${data} is on NFS, which may lack the locks`);
 });
+
+for (const error of ["EACCES", "ENOLCK", "ENOSYS"])
+  test.skipIf(!CAN_TRACE)(`a backup needs no locks of its disk (${error})`, async () => {
+    const disk = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
+    const backup = join(disk, "backup.db");
+    const { run } = onNfs([`fcntl:error=${error}`], [disk, backup, `${backup}.partial`]);
+    await run(CREATE);
+    expect(await run(["backup", "create", backup])).toMatchObject({ code: 0, err: "" });
+    expect((await run(["backup", "verify", backup])).out).toContain("1 user");
+  });
 
 test.skipIf(!CAN_TRACE)("a backup is complete on a disk that syncs files only", async () => {
   const disk = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
   const { run } = onNfs(["fsync:error=EINVAL"], [disk]);
   await run(CREATE);
   expect(await run(["backup", "create", join(disk, "backup.db")])).toMatchObject({ code: 0, err: "" });
+});
+
+test.skipIf(!CAN_TRACE)("a disk of backups that doesn't respond holds up no request and no metrics", async () => {
+  const disk = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
+  const { run, serve } = onNfs(["openat:delay_enter=3600000000"], [disk]);
+  await run(CREATE);
+  const backups = ["--backup-dir", disk, "--backup-schedule", "* * * * *"];
+  const server = await serve([...backups, "--metrics-listen", "127.0.0.1:0"]);
+  const metrics = /metrics at ([^"]+)/.exec(await server.until("metrics at"))?.[1] ?? "";
+  for (let scrapes = 0; scrapes < 3; scrapes++)
+    expect(await (await fetch(metrics)).text()).not.toContain("podkeep_backup_newest");
+  expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
 });
 
 test.skipIf(!CAN_TRACE)("a local disk is not blamed", async () => {

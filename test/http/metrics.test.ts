@@ -12,7 +12,7 @@ let server: TestApp;
 let user: TestUser;
 
 beforeEach(async () => {
-  metrics = createMetricsEndpoint(() => START);
+  metrics = createMetricsEndpoint(async () => START);
   server = await openTestApp({ deletion_attempts: "1" }, { metrics: metrics.metrics });
   user = await server.user();
 });

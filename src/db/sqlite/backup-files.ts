@@ -34,7 +34,7 @@ export function filesIn(directory: string): string[] {
  * before now, but not when, so it comes before all others.
  * @param now in Unix milliseconds
  */
-function sortBackups(names: string[], now: number): string[] {
+export function sortBackups(names: string[], now: number): string[] {
   const backups = names.filter((name) => NAME.test(name)).sort();
   const isAhead = (name: string) => (timeOf(name) ?? 0) > now;
   return [...backups.filter(isAhead), ...backups.filter((name) => !isAhead(name))];

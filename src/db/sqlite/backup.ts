@@ -81,7 +81,8 @@ function copyInto(file: string, partial: string): Contents {
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");
     choosePageSize(source);
-    source.run("vacuum into ?", [partial]);
+    // Without locks, which no one else takes on it: SMB refuses those of SQLite, and some disks have none.
+    source.run("vacuum into ?", [`${pathToFileURL(partial)}?nolock=1`]);
     return contentsOf(witness);
   } finally {
     source.close();
@@ -93,7 +94,7 @@ function copyInto(file: string, partial: string): Contents {
 function openSource(file: string): Sqlite {
   let source: Sqlite | undefined;
   try {
-    source = new Sqlite(file, { readwrite: true });
+    source = new Sqlite(file, constants.SQLITE_OPEN_READWRITE | constants.SQLITE_OPEN_URI);
     firstValue(source, "select count(*) from sqlite_schema");
     return source;
   } catch (error) {
@@ -186,8 +187,9 @@ function openCopy(file: string): Sqlite {
     return copy;
   } catch (error) {
     copy.close();
-    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) throw error;
-    // Nothing can be written beside it, as on a disk that is mounted read-only. The check then skips CHECK constraints.
+    if (!/^SQLITE_(BUSY|CANTOPEN|IOERR_(RD)?LOCK|READONLY)/.test(codeOf(error))) throw error;
+    // The disk has no locks, or is mounted read-only, so that nothing can be written beside the copy. The check then skips
+    // CHECK constraints.
     return new Sqlite(`${pathToFileURL(file)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   }
 }

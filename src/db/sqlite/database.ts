@@ -39,7 +39,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const unlock = lockDirectory(dirname(file), use);
   const opened: SqliteConnection[] = [];
   // A command that ends as the only one locks the file for a moment.
-  const retry = <T>(act: () => T) => retryWhileBusy(busy_timeout, act);
+  const retry = <T>(act: () => T) => retryWhileBusy(busy_timeout, act, dirname(file));
   const open = async (...pragmas: string[]) => {
     const connection = await retry(() => new SqliteConnection(file, pragmas));
     opened.push(connection);

@@ -1,11 +1,16 @@
 // Retries while another process writes to the file, without blocking the event loop.
 import { codeOf, DomainError } from "../../errors.ts";
+import { suspect } from "./file-system.ts";
 
 /** Longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE = 20;
 
-/** Runs `act` until the file isn't locked, and gives its result. @throws DomainError "unavailable" after `timeout` milliseconds */
-export async function retryWhileBusy<T>(timeout: number, act: () => T): Promise<T> {
+/**
+ * Runs `act` until the file isn't locked, and gives its result.
+ * @param directory of the file, for an error that may name its disk as the cause
+ * @throws DomainError "unavailable" after `timeout` milliseconds
+ */
+export async function retryWhileBusy<T>(timeout: number, act: () => T, directory?: string): Promise<T> {
   const end = performance.now() + timeout;
   for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
@@ -13,7 +18,8 @@ export async function retryWhileBusy<T>(timeout: number, act: () => T): Promise<
     } catch (error) {
       if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
       if (performance.now() > end) {
-        throw new DomainError("unavailable", "Another process is writing to the database", { retry_after: 5 });
+        const disk = directory === undefined ? "" : suspect(directory, error);
+        throw new DomainError("unavailable", `Another process is writing to the database${disk}`, { retry_after: 5 });
       }
     }
     await Bun.sleep(pause);

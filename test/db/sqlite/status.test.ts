@@ -51,7 +51,7 @@ test("the status has the size of the write-ahead log", async () => {
 
 test("the metrics have the time of the newest backup, and count backups that fail", async () => {
   const { config } = server.app;
-  const endpoint = createMetricsEndpoint(() => newestBackupTime(config, server.clock));
+  const endpoint = createMetricsEndpoint(() => newestBackupTime(config, server.clock.now()));
   const read = async () => (await endpoint.fetch(server.app, new Request("http://127.0.0.1:9042/metrics"))).text();
   expect(await read()).toContain("podkeep_backup_newest_timestamp_seconds 0\n");
   createBackup(config, server.clock);
