@@ -3,7 +3,6 @@ import { afterAll, beforeAll, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { play, wholeWorld } from "../domain/device-world.ts";
 import { PATIENCE, WAIT } from "../support/patience.ts";
-import { SEED } from "../support/seed.ts";
 import { examples } from "./device-examples.ts";
 import { DeviceServer } from "./device-server.ts";
 import { historyOf } from "./history.ts";
@@ -27,7 +26,7 @@ async function playWorlds(): Promise<void> {
     const server = await DeviceServer.open(processes, user, historyOf(processes, user));
     await play(world, server, server);
   });
-  await fc.assert(property, { numRuns, seed: SEED, examples, timeout: WAIT });
+  await fc.assert(property, { numRuns, examples, timeout: WAIT });
 }
 
 test("every app ends with the server's list and places, and no change is lost", playWorlds, PATIENCE + numRuns * 1000);

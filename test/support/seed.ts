@@ -1,6 +1,8 @@
-// The seed of all random worlds, requests and moments of the tests.
+// The seed of all random worlds, requests and moments of the tests; preloaded, so that fast-check has it everywhere.
+import fc from "fast-check";
 
 /** PODKEEP_SEED, or a random one. `npm test` takes a number of the code: the same code is tested in the same way. */
 export const SEED = Number(process.env["PODKEEP_SEED"] || Date.now() % 2 ** 31);
+fc.configureGlobal({ seed: SEED });
 
 console.log(`PODKEEP_SEED=${SEED}`);
