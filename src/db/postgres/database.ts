@@ -228,17 +228,20 @@ class PostgresDatabase implements Database {
   /** @param act has until `end` (of performance.now()) to get a connection that responds */
   async #attempt<T>(act: (end: number) => Promise<T>): Promise<T> {
     let end = performance.now() + this.options.timeout;
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; ; ) {
       try {
         return await act(end);
       } catch (error) {
         const now = performance.now();
-        if (isOutdated(error) && now < end) continue;
-        const again = isConflict(error) || ((isLost(error) || isReadOnly(error)) && now < end);
-        if (attempt === ATTEMPTS || !again) throw translate(error);
-        if (isConflict(error)) end = now + this.options.timeout;
+        // An outdated plan uses up no attempt: other connections have one too.
+        if (!isOutdated(error) || now >= end) {
+          const again = isConflict(error) || ((isLost(error) || isReadOnly(error)) && now < end);
+          if (attempt === ATTEMPTS || !again) throw translate(error);
+          if (isConflict(error)) end = now + this.options.timeout;
+          attempt++;
+        }
       }
-      await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 1));
+      await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 2));
     }
   }
 

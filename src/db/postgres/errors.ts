@@ -60,8 +60,9 @@ export function translate(error: unknown): unknown {
   }
   const pooler = describePooler(error);
   if (pooler) return new DomainError("unavailable", pooler, { cause: error });
-  // Out of resources or of transaction ids, lock or statement timeout, a failing disk, a changing login or database.
-  const refused = /^(28|3D|40|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));
+  // A pooler's outdated plans, out of resources or of transaction ids, lock or statement timeout, a failing disk, a changing
+  // login or database.
+  const refused = /^(0A000|28|3D|40|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));
   return refused || isReadOnly(error) || isLost(error) ? unavailable(error) : error;
 }
 

@@ -125,6 +125,21 @@ test("after all connections were cut, the next requests work", async () => {
   expect((await ann.add("https://b.example/")).is_subscribed).toBe(true);
 });
 
+test("plans that a migration made outdated use up no attempt, and a request that gets no other plan is 503", async () => {
+  await open({ database_timeout: "1s" });
+  await beside((sql) =>
+    sql(`create sequence attempts; create function refuse(conflict_after int) returns void language plpgsql as $$ begin
+      if nextval('attempts') > conflict_after then raise exception using errcode = '40001'; end if;
+      raise exception 'cached plan must not change result type' using errcode = '0A000'; end $$`),
+  );
+  const refuse = (conflictAfter: number) =>
+    app.app.database.write((tx) => tx.execute({ sql: `select refuse(${conflictAfter})`, parameters: [] }));
+  await expect(refuse(6)).rejects.toMatchObject({ code: "unavailable" });
+  const [counted] = await beside((sql) => sql("select last_value from attempts"));
+  expect(Number(counted?.["last_value"])).toBe(6 + 5);
+  await expect(refuse(1e9)).rejects.toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
+});
+
 test("a change is 503, and no fault, if its server stood still until PostgreSQL ended the transaction", async () => {
   await open({ database_timeout: "1s" });
   const writing = app.app.database.write(async (tx) => {
