@@ -19,6 +19,7 @@ import { findUserById } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { createToken, hashSecret, insertAppToken, readAppName } from "./tokens.ts";
+import { transact } from "./transact.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
 const LIFETIME = 20 * 60_000;
@@ -92,10 +93,8 @@ export async function findWaitingApp({ database, clock }: Context, page: string)
  */
 export async function approveLoginFlow(context: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
-  const { database, clock } = context;
-  const { user_id } = actor;
-  const page_hash = hashSecret(page);
-  const [flow] = await database.write((tx) => approveFlow(tx, { page_hash, user_id, now: clock.now() }));
+  const asked = { page_hash: hashSecret(page), user_id: actor.user_id, now: context.clock.now() };
+  const [flow] = await transact(context, actor, ({ tx }) => approveFlow(tx, asked));
   if (!flow) await findLoginFlow(context, actor, page);
 }
 

@@ -5,6 +5,7 @@ import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { tables } from "../../../src/db/tables.ts";
 import { type Actor, actAsAdmin } from "../../../src/services/actor.ts";
 import { connectApp } from "../../../src/services/connect-links.ts";
+import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
 import { createPasswordLink } from "../../../src/services/password-links.ts";
 import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession, endAppSession } from "../../../src/services/sessions.ts";
@@ -118,6 +119,13 @@ test.each<[string, (app: App, actor: Actor) => Promise<unknown>]>([
   ["signs out", (app, actor) => endAppSession(app, { ...NO_SESSION, actor })],
   ["connects an app", (app, actor) => connectApp(app, actor, "nonce", KASTS)],
   ["gets a link to choose a password", (app, actor) => createPasswordLink(app, actor)],
+  [
+    "allows an app",
+    async (app, actor) => {
+      const { page } = await startLoginFlow(app, { label: "Kasts", address: "192.0.2.1" });
+      await approveLoginFlow(app, actor, page);
+    },
+  ],
 ])("who %s while another server deletes the user is told so", async (_, act) => {
   const { cluster, sql, connect } = await start(1);
   await cluster.client("ann");
