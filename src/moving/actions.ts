@@ -19,6 +19,7 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
   const all: EpisodeAction[] = [];
   const seen = new Set<string>();
   let since = 0;
+  let isSkipped = false;
   for (let responses = 0; responses < MOST_RESPONSES; responses++) {
     const answer = await remote.send(pathOf(since));
     requireOk(remote, answer, "episode actions");
@@ -31,9 +32,12 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
       if (action) all.push(action);
     }
     if (seen.size > MOST_ACTIONS) throw new DomainError("too_large", `${remote.host} has more than a million actions`);
+    // gpodder.net gives a thousand from the second of the last one on: if that has as many, the next second follows.
+    const isStuck: boolean = data.timestamp === since && data.actions.length > 0 && (fresh.length > 0 || !isSkipped);
     // A server that gives a part goes on from its timestamp; one that gave all has no more.
-    if (fresh.length === 0 || data.timestamp <= since) break;
-    since = data.timestamp;
+    if (!isStuck && (fresh.length === 0 || data.timestamp <= since)) break;
+    since = isStuck ? since + 1 : data.timestamp;
+    isSkipped = isStuck;
   }
   return all;
 }
