@@ -16,6 +16,7 @@ if (import.meta.main) {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
+    idleTimeout: 0,
     fetch(request) {
       now = Number(request.headers.get(NOW));
       const { pathname, search } = new URL(request.url);
