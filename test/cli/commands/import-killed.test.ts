@@ -44,6 +44,9 @@ async function createUser(name: string): Promise<string> {
   return name;
 }
 
+/** Users that are tried at most: a moment that never comes must not go on for ever. */
+const ATTEMPTS = 20;
+
 /**
  * Begins to move a new user in, and kills that, once for each moment. On a busy machine a kill can come after the end:
  * others follow until one has left a part. @returns the last user
@@ -54,7 +57,7 @@ async function killAt<Moment>(
   kill: (name: string, moment: Moment) => Promise<void>,
 ): Promise<string> {
   const all = sizeOf(whole);
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const name = await createUser(`${whole}-killed-${attempt}`);
     let isHalf = false;
     for (const moment of moments) {
@@ -64,6 +67,7 @@ async function killAt<Moment>(
     }
     if (isHalf) return name;
   }
+  throw new Error(`No kill left a part: ${moments.join(", ")}`);
 }
 
 /** Kills a program at a moment, unless it ends before: what was stored already may leave too little for that moment. */
