@@ -22,7 +22,7 @@ interface Proxy {
   program: string;
   example: string;
   /** The arguments that run it, with the configuration that it gets around the example. */
-  arguments: (file: string) => string[];
+  arguments: (file: string, port: number) => string[];
   around: (example: string) => string;
 }
 
@@ -35,7 +35,7 @@ const loadModules = () =>
     .map((file) => `LoadModule ${/mod_(\w+)/.exec(file)?.[1]}_module ${file}`)
     .join("\n");
 
-const PROXIES: Record<"Caddy" | "nginx" | "Apache", Proxy> = {
+const PROXIES: Record<"Caddy" | "nginx" | "Apache" | "Traefik", Proxy> = {
   Caddy: {
     program: "/usr/bin/caddy",
     example: exampleOf(`${EXAMPLE} {`).replace(EXAMPLE, "https://localhost:PORT").replace("{", "{\ntls CERT KEY\n"),
@@ -60,10 +60,20 @@ http { access_log off; ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         isRoot ? "User nobody\nGroup nogroup\n" : ""
       }${loadModules()}\nListen PORT\n${example}`,
   },
+  Traefik: {
+    program: "/usr/local/bin/traefik",
+    example: exampleOf("http:"),
+    arguments: (file, port) => [
+      `--providers.file.filename=${file}`,
+      `--entryPoints.websecure.address=:${port}`,
+      /--entryPoints.websecure.transport[^`]+/.exec(GUIDE)?.[0] ?? "no timeout in the guide",
+    ],
+    around: (example) => `${example}\ntls:\n  certificates:\n    - { certFile: CERT, keyFile: KEY }`,
+  },
 };
 
 interface Change {
-  name: "Caddy" | "nginx";
+  name: "Caddy" | "nginx" | "Traefik";
   path: string;
   write: [before: string, after: string][];
   /** What the guide says of it. */
@@ -92,6 +102,22 @@ const PATHS: Change[] = [
       ["http://127.0.0.1:8042;", "http://127.0.0.1:8042/;"],
     ],
     said: ["`location /podcasts/`", "`proxy_pass http://127.0.0.1:8042/`"],
+  },
+  {
+    name: "Traefik",
+    path: "/podkeep",
+    write: [["Host(`podcasts.example.org`)", "Host(`podcasts.example.org`) && PathPrefix(`/podkeep`)"]],
+    said: ["add a `PathPrefix` of `/podkeep` to the rule (Traefik)"],
+  },
+  {
+    name: "Traefik",
+    path: "/podcasts",
+    write: [
+      ["Host(`podcasts.example.org`)", "Host(`podcasts.example.org`) && PathPrefix(`/podcasts`)"],
+      ["      service: podkeep\n", "      service: podkeep\n      middlewares: [strip]\n"],
+      ["  services:", '  middlewares:\n    strip: { stripPrefix: { prefixes: ["/podcasts"] } }\n  services:'],
+    ],
+    said: ["in Traefik the middleware `stripPrefix`"],
   },
 ];
 
@@ -129,9 +155,9 @@ async function examine({ program, around, ...proxy }: Proxy, example: string, pa
     .replaceAll(/\/etc\/letsencrypt\/live\/localhost\/privkey.pem|KEY/g, tls.key)
     .replaceAll("PORT", String(port))
     .replaceAll("FOLDER", work);
-  const file = join(work, "configuration");
+  const file = join(work, "configuration.yml");
   writeFileSync(file, text);
-  const child = track(Bun.spawn([program, ...proxy.arguments(file)], { stdout: "ignore", stderr: "pipe" }));
+  const child = track(Bun.spawn([program, ...proxy.arguments(file, port)], { stdout: "ignore", stderr: "pipe" }));
   ends.push(async () => {
     child.kill("SIGTERM");
     await child.exited;
