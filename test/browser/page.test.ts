@@ -447,8 +447,11 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   test("a second click while a form is on its way does not send it again", async () => {
     const { out } = await program.run(["user", "create", "bob", "--invite"]);
     const page = await open();
+    await page.clock.install();
     await page.goto(/\/password\/\S+/.exec(out)?.[0] ?? "");
     await page.getByLabel("New password").fill(PASSWORD);
+    // After ten seconds without a response it could be sent again.
+    await page.clock.pauseAt(Date.now() + 3_600_000);
     let sent = 0;
     const { promise: isClicked, resolve } = Promise.withResolvers<void>();
     await page.route("**/password/*", async (route) => {
