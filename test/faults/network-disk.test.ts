@@ -87,6 +87,8 @@ test.skipIf(!CAN_TRACE)("a disk of backups that doesn't respond holds up no requ
   for (let scrapes = 0; scrapes < 3; scrapes++)
     expect(await (await fetch(metrics)).text()).not.toContain("podkeep_backup_newest");
   expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
+  await server.stop();
+  await server.until('"msg":"stopped"');
 });
 
 test.skipIf(!CAN_TRACE)("a local disk is not blamed", async () => {
