@@ -61,7 +61,7 @@ export async function moveIn(
   const devices = await addDevices(context, actor, moving.devices, dry_run);
   const now = context.clock.now();
   const copy: Copy = { actor, dry_run, hashes: new Map(), now };
-  const batches = dry_run ? inOne(inBatches(moving, now)) : inBatches(moving, now);
+  const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
   let done = 0;
@@ -104,10 +104,6 @@ function inBatches({ actions, untimed, plays }: Moving, now: number): Batch[] {
     ),
   ];
 }
-
-/** For a dry run, in which no batch would find what the one before it stores. */
-const inOne = (batches: Batch[]): Batch[] =>
-  batches.length === 0 ? [] : [{ actions: batches.flatMap(({ actions }) => actions), isTimed: false }];
 
 /** What was listened to until now, and is kept. */
 function pastPlays({ config }: Context, { plays }: Moving, now: number): Moving["plays"] {
