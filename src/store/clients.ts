@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { columnOf, insertRow } from "./rows.ts";
+import { allButFirst, columnOf, insertRow } from "./rows.ts";
 
 /** What the user's apps call themselves, and the token of each. */
 export const listProducts = statement((db, p: Owner) =>
@@ -65,7 +65,6 @@ export const deleteOldClients = statement((db, p: Owner & { id: string; others: 
         .orderBy(GIVEN, "desc")
         .orderBy("seen_at", "desc")
         .orderBy("id")
-        .limit(sql.lit(1_000_000))
-        .offset(p.others),
+        .$call(allButFirst(p.others)),
     ),
 );

@@ -1,7 +1,7 @@
 // Statements on links that show the values of a new app.
-import { sql } from "kysely";
 import type { ConnectLinkTable, Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { allButFirst } from "./rows.ts";
 
 export const deleteExpiredLinks = statement((db, p: { now: number }) =>
   db.deleteFrom("connect_links").where("expires_at", "<=", p.now),
@@ -23,8 +23,7 @@ export const deleteOldLinks = statement((db, p: Owner & { kept: number }) =>
         .where("user_id", "=", p.user_id)
         .orderBy("expires_at", "desc")
         .orderBy("link_hash")
-        .limit(sql.lit(1_000_000))
-        .offset(p.kept),
+        .$call(allButFirst(p.kept)),
     ),
 );
 

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { DeviceTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
+import { allButFirst } from "./rows.ts";
 
 export const listDevices = statement((db, p: Owner) =>
   db
@@ -74,8 +75,7 @@ export const deleteOldDevices = statement((db, p: Owner & { id: string; kept: nu
         .where("id", "!=", p.id)
         .orderBy((row) => row.fn.coalesce("last_sync_at", "created_at"), "desc")
         .orderBy("id")
-        .limit(sql.lit(1_000_000))
-        .offset(p.kept),
+        .$call(allButFirst(p.kept)),
     ),
 );
 

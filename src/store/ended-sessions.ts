@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { EndedSessionTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
+import { allButFirst } from "./rows.ts";
 import type { findTokenById } from "./tokens.ts";
 
 type Found = Awaited<ReturnType<typeof findTokenById>>[number];
@@ -42,8 +43,7 @@ export const deleteOldEndedSessions = statement((db, p: Owner & { kept: number }
         .where("user_id", "=", p.user_id)
         .orderBy("expires_at", "desc")
         .orderBy("session_hash")
-        .limit(sql.lit(1_000_000))
-        .offset(p.kept),
+        .$call(allButFirst(p.kept)),
     ),
 );
 

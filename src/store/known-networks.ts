@@ -1,8 +1,7 @@
 // Statements on the networks that users signed in from.
-import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
-import { saveRow } from "./rows.ts";
+import { allButFirst, saveRow } from "./rows.ts";
 
 export const findKnownNetwork = statement((db, p: Owner & { network: string }) =>
   db.selectFrom("known_networks").select("seen_at").where("user_id", "=", p.user_id).where("network", "=", p.network),
@@ -25,8 +24,7 @@ export const deleteOldNetworks = statement((db, p: Owner & { since: number; kept
             .where("user_id", "=", p.user_id)
             .orderBy("seen_at", "desc")
             .orderBy("network")
-            .limit(sql.lit(1_000_000))
-            .offset(p.kept),
+            .$call(allButFirst(p.kept)),
         ),
       ]),
     ),

@@ -1,8 +1,7 @@
 // Statements on the web page's sessions.
-import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
-import { insertRow } from "./rows.ts";
+import { allButFirst, insertRow } from "./rows.ts";
 
 export const insertPageSession = insertRow("page_sessions");
 
@@ -45,8 +44,7 @@ export const deleteOldPageSessions = statement((db, p: Owner & { kept: number })
         .orderBy("seen_at", "desc")
         .orderBy("created_at", "desc")
         .orderBy("id")
-        .limit(sql.lit(1_000_000))
-        .offset(p.kept),
+        .$call(allButFirst(p.kept)),
     ),
 );
 

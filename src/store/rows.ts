@@ -1,5 +1,5 @@
 // Whole rows of a table, inserted or replaced as db/tables.ts describes it.
-import { type RawBuilder, sql } from "kysely";
+import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Value } from "../db/statement.ts";
 import { columnsOf, type Table, tables } from "../db/tables.ts";
@@ -20,6 +20,12 @@ export const bigint = (value: number | null) => sql<number>`cast(${value} as big
 /** Rows of VALUES: the numbers in these columns. */
 export const numbersOf = <Column extends string>(rows: readonly Record<Column, number | null>[], columns: Column[]) =>
   sql.join(rows.map((row) => sql`(${sql.join(columns.map((column) => bigint(row[column])))})`));
+
+/** All rows of a query but the first. SQLite skips none without a limit, and plans again for one that is a parameter. */
+export const allButFirst =
+  (kept: number) =>
+  <DB, From extends keyof DB, Row>(rows: SelectQueryBuilder<DB, From, Row>) =>
+    rows.limit(sql.lit(1_000_000)).offset(kept);
 
 /** Rows with one column for a bulk statement, each value once. */
 export const rowsOf = <Column extends string, Value>(column: Column, values: Iterable<Value>) =>

@@ -1,9 +1,9 @@
 // Statements on tokens.
 
-import { sql } from "kysely";
 import type { Owner, TokenTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
+import { allButFirst } from "./rows.ts";
 
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
@@ -50,8 +50,7 @@ export const deleteOldTokens = statement((db, p: Owner & { id: string; kept: num
         .orderBy((row) => row.case().when("revoked_at", "is", null).then(row.lit(0)).else(row.lit(1)).end())
         .orderBy((row) => row.fn.coalesce("revoked_at", "last_used_at", "created_at"), "desc")
         .orderBy("id")
-        .limit(sql.lit(1_000_000))
-        .offset(p.kept),
+        .$call(allButFirst(p.kept)),
     ),
 );
 
