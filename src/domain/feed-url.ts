@@ -1,6 +1,6 @@
 // Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
 import { maskFeedUrl } from "./readable-url.ts";
-import { hasLongHost, parseUrl } from "./url.ts";
+import { parseUrl } from "./url.ts";
 
 /** A valid feed URL. */
 export interface FeedUrl {
@@ -79,8 +79,7 @@ function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
   // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
   if (authority === undefined || rest.startsWith("\\") || feed_url.endsWith(" ")) return null;
-  if (hasLongHost(feed_url)) return null;
-  const host = PLAIN_HOST.test(authority) ? authority : URL.parse(feed_url)?.host;
+  const host = PLAIN_HOST.test(authority) ? authority : parseUrl(feed_url)?.host;
   if (host === undefined) return null;
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);
   return withoutSlashesAtEnd(`${userinfo}${host}${rest}`);

@@ -17,11 +17,10 @@ const MOST_OF_NAME = 8;
  * Where browsers support it (https, no path), the page's cookie has a name that no other domain can set
  * (RFC 6265bis section 4.1.3.2). Its port is in it, because browsers send a cookie to all ports of a host.
  */
-function nameOf(c: Context<HttpEnv>, shared: Shared, audience: Audience): string {
+function nameOf(c: Context<HttpEnv>, { forwarded }: Shared, audience: Audience): string {
   if (audience === "app") return APP;
-  const { path, secure } = optionsOf(c, shared);
-  const { port } = new URL(shared.forwarded.baseUrlOf(c.req.raw, c.env));
-  return (secure && path === "/" ? "__Host-" : "") + PAGE + (port && `_${port}`);
+  const { protocol, port } = new URL(forwarded.baseUrlOf(c.req.raw, c.env));
+  return (protocol === "https:" && !forwarded.basePath ? "__Host-" : "") + PAGE + (port && `_${port}`);
 }
 
 const optionsOf = (c: Context<HttpEnv>, { forwarded }: Shared) => ({

@@ -136,7 +136,7 @@ test.each<[string, (app: App, actor: Actor) => Promise<unknown>]>([
   await other.unsafe("begin");
   await other.unsafe("delete from users");
   const done = act(cluster.app, actor).catch((error: unknown) => error);
-  while ((await sql("select 1 from pg_locks where not granted")).length === 0) await Bun.sleep(5);
+  await until(async () => (await sql("select 1 from pg_locks where not granted")).length > 0);
   await other.unsafe("commit");
   await other.close();
   expect(await done).toMatchObject({ name: "DomainError", message: expect.stringMatching(/user/) });
