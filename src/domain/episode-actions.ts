@@ -125,7 +125,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   // If the server's clock is behind, all that devices play happens in one moment: their own times count.
   if (sent_at > now && sent_at > before.sent_at) return add(next);
   if (position === before.position || (isOwn && before.arrived_at > after)) return before;
-  // What a client knew when it played is older than its play, whatever its clock says.
+  // What a client knew when it played is older than its play, even if its clock is behind.
   if (before.arrived_at <= known) return add(next);
   // Of two clients in one second, the first stays.
   if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };

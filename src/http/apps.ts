@@ -61,7 +61,7 @@ const APPS: Record<string, Row> = {
   },
   // Made from its code, before it forgot its queue. Its queue of additions does not know that of removals.
   focuspodcast: { ...ANTENNAPOD, queuesTaps: true },
-  // SyncService.kt, removeFeedWithDownloadUrl: removes the last feed, whatever it is sent, and queues that as its own.
+  // SyncService.kt, removeFeedWithDownloadUrl: removes the last feed, not the one that it is sent, and queues that as its own.
   podcini: { ...ANTENNAPOD, removesOthers: true },
   kasts: {
     // sync.cpp, "Fetch": uploads all feeds.

@@ -59,7 +59,7 @@ export async function getDeletion(
   id: number,
 ): Promise<Deletion & { clock: number }> {
   const [row] = await database.read((tx) => findDeletion(tx, { user_id, id }));
-  if (!row) throw new DomainError("not_found", "There is no such deletion");
+  if (!row) throw new DomainError("not_found", "No such deletion");
   return { ...readDeletion(row), clock: row.clock };
 }
 

@@ -55,7 +55,7 @@ export function createRefusalLog({ database, clock }: Pick<Context, "database" |
       if (!isDue(key)) continue;
       waiting.delete(key);
       if (written.size >= MOST.users) written.clear();
-      // Before the user is read: the next refusal may come meanwhile.
+      // Before the user is read: the next refusal may come in that time.
       written.set(key, clock.now());
       // Not awaited: a full disk must not keep a response back.
       save(key, one).catch(() => {});

@@ -14,7 +14,7 @@ import { inParts } from "./parts.ts";
 import { transact } from "./transact.ts";
 import { changeOrRehearse, changeSubscriptions, loadWorkingSet, type Rehearsal } from "./working-set.ts";
 
-const notFound = () => new DomainError("not_found", "There is no such subscription");
+const notFound = () => new DomainError("not_found", "No such subscription");
 
 /**
  * Reads one subscription by any guid that it ever had, with the user's clock.

@@ -203,7 +203,7 @@ export function getEntity(context: Context, actor: Actor, sync_id: string): Prom
     const [named] = await findEntities(tx, { user_id }, [{ sync_id }]);
     const [row] = named ? await findSubscriptions(tx, { user_id }, [{ id: named.subscription }]) : [];
     const entity = row && row.deleted === null ? (await entitiesOf([row])).get(row.id) : undefined;
-    if (!row || !entity) throw new DomainError("not_found", "There is no such subscription");
+    if (!row || !entity) throw new DomainError("not_found", "No such subscription");
     return showEntity(row, entity);
   });
 }

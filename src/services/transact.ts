@@ -76,7 +76,7 @@ export function rehearse<T>(
 }
 
 function found([row]: Counters[]): Counters {
-  if (!row) throw new DomainError("not_found", "There is no such user");
+  if (!row) throw new DomainError("not_found", "No such user");
   return row;
 }
 

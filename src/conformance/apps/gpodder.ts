@@ -116,7 +116,7 @@ export const gpodderDemands: Demand[] = [
   },
   {
     key: "episodes/only-plays-have-places",
-    says: "Actions that are no plays have no place, not even -1",
+    says: "Actions that are not plays have no place, not even -1",
     source: "gPodder drops all actions of a response that has a place of -1",
     level: "MUST",
     async run(prober, client, another) {

@@ -45,7 +45,7 @@ export const nextcloudDemands: Demand[] = [
   },
   {
     key: "episodes/every-action-has-a-place",
-    says: "Every action has started, position and total as numbers, -1 if it is no play",
+    says: "Every action has started, position and total as numbers, -1 if it is not a play",
     source: "GNOME Podcasts can't read a response in which one is missing; nextcloud-gpodder writes -1",
     level: "SHOULD",
     async run(prober, client, another) {

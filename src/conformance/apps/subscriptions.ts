@@ -98,7 +98,7 @@ export const feedDemands: Demand[] = [
   },
   {
     key: "subscriptions/a-local-feed-keeps-none-back",
-    says: "A feed that is no URL of the web does not keep the others of its upload back",
+    says: "A feed that is not a web URL does not keep the others of its upload back",
     source: "AntennaPod#7209: a local folder in the upload, 400, and sync was dead",
     level: "SHOULD",
     async run(prober, client, another) {

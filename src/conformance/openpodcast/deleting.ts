@@ -115,7 +115,7 @@ export const deletingChecks: Check[] = [
   },
   {
     id: "openpodcast/delete/unknown-deletion-is-404",
-    says: "An unknown deletion is answered 404, and what is no number 405",
+    says: "An unknown deletion is answered 404, and what is not a number 405",
     source: "Open Podcast API, GET /deletions/{id}",
     level: "MUST",
     async run(prober) {

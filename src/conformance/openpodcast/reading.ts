@@ -32,7 +32,7 @@ export const readingChecks: Check[] = [
   },
   {
     id: "openpodcast/read/malformed-guid-is-405",
-    says: "GET, PATCH and DELETE of what is no guid are answered 405",
+    says: "GET, PATCH and DELETE of what is not a guid are answered 405",
     source: "Open Podcast API: error 405, input could not be validated",
     level: "MUST",
     async run(prober) {

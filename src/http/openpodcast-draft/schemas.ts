@@ -21,7 +21,7 @@ const date_time = z.string().meta({ format: "date-time", example: TIMESTAMP });
 export const ErrorBody = z
   .object({
     error: z.string().meta({ description: "The error", example: "Not found" }),
-    description: z.string().meta({ description: "What is wrong", example: "There is no such subscription" }),
+    description: z.string().meta({ description: "What is wrong", example: "No such subscription" }),
   })
   .meta({ id: "Error" });
 

@@ -143,7 +143,7 @@ function calendarOf(c: Context<HttpEnv>) {
 /** The id in the path. @throws DomainError "not_found" */
 function idOf(c: Context<HttpEnv>): number {
   const id = readId(c.req.param("id"));
-  if (id === undefined) throw new DomainError("not_found", "There is no such episode");
+  if (id === undefined) throw new DomainError("not_found", "No such episode");
   return id;
 }
 
