@@ -69,12 +69,20 @@ export class EpisodeSet {
   readonly #stored = new Map<Episode, Episode>();
   readonly #created: Episode[] = [];
   readonly #joined = new Map<Episode, Episode>();
+  readonly #loaded = new Set<number>();
 
   constructor(
     stored: readonly Episode[],
     private readonly nextId: () => number,
   ) {
+    this.load(stored);
+  }
+
+  /** Takes in episodes that are stored; those that it has stay as they are here. */
+  load(stored: readonly Episode[]): void {
     for (const episode of stored) {
+      if (this.#loaded.has(episode.id)) continue;
+      this.#loaded.add(episode.id);
       this.#stored.set(episode, { ...episode });
       this.#index(episode);
     }

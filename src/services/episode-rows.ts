@@ -24,9 +24,9 @@ import type { UserTx } from "./transact.ts";
 /** What means an episode. */
 type Named = Pick<Episode, "podcast" | "guid" | "url">;
 
-/** Loads the episodes that are meant. */
-export async function loadEpisodes({ tx, user_id, nextEpisode }: UserTx, named: Named[]): Promise<EpisodeSet> {
-  return new EpisodeSet(await findEpisodes(tx, user_id, named), nextEpisode);
+/** Loads the episodes that are meant into a set. */
+export async function loadEpisodes({ tx, user_id }: UserTx, named: Named[], set: EpisodeSet): Promise<void> {
+  set.load(await findEpisodes(tx, user_id, named));
 }
 
 async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Episode[]> {

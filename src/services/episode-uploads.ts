@@ -1,6 +1,6 @@
 // Uploads of episode actions: which episodes they name, and what they change.
 import type { Arrival, EpisodeAction } from "../domain/episode-actions.ts";
-import { isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
+import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import { endOf, givenToUnknown } from "../domain/sync-window.ts";
 import { findPodcastsByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -74,15 +74,16 @@ async function beginUpload(user: UserTx, client: Client | null, now: number): Pr
   return { arrival, cursor };
 }
 
-/** Finds what actions change, without saving it. */
+/** Finds what actions change, without saving it. @param set what those before changed, if that was not saved */
 export async function addActions(
   user: UserTx,
   client: Client | null,
   sent: EpisodeAction[],
   arrival: Arrival,
   hashes: FeedHashes,
+  set = new EpisodeSet([], user.nextEpisode),
 ) {
-  const { set, named } = await loadNamed(user, client, sent, hashes);
+  const named = await loadNamed(user, client, sent, hashes, set);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
   const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
@@ -98,21 +99,20 @@ export async function addActions(
 /** What says which episode is meant. */
 type Naming = Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">;
 
-/** Loads the episodes that are named, and finds the podcast of each. */
+/** Loads the episodes that are named into a set, and finds the podcast of each. */
 export async function loadNamed<Action extends Naming>(
   user: UserTx,
   client: Client | null,
   sent: Action[],
   hashes: FeedHashes,
+  set: EpisodeSet,
 ) {
   await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
   const named = await findPodcasts(user, sent, hashes);
-  const set = await loadEpisodes(
-    user,
-    named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
-      [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
-    ),
+  const wanted = named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
+    [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
   );
+  await loadEpisodes(user, wanted, set);
   for (const { action, podcast, waiting } of named) {
     for (const one of waiting) {
       const episode = set.find(one, action.guid, action.episode_url);
@@ -121,7 +121,7 @@ export async function loadNamed<Action extends Naming>(
       set.tellAgain(set.present(episode), user.nextTimestamp);
     }
   }
-  return { set, named };
+  return named;
 }
 
 /**

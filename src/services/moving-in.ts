@@ -1,6 +1,6 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
 import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
-import { numberOf } from "../domain/episode-set.ts";
+import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../domain/moving.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -60,7 +60,8 @@ export async function moveIn(
   feeds.present.push(...added.map(({ feed_url, title }) => ({ title, host: URL.parse(feed_url)?.hostname || null })));
   const devices = await addDevices(context, actor, moving.devices, dry_run);
   const now = context.clock.now();
-  const copy: Copy = { actor, dry_run, hashes: new Map(), now };
+  const rehearsed = new EpisodeSet([], () => 0);
+  const copy: Copy = { actor, dry_run, hashes: new Map(), now, rehearsed };
   const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
@@ -140,17 +141,19 @@ interface Copy {
   dry_run: boolean;
   hashes: FeedHashes;
   now: number;
+  /** What the batches of a dry run would have stored. */
+  rehearsed: EpisodeSet;
 }
 
 /** @returns how many are new */
 async function copyActions(context: Context, copy: Copy, { actions, isTimed }: Batch): Promise<number> {
-  const { actor, dry_run, hashes } = copy;
-  const read = async (user: UserTx) => {
+  const { actor, dry_run, hashes, rehearsed } = copy;
+  const read = async (user: UserTx, set?: EpisodeSet) => {
     const arrival = arrivalOf(copy, user);
-    return { arrival, ...(await addActions(user, null, actions, arrival, hashes)) };
+    return { arrival, ...(await addActions(user, null, actions, arrival, hashes, set)) };
   };
   const { arrived } = dry_run
-    ? await rehearse(context, actor, read)
+    ? await rehearse(context, actor, (user) => read(user, rehearsed))
     : await transact(context, actor, async (user) => {
         const { arrival, set, arrived } = await read(user);
         await saveEpisodeSet(user, set);
@@ -164,7 +167,8 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
 async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, plays: Moving["plays"]): Promise<number> {
   const client = clientOf(actor);
   const read = async (user: UserTx) => {
-    const { set, named } = await loadNamed(user, null, plays, hashes);
+    const set = new EpisodeSet([], user.nextEpisode);
+    const named = await loadNamed(user, null, plays, hashes, set);
     const meant = named.map(({ action, podcast }) => {
       return { action, episode: set.find(podcast.podcast, action.guid, action.episode_url) };
     });

@@ -63,6 +63,17 @@ test("of two places in one second the one that came last there counts, at each r
   expect(await place()).toBe(300);
 });
 
+test("a dry run counts a place that comes twice once, as the real one does", async () => {
+  const { actor, move } = await open();
+  const episode = (n: number) => ({ guid: `g${n}`, episode_url: `https://a.example/${n}.mp3` });
+  // Twice in one second, around the 128 of a batch, and once more without a time.
+  const actions = Array.from({ length: 200 }, (_, n) => ({ ...at(60, START - 9000), ...episode(n % 150) }));
+  const moving = { actions, untimed: [{ ...at(60, 0), ...episode(1) }] };
+  const all = { ...nothingFrom("old.example"), ...moving };
+  const { stored } = await moveIn(podkeep.app, actor, all, { dry_run: true });
+  expect([stored, (await move(moving)).stored]).toEqual([150, 150]);
+});
+
 test("a podcast that was unsubscribed since an earlier run stays so; one that another app removed before is added", async () => {
   const { user, move } = await open();
   const feeds = [FEED, "https://b.example/rss"].map((feed_url) => ({ feed_url, title: null, guid: null }));
