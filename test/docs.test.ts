@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { createProgram } from "../cli/program.ts";
+import { routesOf } from "./faults/routes.ts";
 import { openTestApp } from "./support/app.ts";
 import { basicAuth } from "./support/basic-auth.ts";
 
@@ -44,19 +45,33 @@ test("the API's examples are what the server answers", async () => {
   await test.close();
 });
 
+test("docs/api.md and docs/gpodder.md name every route", async () => {
+  const test = await openTestApp();
+  const text = (await read("docs/api.md")) + (await read("docs/gpodder.md"));
+  const named = [...text.matchAll(/^\| (`[A-Z]+ \/.*?) \|/gm)].join().match(/(?<=`)[A-Z]+ \/[^`]*/g) ?? [];
+  const served = routesOf(test)
+    .filter(({ protocol }) => ["openpodcast", "gpodder", "nextcloud"].includes(protocol))
+    // What the documents say of these: the others, under another prefix.
+    .filter(({ path }) => !/^\/(v1|login|ocs|apps)\//.test(path))
+    .map(({ name }) => name.replace(".json", "").replace(":user", "USER").replace(":device", "DEVICE"));
+  const patterns = named.map((name) => name.replace(/\.(json|opml|txt)$/, "").replace(/\{(\w+)\}/, ":$1"));
+  expect(served.filter((name) => !patterns.includes(name))).toEqual([]);
+  await test.close();
+});
+
 test("every route that docs/gpodder.md names is one, and takes a token as the password", async () => {
   const test = await openTestApp();
   const { name, token } = await test.user();
-  const headers = basicAuth(name, token);
-  const routes = [...(await read("docs/gpodder.md")).matchAll(/`(GET|POST|PUT) (\/\S+)`/g)];
+  const headers = { ...basicAuth(name, token), "OCS-APIRequest": "true" };
+  const routes = [...(await read("docs/gpodder.md")).matchAll(/`(GET|POST|PUT|DELETE) (\/\S+)`/g)];
   expect(routes.length).toBeGreaterThan(15);
   for (const [route, method = "", path = ""] of routes) {
     const { status } = await test.send(method, path.replace("USER", name).replace("DEVICE", "d"), {
       headers,
       ...(method !== "GET" && { body: "[]" }),
     });
-    // A login that was not allowed.
-    const expected = path.endsWith("/poll") ? [404] : [200, 400];
+    // A login that was not allowed; an app password in place of the token that signs in.
+    const expected = path.endsWith("/poll") ? [404] : path.endsWith("/getapppassword") ? [403] : [200, 400];
     expect([route, expected.includes(status)]).toEqual([route, true]);
   }
   await test.close();
