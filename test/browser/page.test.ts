@@ -375,6 +375,28 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("heading", { name: "71 podcasts" }).waitFor();
   });
 
+  for (const [name, options] of [
+    ["on a phone", PHONE],
+    ["without JavaScript", { javaScriptEnabled: false }],
+  ] as const) {
+    test(`${name}: with the keyboard, one link leads past the menu to the content`, async () => {
+      const page = await signIn(options);
+      await importList(page);
+      await page.goto("/podcasts");
+      const skip = page.getByRole("link", { name: "Skip to content" });
+      const { y = 0, height = 0 } = (await skip.boundingBox()) ?? {};
+      expect(y + height).toBeLessThanOrEqual(0);
+      await page.keyboard.press("Tab");
+      expect((await skip.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+      await page.keyboard.press("Enter");
+      await page.waitForURL("/podcasts#main");
+      const focused = "document.activeElement.localName";
+      expect(await page.evaluate(focused)).toBe("main");
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate(focused)).toBe("input");
+    });
+  }
+
   test("after Unsubscribe and after Undo far down the list, the page opens at that podcast", async () => {
     const page = await signIn(PHONE);
     await importList(page);

@@ -34,7 +34,7 @@ export function Layout({ title, section = null, scripts = [], children }: Layout
       </head>
       <body>
         {useContext(FrameContext) !== EMPTY && <Menu section={section} />}
-        <main>
+        <main id="main" tabindex={-1}>
           <Banner />
           {children}
         </main>
@@ -124,18 +124,23 @@ export function PutBack({ by: { kind, id, label, device }, from, to, text, ...bu
 
 function Menu({ section }: { section: Section | null }) {
   return (
-    <header>
-      <nav aria-label={texts.name}>
-        <a class="name" href="/podcasts">
-          {texts.name}
-        </a>
-        {Object.entries(texts.menu).map(([name, text]) => (
-          <a href={`/${name}`} aria-current={name === section ? "page" : undefined}>
-            {text}
+    <>
+      <a class="button skip" href="#main">
+        {texts.skip}
+      </a>
+      <header>
+        <nav aria-label={texts.name}>
+          <a class="name" href="/podcasts">
+            {texts.name}
           </a>
-        ))}
-      </nav>
-    </header>
+          {Object.entries(texts.menu).map(([name, text]) => (
+            <a href={`/${name}`} aria-current={name === section ? "page" : undefined}>
+              {text}
+            </a>
+          ))}
+        </nav>
+      </header>
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ export const texts = {
   name: "podkeep",
   tagline: "Keeps your podcast subscriptions in sync.",
   menu: { podcasts: "Podcasts", listening: "Listening", apps: "Apps", history: "History", account: "Account" },
+  skip: "Skip to content",
   copy: "Copy",
   copied: "Copied",
   show: "Show",
