@@ -2,6 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { deleteExpiredLinks, deleteOldLinks, findLink, insertLink, openLink } from "../store/connect-links.ts";
+import { lasting } from "../store/expiry.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { createToken, hashSecret, keepToken } from "./tokens.ts";
@@ -9,6 +10,8 @@ import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 10 * 60_000;
+/** What is good at a wall time. */
+const goodAt = (now: number) => lasting(now, LIFETIME);
 /** Links of a user; one more ends the one that was made first. */
 const MOST_LINKS = 100;
 
@@ -43,27 +46,29 @@ export async function connectApp(
   const [link_hash, sealed_secret] = [hashSecret(secret), seal(secret, values)];
   const now = context.clock.now();
   return transact(context, actor, async ({ tx }) => {
-    await deleteExpiredLinks(tx, { now });
+    await deleteExpiredLinks(tx, goodAt(now));
     const [made] = await insertLink(tx, { user_id, link_hash, sealed_secret, expires_at: now + LIFETIME });
     if (made) {
       await keepToken(tx, row);
       await deleteOldLinks(tx, { user_id, kept: MOST_LINKS });
       return { values, secret };
     }
-    const [known] = await findLink(tx, { link_hash, now });
+    const [known] = await findLink(tx, { link_hash, ...goodAt(now) });
     return { values: known ? unseal(secret, known.sealed_secret) : values, secret };
   });
 }
 
 /** Whether a link can still be opened. */
 export async function isOpenLink({ database, clock }: Context, secret: string): Promise<boolean> {
-  const [link] = await database.read((tx) => findLink(tx, { link_hash: hashSecret(secret), now: clock.now() }));
+  const asked = { link_hash: hashSecret(secret), ...goodAt(clock.now()) };
+  const [link] = await database.read((tx) => findLink(tx, asked));
   return link?.opened === 0;
 }
 
 /** The values behind a link; works once. @returns null if it is unknown, over, or was opened */
 export async function openConnectLink({ database, clock }: Context, secret: string): Promise<ConnectValues | null> {
-  const [link] = await database.write((tx) => openLink(tx, { link_hash: hashSecret(secret), now: clock.now() }));
+  const asked = { link_hash: hashSecret(secret), ...goodAt(clock.now()) };
+  const [link] = await database.write((tx) => openLink(tx, asked));
   return link ? unseal(secret, link.sealed_secret) : null;
 }
 

@@ -2,6 +2,7 @@
 import { base32, type Ids } from "../clock.ts";
 import { networkOf } from "../domain/networks.ts";
 import { DomainError } from "../errors.ts";
+import { lasting } from "../store/expiry.ts";
 import {
   approveFlow,
   claimFlow,
@@ -23,6 +24,8 @@ import { transact } from "./transact.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
 const LIFETIME = 20 * 60_000;
+/** What is good at a wall time. */
+const goodAt = (now: number) => lasting(now, LIFETIME);
 /** Flows that are kept at a time: many, because behind a proxy that no setting names, all clients have one address. */
 const MOST_OF_ADDRESS = 1000;
 const MOST = 10_000;
@@ -46,7 +49,7 @@ export async function startLoginFlow(
   const [page, poll] = [ids.random(SECRET_LENGTH), ids.random(SECRET_LENGTH)];
   const now = clock.now();
   await database.write(async (tx) => {
-    await deleteExpiredFlows(tx, { now });
+    await deleteExpiredFlows(tx, goodAt(now));
     const [open] = await countLoginFlows(tx, { address });
     const excess = Number(open?.of_address ?? 0) - MOST_OF_ADDRESS + 1;
     if (excess > 0) await deleteOldestFlowsOf(tx, { address, excess });
@@ -75,14 +78,14 @@ export async function findLoginFlow(
   page: string,
 ): Promise<WaitingApp> {
   const page_hash = hashSecret(page);
-  const [flow] = await database.read((tx) => findOpenFlow(tx, { page_hash, user_id, now: clock.now() }));
+  const [flow] = await database.read((tx) => findOpenFlow(tx, { page_hash, user_id, ...goodAt(clock.now()) }));
   if (!flow) throw unknown();
   return { label: flow.label, address: flow.address, approved: flow.user_id !== null };
 }
 
 /** What the app calls itself that started a flow, before anybody has signed in; null if the flow is unknown or over. */
 export async function findWaitingApp({ database, clock }: Context, page: string): Promise<string | null> {
-  const waiting = { page_hash: hashSecret(page), user_id: 0, now: clock.now() };
+  const waiting = { page_hash: hashSecret(page), user_id: 0, ...goodAt(clock.now()) };
   const [flow] = await database.read((tx) => findOpenFlow(tx, waiting));
   return flow?.label ?? null;
 }
@@ -93,7 +96,7 @@ export async function findWaitingApp({ database, clock }: Context, page: string)
  */
 export async function approveLoginFlow(context: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
-  const asked = { page_hash: hashSecret(page), user_id: actor.user_id, now: context.clock.now() };
+  const asked = { page_hash: hashSecret(page), user_id: actor.user_id, ...goodAt(context.clock.now()) };
   const [flow] = await transact(context, actor, ({ tx }) => approveFlow(tx, asked));
   if (!flow) await findLoginFlow(context, actor, page);
 }
@@ -101,7 +104,7 @@ export async function approveLoginFlow(context: Context, actor: Actor, page: str
 /** Ends a flow that is not approved: its app gets no password. @throws as approveLoginFlow() does */
 export async function denyLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
-  const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashSecret(page), now: clock.now() }));
+  const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashSecret(page), ...goodAt(clock.now()) }));
   if (!flow) throw unknown();
 }
 
@@ -115,7 +118,7 @@ export async function claimLoginFlow(context: Context, poll: string): Promise<{ 
   if (!isSecret(poll)) return null;
   const poll_hash = hashSecret(poll);
   // Apps poll every second: a flow that is not approved costs no write transaction.
-  const [flow] = await database.read((tx) => findApprovedFlow(tx, { poll_hash, now: clock.now() }));
+  const [flow] = await database.read((tx) => findApprovedFlow(tx, { poll_hash, ...goodAt(clock.now()) }));
   const { user_id, label } = flow ?? {};
   if (!user_id || label === undefined) return null;
   const { token, row } = createToken({ clock, ids: idsFrom(poll) }, user_id, {
@@ -130,7 +133,7 @@ export async function claimLoginFlow(context: Context, poll: string): Promise<{ 
       await insertAppToken(tx, row);
       return { name: user.name, token };
     }
-    const [again] = await findApprovedFlow(tx, { poll_hash, now: clock.now() });
+    const [again] = await findApprovedFlow(tx, { poll_hash, ...goodAt(clock.now()) });
     const [given] = again?.token_id === row.id ? await findTokenById(tx, { id: row.id }) : [];
     const isUnused = given?.last_used_at === null && given.revoked_at === null;
     return isUnused ? { name: user.name, token } : null;

@@ -1,5 +1,6 @@
 // Links by which users choose their password: they work once, for seven days.
 import { DomainError } from "../errors.ts";
+import { lasting } from "../store/expiry.ts";
 import {
   deletePasswordLink,
   findPasswordLink as findRow,
@@ -14,6 +15,8 @@ import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 7 * 24 * 60 * 60 * 1000;
+/** What is good at a wall time. */
+const goodAt = (now: number) => lasting(now, LIFETIME);
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 32;
 
@@ -44,7 +47,8 @@ export interface PasswordLink {
 
 /** The user who may choose a password by a link. @throws DomainError "gone" if it is unknown, over, or was used */
 export async function findPasswordLink({ database, clock }: Context, secret: string): Promise<PasswordLink> {
-  const [row] = await database.read((tx) => findRow(tx, { link_hash: hashSecret(secret), now: clock.now() }));
+  const asked = { link_hash: hashSecret(secret), ...goodAt(clock.now()) };
+  const [row] = await database.read((tx) => findRow(tx, asked));
   if (!row) throw gone();
   return { user_id: row.user_id, name: row.name, isFirst: row.password_hash === null };
 }
@@ -64,7 +68,7 @@ export async function usePasswordLink(
   const now = context.clock.now();
   const { user_id } = link;
   await context.database.write(async (tx) => {
-    const [taken] = await takePasswordLink(tx, { link_hash: hashSecret(secret), now });
+    const [taken] = await takePasswordLink(tx, { link_hash: hashSecret(secret), ...goodAt(now) });
     if (!taken) throw gone();
     await replacePassword(tx, { user_id, password_hash, password_changed_at: now });
   }, user_id);

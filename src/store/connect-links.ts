@@ -1,11 +1,10 @@
 // Statements on links that show the values of a new app.
 import type { ConnectLinkTable, Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { isOver, type Lasting, lasts } from "./expiry.ts";
 import { allButFirst } from "./rows.ts";
 
-export const deleteExpiredLinks = statement((db, p: { now: number }) =>
-  db.deleteFrom("connect_links").where("expires_at", "<=", p.now),
-);
+export const deleteExpiredLinks = statement((db, p: Lasting) => db.deleteFrom("connect_links").where(isOver(p)));
 
 export const deleteUserLinks = statement((db, p: Owner) =>
   db.deleteFrom("connect_links").where("user_id", "=", p.user_id),
@@ -42,21 +41,21 @@ export const insertLink = statement((db, p: Omit<ConnectLinkTable, "opened">) =>
     .returning("link_hash"),
 );
 
-export const findLink = statement((db, p: { link_hash: string; now: number }) =>
+export const findLink = statement((db, p: Lasting & { link_hash: string }) =>
   db
     .selectFrom("connect_links")
     .select(["sealed_secret", "opened"])
     .where("link_hash", "=", p.link_hash)
-    .where("expires_at", ">", p.now),
+    .where(lasts(p)),
 );
 
 /** Marks a link as opened; returns nothing if it was. */
-export const openLink = statement((db, p: { link_hash: string; now: number }) =>
+export const openLink = statement((db, p: Lasting & { link_hash: string }) =>
   db
     .updateTable("connect_links")
     .set((row) => ({ opened: row.lit(1) }))
     .where("link_hash", "=", p.link_hash)
     .where("opened", "=", (row) => row.lit(0))
-    .where("expires_at", ">", p.now)
+    .where(lasts(p))
     .returning("sealed_secret"),
 );

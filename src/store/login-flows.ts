@@ -2,10 +2,9 @@
 import type { Kysely } from "kysely";
 import type { LoginFlowTable, Owner, Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { isOver, type Lasting, lasts } from "./expiry.ts";
 
-export const deleteExpiredFlows = statement((db, p: { now: number }) =>
-  db.deleteFrom("login_flows").where("expires_at", "<=", p.now),
-);
+export const deleteExpiredFlows = statement((db, p: Lasting) => db.deleteFrom("login_flows").where(isOver(p)));
 
 export const deleteUserFlows = statement((db, p: Owner) =>
   db.deleteFrom("login_flows").where("user_id", "=", p.user_id),
@@ -52,42 +51,42 @@ export const deleteOldestFlowsOf = statement((db, p: { address: string; excess: 
 );
 
 /** A flow that has not expired, and that no other user has approved. */
-export const findOpenFlow = statement((db, p: { page_hash: string; user_id: number; now: number }) =>
+export const findOpenFlow = statement((db, p: Lasting & { page_hash: string; user_id: number }) =>
   db
     .selectFrom("login_flows")
     .select(["label", "address", "user_id"])
     .where("page_hash", "=", p.page_hash)
     .where((row) => row.or([row("user_id", "is", null), row("user_id", "=", p.user_id)]))
     .where("token_id", "is", null)
-    .where("expires_at", ">", p.now),
+    .where(lasts(p)),
 );
 
-export const approveFlow = statement((db, p: { page_hash: string; user_id: number; now: number }) =>
+export const approveFlow = statement((db, p: Lasting & { page_hash: string; user_id: number }) =>
   db
     .updateTable("login_flows")
     .set({ user_id: p.user_id })
     .where("page_hash", "=", p.page_hash)
     .where("user_id", "is", null)
-    .where("expires_at", ">", p.now)
+    .where(lasts(p))
     .returning("label"),
 );
 
-export const denyFlow = statement((db, p: { page_hash: string; now: number }) =>
+export const denyFlow = statement((db, p: Lasting & { page_hash: string }) =>
   db
     .deleteFrom("login_flows")
     .where("page_hash", "=", p.page_hash)
     .where("user_id", "is", null)
-    .where("expires_at", ">", p.now)
+    .where(lasts(p))
     .returning("label"),
 );
 
-export const findApprovedFlow = statement((db, p: { poll_hash: string; now: number }) =>
+export const findApprovedFlow = statement((db, p: Lasting & { poll_hash: string }) =>
   db
     .selectFrom("login_flows")
     .select(["user_id", "label", "token_id"])
     .where("poll_hash", "=", p.poll_hash)
     .where("user_id", "is not", null)
-    .where("expires_at", ">", p.now),
+    .where(lasts(p)),
 );
 
 /** Gives an approved flow its token; returns nothing if it has one, or is gone. */

@@ -1,6 +1,7 @@
 // Statements on links by which users choose their password. A user has one at most.
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { type Lasting, lasts } from "./expiry.ts";
 import { insertRow } from "./rows.ts";
 
 export const deletePasswordLink = statement((db, p: Owner) =>
@@ -9,20 +10,16 @@ export const deletePasswordLink = statement((db, p: Owner) =>
 
 export const insertPasswordLink = insertRow("password_links");
 
-export const findPasswordLink = statement((db, p: { link_hash: string; now: number }) =>
+export const findPasswordLink = statement((db, p: Lasting & { link_hash: string }) =>
   db
     .selectFrom("password_links")
     .innerJoin("users", "users.id", "password_links.user_id")
     .select(["users.id as user_id", "users.name", "users.password_hash"])
     .where("link_hash", "=", p.link_hash)
-    .where("expires_at", ">", p.now),
+    .where(lasts(p)),
 );
 
 /** Deletes a link, and returns its user if it was there: of several transactions, one gets it. */
-export const takePasswordLink = statement((db, p: { link_hash: string; now: number }) =>
-  db
-    .deleteFrom("password_links")
-    .where("link_hash", "=", p.link_hash)
-    .where("expires_at", ">", p.now)
-    .returning("user_id"),
+export const takePasswordLink = statement((db, p: Lasting & { link_hash: string }) =>
+  db.deleteFrom("password_links").where("link_hash", "=", p.link_hash).where(lasts(p)).returning("user_id"),
 );

@@ -1,0 +1,58 @@
+// Links and logins that last for a short time, on a server whose clock was wrong.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
+import { connectApp, isOpenLink, openConnectLink } from "../../src/services/connect-links.ts";
+import { approveLoginFlow, claimLoginFlow, findWaitingApp, startLoginFlow } from "../../src/services/login-flow.ts";
+import { createPasswordLink, findPasswordLink, usePasswordLink } from "../../src/services/password-links.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+
+const DAY = 24 * 60 * 60_000;
+let server: TestApp;
+let user: TestUser;
+
+beforeEach(async () => {
+  server = await openTestApp();
+  user = await server.user("ann");
+  server.clock.set(START + 30 * DAY);
+});
+afterEach(() => server.close());
+
+test("a link to connect an app that was made while the clock was ahead is over once the clock is right", async () => {
+  const app = { label: "App", kind: "other", server: "https://podkeep.test", user: "ann" };
+  const { secret } = await connectApp(server.app, actAsUser(user.id), "nonce", app);
+  expect(await isOpenLink(server.app, secret)).toBe(true);
+  server.clock.set(START);
+  expect(await isOpenLink(server.app, secret)).toBe(false);
+  expect(await openConnectLink(server.app, secret)).toBeNull();
+});
+
+test("so is a link by which a user chooses a password", async () => {
+  const { secret } = await createPasswordLink(server.app, await actAsAdmin(server.app, "ann", "user password"));
+  expect((await findPasswordLink(server.app, secret)).name).toBe("ann");
+  server.clock.set(START);
+  await expect(usePasswordLink(server.app, secret, "correct horse")).rejects.toThrow("The link was used");
+});
+
+test("so is a login that an app started, allowed or not", async () => {
+  const [waiting, allowed] = [await start(), await start()];
+  await approveLoginFlow(server.app, actAsUser(user.id), allowed.page);
+  expect(await findWaitingApp(server.app, waiting.page)).toBe("App");
+  server.clock.set(START);
+  expect(await findWaitingApp(server.app, waiting.page)).toBeNull();
+  await expect(approveLoginFlow(server.app, actAsUser(user.id), waiting.page)).rejects.toThrow(
+    "This login has expired",
+  );
+  expect(await claimLoginFlow(server.app, allowed.poll)).toBeNull();
+  // It takes no place of those that are made now.
+  await start();
+  expect(await server.sql("select count(*) as count from login_flows")).toEqual([{ count: 1 }]);
+});
+
+test("a link that another server made, whose clock is a minute ahead, is good", async () => {
+  server.clock.set(START + 60_000);
+  const { page } = await start();
+  server.clock.set(START);
+  expect(await findWaitingApp(server.app, page)).toBe("App");
+});
+
+const start = () => startLoginFlow(server.app, { label: "App", address: "192.0.2.1" });
