@@ -146,12 +146,56 @@ test("every podkeep command in the documents is one that the program takes", asy
 
 test("every source file that the documents name exists", async () => {
   const missing: string[] = [];
-  for (const file of ["CONTRIBUTING.md", ...new Glob("docs/*.md").scanSync(root)]) {
+  for (const file of ["CONTRIBUTING.md", "SECURITY.md", ...new Glob("docs/*.md").scanSync(root)]) {
     for (const [, path = ""] of (await read(file)).matchAll(/`((?:bench|cli|scripts|src|test)\/[\w./-]+)`/g)) {
       if (!existsSync(join(root, path))) missing.push(`${file}: ${path}`);
     }
   }
   expect(missing).toEqual([]);
+});
+
+// A limit, where it is, and what SECURITY.md says of it.
+test.each([
+  ["10 * max_items", "http/limits.ts", "ten times `PODKEEP_MAX_ITEMS`"],
+  ["10 * mostActions", "http/limits.ts", "100 times `PODKEEP_MAX_ITEMS`"],
+  ["32 * 1024 * 1024", "http/limits.ts", "| 32 MB, read as a stream"],
+  ["MOST_DETAILS = 20", "http/limits.ts", "| 20 (`"],
+  ["MOST_REFUSED = 8 * MEGABYTE", "http/body.ts", "over 8 MB the connection closes"],
+  ["MOST_AT_ONCE = 2", "http/body.ts", "| twice `PODKEEP_MAX_BODY`"],
+  ["MOST_LARGE = 2", "http/body.ts", "two at a time, of different users"],
+  ["LONGEST = 10 * 60_000", "http/body.ts", "| ten minutes, with pauses of a minute at most"],
+  ["SHORT = 64 * 1024", "http/body.ts", "up to 64 KB a minute"],
+  ["IDLE_TIMEOUT = 60;", "server/listen.ts", "pauses of a minute at most"],
+  ["MOST_FORM = 64 * 1024", "http/web/protocol.tsx", "a form 64 KB"],
+  ["MOST_OPEN_FORM = 16 * 1024", "http/web/protocol.tsx", "before the sign-in 16 KB"],
+  ["MOST_FIELDS = 20", "http/web/form.ts", "| 20 fields"],
+  ["MOST_READ = 2", "http/web/move-in.tsx", "one of a user and two in all"],
+  ["MOST_FINDING = 20", "http/web/podcasts.tsx", "of 20 users"],
+  ["MOST_WAITING = 1000", "db/waiting-limit.ts", "| 1,000 of one user"],
+  ["MOST_TOKENS = 1000", "services/tokens.ts", "| 1,000, revoked ones among them"],
+  ["MOST_LINKS = 100", "services/connect-links.ts", "links that show one 100, for ten minutes"],
+  ["MOST_DEVICES = 200", "services/devices.ts", "| 200 (`"],
+  ["MOST_CLIENTS = 100", "services/clients.ts", "with 100 apps"],
+  ["MOST_ON_PAGE = 100", "services/sessions.ts", "sessions of the page 100"],
+  ["MOST_WAITING = 100;", "services/password-checker.ts", "| 100 (`"],
+  ["users: 1000, devices: 20", "services/refusals.ts", "20 devices at a time"],
+  ["{30}", "domain/normal-form.ts", "| 30 of names"],
+  ["PART = 128", "services/parts.ts", "128 podcasts or plays"],
+  ["USER_LIMIT = 30", "http/throttle.ts", "| 30 wrong passwords in 15 minutes"],
+  ["USER_WINDOW = 15 * 60_000", "http/throttle.ts", "in 15 minutes for one user"],
+  ["KNOWN_LIMIT = 150", "http/throttle.ts", "150 from all of these together"],
+  ["FREE_FAILURES = 5", "http/throttle.ts", "after five failures each password waits"],
+  ["LONGEST_PAUSE = 2000", "http/throttle.ts", "up to two seconds"],
+  ["MOST_KEYS = 10_000", "http/windows.ts", "10,000 networks, and as many users"],
+  ["MOST_OF_ADDRESS = 1000", "services/login-flow.ts", "1,000 open login flows"],
+  ["MOST = 10_000", "services/login-flow.ts", "10,000 in all"],
+  ["MOST_OF_USER = 50", "services/known-networks.ts", "up to 50 networks of each user"],
+  ["KNOWN = 30 * DAY", "services/known-networks.ts", "older than 30"],
+  ["REMEMBERED = 10 * 60_000", "services/password-checker.ts", "right within ten minutes"],
+  ["LIFETIME = 7 * 24 * 60", "services/password-links.ts", "within seven days"],
+])("SECURITY.md has the limit %s of %s", async (limit, file, words) => {
+  expect(await read(`src/${file}`)).toContain(limit);
+  expect(await read("SECURITY.md")).toContain(words);
 });
 
 /** The anchors of a document's headings, as GitHub makes them. */
