@@ -21,7 +21,10 @@ export interface Forwarded {
   describeClient(request: Request, peer: string | undefined): DoctorClient;
   /** Scheme, host and port of links. Reads the peer's address only if a proxy sent the request, because that is slow. */
   baseUrlOf(request: Request, peer: Peer): string;
-  /** The public URL if the request's host is neither the public one nor one of the local network; else null. */
+  /**
+   * The public URL if the request's host, or one that is forwarded, is neither the public one nor one of the local network;
+   * else null. A page can send any X-Forwarded-Host, and some proxies pass it on.
+   */
   otherUrlOf(request: Request, peer: Peer): string | null;
 }
 
@@ -44,10 +47,14 @@ export function createForwarded(
     return true;
   };
 
-  const hostOf = (request: Request, peer: Peer) => {
-    const url = new URL(request.url);
-    const host = firstIn(request, "x-forwarded-host");
-    return isHost(host) && isTrusted(addressIn(peer.address)) ? host : url.host;
+  /** The hosts that a trusted proxy forwards: one of each proxy, or what the client sent. */
+  const forwardedHosts = (request: Request, peer: Peer) => {
+    const header = request.headers.get("x-forwarded-host");
+    if (header === null || !isTrusted(addressIn(peer.address))) return [];
+    return header
+      .split(",")
+      .map((host) => host.trim())
+      .filter(isHost);
   };
 
   function addressOf(request: Request, peer: string | undefined): string {
@@ -81,16 +88,20 @@ export function createForwarded(
       if (trusted === null && proto !== "https") return url.origin;
       const address = addressIn(peer.address);
       if (isTrusted(address)) {
-        return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${hostOf(request, peer)}`;
+        const [host = url.host] = forwardedHosts(request, peer);
+        return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${host}`;
       }
       // Phones refuse links without TLS. The scheme alone can't lead anybody to another server.
       return proto === "https" && isLikelyProxy(address) ? `https://${url.host}` : url.origin;
     },
     otherUrlOf(request, peer) {
       if (!public_url) return null;
-      const { hostname } = new URL(`http://${hostOf(request, peer)}`);
-      const isOurs = hostname === new URL(public_url).hostname || isLocalHost(hostname);
-      return isOurs ? null : public_url;
+      const ours = new URL(public_url).hostname;
+      const areOurs = [new URL(request.url).host, ...forwardedHosts(request, peer)].every((host) => {
+        const { hostname } = new URL(`http://${host}`);
+        return hostname === ours || isLocalHost(hostname);
+      });
+      return areOurs ? null : public_url;
     },
   };
 }

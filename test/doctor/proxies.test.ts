@@ -138,9 +138,9 @@ afterEach(async () => {
   ends = [];
 });
 
-const GOOD = { missing: [], page: expect.stringMatching(/^200 .*podkeep/s) };
+const GOOD = { missing: [], page: expect.stringMatching(/^200 .*podkeep/s), isOpenToRebinding: false };
 
-/** Runs podkeep behind a proxy. @returns what doctor does not find good, and what a browser finds */
+/** Runs podkeep behind a proxy. @returns what doctor does not find good, and what browsers find */
 async function examine({ program, around, ...proxy }: Proxy, example: string, path: string) {
   const port = await freePort();
   const url = `https://localhost:${port}${path}`;
@@ -162,7 +162,7 @@ async function examine({ program, around, ...proxy }: Proxy, example: string, pa
     child.kill("SIGTERM");
     await child.exited;
   });
-  const ask = () => fetch(url, { tls: { ca: readFileSync(tls.ca, "utf8") } });
+  const ask = (page = "", headers = {}) => fetch(url + page, { headers, tls: { ca: readFileSync(tls.ca, "utf8") } });
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`${program}: ${await child.stderr.text()}`);
     return ask().then(
@@ -175,9 +175,12 @@ async function examine({ program, around, ...proxy }: Proxy, example: string, pa
   const rows: { about: string; state: string; detail: string }[] = JSON.parse(stdout);
   const about = ["TLS", "public URL", "authorization", "paths", "links", "client addresses"];
   const page = await ask();
+  // As a page can send it whose name a stranger's DNS leads here.
+  const rebound = await ask("/sign-in", { Host: "evil.example", "X-Forwarded-Host": "localhost" });
   return {
     missing: about.filter((one) => rows.find((row) => row.about === one)?.state !== "ok"),
     page: `${page.status} ${await page.text()}`,
+    isOpenToRebinding: (await rebound.text()).includes('name="password"'),
   };
 }
 
