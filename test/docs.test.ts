@@ -104,6 +104,18 @@ test("every link between the documents leads to a file and a heading", async () 
   expect(broken).toEqual([]);
 });
 
+test("every button and heading of the page that the documents name is on it", async () => {
+  const files = [...new Glob("src/http/web/**/*.{ts,tsx}").scanSync(root)];
+  const page = (await Promise.all(files.map(read))).join();
+  const labels: string[] = [];
+  for (const file of ["page", "moving", "operators/history", "operators/backup"]) {
+    const text = (await read(`docs/${file}.md`)).replaceAll("\n", " ");
+    labels.push(...[...text.matchAll(/(?<!\*)\*([A-Z][^*]+)\*(?!\*)/g)].map(([, label = ""]) => label));
+  }
+  expect(labels.length).toBeGreaterThan(20);
+  expect(labels.filter((label) => !page.includes(label))).toEqual([]);
+});
+
 /** What is wrong with a command line; null if podkeep would take it. */
 async function misuse(words: string[]): Promise<string | null> {
   let command = await createProgram(false, {});
