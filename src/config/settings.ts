@@ -104,9 +104,9 @@ const SETTINGS = {
   open_podcast_draft: setting(
     choice("on", "off"),
     "off",
-    "Whether to serve the draft of the next Open Podcast API too, which may still change",
+    "Serve the draft of the next Open Podcast API too, which may still change: on or off",
   ),
-  feed_lookup: setting(choice("on", "off"), "off", "Whether to read titles and guids from the feeds themselves"),
+  feed_lookup: setting(choice("on", "off"), "off", "Read titles and guids from the feeds themselves: on or off"),
   feed_lookup_poll: setting(positiveDuration, "30s", "How often to look for feeds that are due, and for new ones"),
   feed_lookup_allow: setting(
     ranges,
@@ -117,7 +117,11 @@ const SETTINGS = {
     listen,
     "Address and port of the Prometheus endpoint, off by default (example: 127.0.0.1:9042)",
   ),
-  log_level: setting(choice("debug", "info", "warn", "error", "silent"), "info", "Minimum log level"),
+  log_level: setting(
+    choice("debug", "info", "warn", "error", "silent"),
+    "info",
+    "Minimum log level: debug, info, warn, error or silent",
+  ),
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;

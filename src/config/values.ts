@@ -72,13 +72,13 @@ export const whole =
   };
 
 const KIBIBYTE = 1024;
-const SIZES = { B: 1, KB: KIBIBYTE, MB: KIBIBYTE ** 2, GB: KIBIBYTE ** 3 } as const;
+const SIZES = { B: 1, KB: KIBIBYTE, MB: KIBIBYTE ** 2 } as const;
 
 /** A size in bytes: 5242880, 5120KB or 5MB, where a KB is 1024 bytes. */
 export const size =
   (least: number, most: number): Read<number> =>
   (text) => {
-    const [, digits, unit = "B"] = /^(\d{1,12})(B|KB|MB|GB)?$/i.exec(text) ?? [];
+    const [, digits, unit = "B"] = /^(\d{1,12})(B|KB|MB)?$/i.exec(text) ?? [];
     check(digits !== undefined, "is not a number of bytes, KB or MB");
     const bytes = Number(digits) * SIZES[unit.toUpperCase() as keyof typeof SIZES];
     check(bytes >= least && bytes <= most, `is not between ${least} and ${most} bytes`);

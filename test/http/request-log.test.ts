@@ -211,6 +211,20 @@ test("a refused request has its reason, and a 404 outside all routes its path", 
   ]);
 });
 
+test("docs/operators/install.md names every field, and no others", async () => {
+  await server.send("GET", "/api/2/subscriptions/user1/phone.json", {
+    address: "192.0.2.1",
+    headers: basicAuth(user.name, user.token),
+  });
+  await server.send("GET", "/nowhere");
+  await server.send("GET", "/subscriptions");
+  const { level, time, ...fields } = Object.assign({}, ...logged());
+  const guide = await Bun.file(new URL("../../docs/operators/install.md", import.meta.url)).text();
+  const [, table = ""] = /^\| field \| is \|\n(.*?)\n\n/ms.exec(guide) ?? [];
+  const documented = table.split("\n").flatMap((row) => row.split(" | ")[0]?.match(/(?<=`)\w+/g) ?? []);
+  expect(documented.toSorted()).toEqual(Object.keys(fields).toSorted());
+});
+
 test("fail2ban's filter finds the addresses of wrong credentials and no others", async () => {
   const filter = await Bun.file(new URL("../../docs/operators/fail2ban.conf", import.meta.url)).text();
   const pattern = (name: string) => new RegExp(`^${name} = (.*)$`, "m").exec(filter)?.[1] ?? "";
