@@ -10,6 +10,8 @@ export interface Frame {
   /** Names of devices, by their ids. */
   captions: Map<string, string>;
   canWrite: boolean;
+  /** What was typed into the page's form before the session ended. */
+  typed: Record<string, string | undefined>;
 }
 
 export interface HttpEnv {

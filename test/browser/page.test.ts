@@ -533,6 +533,37 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     }
   });
 
+  test("what was typed before the session ended is in its field after signing in, and can be sent", async () => {
+    await program.run(["token", "issue", "ann", "--label", "phone"]);
+    const page = await signIn({ javaScriptEnabled: false });
+    const sendAfterTheEnd = async (field: string, text: string) => {
+      await page.getByLabel(field).fill(text);
+      await page.context().clearCookies();
+      await page.keyboard.press("Enter");
+      await page.getByText("Your session has ended.").waitFor();
+      expect(page.url()).not.toContain(encodeURIComponent(text));
+      await page.getByLabel("Name").fill("ann");
+      await page.getByLabel("Password or token").fill(PASSWORD);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1 }).filter({ hasNotText: "podkeep" }).waitFor();
+      expect(await page.getByLabel(field).inputValue()).toBe(text);
+      await page.getByLabel(field).press("Enter");
+    };
+    await page.goto("/podcasts/add");
+    await sendAfterTheEnd("Feed URL", "https://ann:secret@a.example/feed?größe=1&b=+");
+    await page.getByRole("heading", { name: "1 podcast" }).waitFor();
+    await page.goto("/apps");
+    await page.getByRole("link", { name: "Rename phone" }).click();
+    await sendAfterTheEnd("Name of phone", "Anns “Pixel”; 携帯");
+    await page.getByText("Anns “Pixel”; 携帯", { exact: true }).waitFor();
+    await page.goto("/connect?app=kasts");
+    await sendAfterTheEnd("Which device", "laptop");
+    await page.goto("/apps");
+    await page.getByText("Kasts, laptop", { exact: true }).waitFor();
+    await page.goto("/podcasts/add");
+    expect(await page.getByLabel("Feed URL").inputValue()).toBe("");
+  });
+
   test("after a refused form the cursor is in the field to correct, and screen readers say what was wrong", async () => {
     const page = await open();
     const problemAt = async (field: string) => {

@@ -7,14 +7,14 @@ import { listMassRemovals } from "../../services/noticed-removals.ts";
 import type { Frame } from "../env.ts";
 
 /** Of a visitor who is not signed in: there is no menu. */
-export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false };
+export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false, typed: {} };
 export const FrameContext = createContext(EMPTY);
 
 /** How long the banner speaks of a mass removal, in milliseconds. */
 const BANNER = 14 * 24 * 60 * 60 * 1000;
 
 /** Reads the frame of a request's actor. If the database can't be read, the page is shown without it. */
-export async function readFrame(app: App, actor: Actor): Promise<Frame> {
+export async function readFrame(app: App, actor: Actor): Promise<Omit<Frame, "typed">> {
   try {
     const removals = await listMassRemovals(app, actor, app.clock.now() - BANNER);
     const devices = await listDevices(app, actor);

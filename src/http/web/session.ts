@@ -12,6 +12,7 @@ import type { Shared } from "../shared.ts";
 import { findSession, giveSession } from "../sign-in.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
+import { keepTyped, takeTyped } from "./typed.ts";
 
 /** Lets strangers open a page. Before requireSession(). */
 export const openToStrangers: MiddlewareHandler<HttpEnv> = (c, next) => {
@@ -28,8 +29,10 @@ export function requireSession(app: App, shared: Shared): MiddlewareHandler<Http
     if (c.get("isOpen")) return next();
     const session = await findSession(c, app, shared, "page");
     if (!session && hasPage(c)) {
-      const query = new URLSearchParams({ next: pageOf(c) });
+      const page = pageOf(c);
+      const query = new URLSearchParams({ next: page });
       const isForm = c.req.method === "POST";
+      if (isForm) await keepTyped(c, shared, page);
       if (isForm || readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
@@ -52,7 +55,7 @@ function keepSession(c: Context<HttpEnv>, app: App, session: Session): void {
   c.set("actor", session.actor);
   c.set("userName", session.name);
   c.set("sessionId", session.id);
-  c.set("frame", () => readFrame(app, session.actor));
+  c.set("frame", async () => ({ ...(await readFrame(app, session.actor)), typed: takeTyped(c, pageOf(c)) }));
 }
 
 /** Whether a route responds to the request, and not only middleware. */

@@ -144,6 +144,42 @@ test("a browser that opens a refused form again gets the form", async () => {
   }
 });
 
+test("what was typed before the session ended is kept for its page only, and no password or form of another site is", async () => {
+  const send = async (path: string, form: string, headers = {}) => {
+    const body = new URLSearchParams(form).toString();
+    const type = "application/x-www-form-urlencoded";
+    const all = { "Content-Type": type, "Content-Length": String(body.length), ...headers };
+    return (await server.send("POST", path, { headers: all, body })).headers.getSetCookie();
+  };
+  const typed = "feed_url=https://ann:secret@a.example/&password=x&name=y";
+  const sameSite = { "Sec-Fetch-Site": "same-origin", Referer: `${ORIGIN}/podcasts/add` };
+  const [cookie = "", ...others] = await send("/podcasts/add", typed, sameSite);
+  expect(others).toEqual([]);
+  expect(cookie).toMatch(/^podkeep_typed=[^;]+; Max-Age=600; Path=\/podcasts\/add; HttpOnly; SameSite=Lax$/);
+  const [, value = ""] = /^podkeep_typed=([^;]+)/.exec(cookie) ?? [];
+  const fields = { feed_url: "https://ann:secret@a.example/" };
+  expect<unknown>(JSON.parse(decodeURIComponent(value))).toEqual({ page: "/podcasts/add", fields });
+
+  for (const [path, form, headers] of [
+    ["/podcasts/add", typed, { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }],
+    ["/podcasts/add", `feed_url=https://a.example/${"x".repeat(9000)}`, sameSite],
+    ["/account/password", "present=secret&changed=secret", sameSite],
+    ["/sign-in", "name=ann&password=secret", sameSite],
+    [`/podcasts/${guidOf(1)}/unsubscribe`, "", sameSite],
+  ] as const) {
+    expect([path, await send(path, form, headers)]).toEqual([path, []]);
+  }
+
+  browser.cookies.set("podkeep_typed", value);
+  for (const path of ["/podcasts", "/podcasts/more", "/podcasts/add?x=1"]) {
+    expect([path, (await browser.open(path)).body.includes("secret@a.example")]).toEqual([path, false]);
+  }
+  const again = await browser.submit("/podcasts/add", { feed_url: "ftp://b.example/" });
+  expect(again.body).toContain('value="ftp://b.example/"');
+  expect((await browser.open("/podcasts/add")).body).toContain('value="https://ann:secret@a.example/"');
+  expect(browser.cookies.has("podkeep_typed")).toBe(false);
+});
+
 test("a page opened after the session has ended comes back after signing in, with its search", async () => {
   for (const path of ["/podcasts?search=12&page=1", "/history?by=phone", "/account", "/apps", "/podcasts/add"]) {
     browser.cookies.set("podkeep_page", "ended");

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { ConnectedApp, Device } from "../../../services/apps.ts";
 import type { PageSession } from "../../../services/sessions.ts";
+import { useTyped } from "../fields.tsx";
 import { ActionButton, Layout, NeedsPassword, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -140,10 +141,17 @@ const Cancel = ({ autofocus = false }: { autofocus?: boolean }) => (
   </a>
 );
 
-function Rename({ action, field, value, label }: { action: string; field: string; value: string; label: string }) {
+interface RenameProps {
+  action: string;
+  field: "label" | "caption";
+  value: string;
+  label: string;
+}
+
+function Rename({ action, field, value, label }: RenameProps) {
   return (
     <form method="post" action={action} class="bar">
-      <input name={field} value={value} maxlength={100} required autofocus aria-label={label} />
+      <input name={field} value={useTyped(field, value)} maxlength={100} required autofocus aria-label={label} />
       <button type="submit" class="primary">
         {texts.apps.save}
       </button>

@@ -4,6 +4,7 @@ import { raw } from "hono/html";
 import { renderSVG } from "uqr";
 import type { ConnectValues } from "../../../services/connect-links.ts";
 import { type AppKind, hasLogin, isForComputers, stepsOf } from "../connect-steps.ts";
+import { useTyped } from "../fields.tsx";
 import { Copyable, Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -47,7 +48,7 @@ export function AskDevicePage({ kind, nonce }: AskDeviceProps) {
         <input type="hidden" name="app" value={kind} />
         <div class="field">
           <label for="device">{text.device}</label>
-          <input id="device" name="device" maxlength={60} autofocus />
+          <input id="device" name="device" value={useTyped("device")} maxlength={60} autofocus />
         </div>
         <button type="submit" class="primary">
           {text.submit}

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Device } from "../../../services/apps.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { fieldWith, Problem, VERBATIM } from "../fields.tsx";
+import { fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { huesOf, Row, UndoRow } from "./podcast-rows.tsx";
@@ -164,7 +164,7 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
             type="text"
             inputmode="url"
             {...VERBATIM}
-            value={feed_url}
+            value={useTyped("feed_url", feed_url)}
             required
             {...fieldWith(problem, "feed_url-hint")}
             autofocus

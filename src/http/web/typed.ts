@@ -1,0 +1,44 @@
+// What somebody typed into a form whose session had ended: a cookie keeps it until the form is there again.
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { z } from "zod";
+import { parseJson } from "../../json.ts";
+import type { Frame, HttpEnv } from "../env.ts";
+import type { Shared } from "../shared.ts";
+
+const NAME = "podkeep_typed";
+/** Seconds. */
+const MAX_AGE = 600;
+/** Bytes of a form; browsers drop cookies of more than 4,096. */
+const LONGEST = 2500;
+
+/** The fields that are kept: no password, and nothing that only podkeep writes. */
+const Fields = z.object({ feed_url: z.string(), label: z.string(), caption: z.string(), device: z.string() }).partial();
+const Kept = z.object({ page: z.string(), fields: Fields });
+
+export type TypedField = keyof z.infer<typeof Fields>;
+
+/** @param page the one that has the form, which alone gets it back */
+export async function keepTyped(c: Context<HttpEnv>, { forwarded }: Shared, page: string): Promise<void> {
+  // What has no length, no browser sent.
+  if (!(Number(c.req.header("Content-Length")) <= LONGEST)) return;
+  const fields = Fields.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text()))).data ?? {};
+  if (Object.keys(fields).length === 0) return;
+  setCookie(c, NAME, JSON.stringify({ page, fields }), {
+    path: pathOf(c, page),
+    httpOnly: true,
+    sameSite: "Lax",
+    secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),
+    maxAge: MAX_AGE,
+  });
+}
+
+/** Gives what was typed on a page, once. */
+export function takeTyped(c: Context<HttpEnv>, page: string): Frame["typed"] {
+  const kept = Kept.safeParse(parseJson(getCookie(c, NAME) ?? "")).data;
+  if (c.req.method !== "GET" || kept?.page !== page) return {};
+  deleteCookie(c, NAME, { path: pathOf(c, page) });
+  return kept.fields;
+}
+
+const pathOf = (c: Context<HttpEnv>, page: string) => c.get("basePath") + page.replace(/\?.*/s, "");
