@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { createProgram } from "../cli/program.ts";
+import { defaultOf, settingNames } from "../src/config/settings.ts";
 import { routesOf } from "./faults/routes.ts";
 import { openTestApp } from "./support/app.ts";
 import { basicAuth } from "./support/basic-auth.ts";
@@ -164,6 +165,15 @@ test("every source file that the documents name exists", async () => {
     }
   }
   expect(missing).toEqual([]);
+});
+
+test("the limits in docs/api.md are the defaults of their settings", async () => {
+  const rows = [...(await read("docs/api.md")).matchAll(/^\| [^|]+ \| ([\d,]+(?: MB)?) \| `PODKEEP_(\w+)` \|$/gm)];
+  expect(rows.length).toBe(4);
+  for (const [row, limit = "", name = ""] of rows) {
+    const setting = settingNames.find((one) => one === name.toLowerCase());
+    expect([row, setting && defaultOf(setting)]).toEqual([row, limit.replace(/[ ,]/g, "")]);
+  }
 });
 
 // A limit, where it is, and what SECURITY.md says of it.

@@ -69,7 +69,7 @@ export async function readOpmlInTurns(text: string): Promise<OpmlFeed[]> {
 }
 
 function createReader(text: string) {
-  if (text.length > MAX_LENGTH) throw new OpmlError("The file is too large for a subscription list");
+  if (text.length > MAX_LENGTH) throw new OpmlError("The file is larger than 16 MB");
   if (text.trim() === "") throw new OpmlError("The file is empty");
   const tags = new Set<string>();
   const feeds = new Map<string, OpmlFeed>();

@@ -135,7 +135,7 @@ describe("what is not OPML is refused with the reason", () => {
       opml(`<outline ${Array.from({ length: 1_000_000 }, (_, n) => `a${n}=""`).join(" ")}/>`),
       "The file has an element with more than 100 attributes",
     ],
-    ["a file over the limit", opml(" ".repeat(17 * 1024 * 1024)), "The file is too large for a subscription list"],
+    ["a file over the limit", opml(" ".repeat(17 * 1024 * 1024)), "The file is larger than 16 MB"],
   ])("%s", (_, text, message) => {
     expect(refusal(text)).toBe(message);
   });
