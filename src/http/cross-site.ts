@@ -17,7 +17,7 @@ import type { Shared } from "./shared.ts";
 export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean }) {
   return createMiddleware<HttpEnv>((c, next) => {
     const other = page || isBrowser(c) ? forwarded.otherUrlOf(c.req.raw, c.env) : null;
-    if (other) throw new DomainError("forbidden", `This host name is not podkeep's: open ${other}`);
+    if (other) throw new DomainError("forbidden", `This host name is not podkeep's: open ${other}${proxyHint(c)}`);
     const site = c.req.header("Sec-Fetch-Site");
     const isOurs = site === undefined ? isOurOrigin(c, forwarded, page) : ["same-origin", "none"].includes(site);
     const follows = ["GET", "HEAD"].includes(c.req.method) && c.req.header("Sec-Fetch-Mode") === "navigate";
@@ -28,6 +28,12 @@ export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean
     return next();
   });
 }
+
+/** For who has opened that: Apache sends the name of its backend, and the public one in X-Forwarded-Host. */
+const proxyHint = ({ req }: Context<HttpEnv>) =>
+  req.header("X-Forwarded-Host") === undefined
+    ? ""
+    : `. If that is open, the proxy changed the Host header to ${new URL(req.url).host}: let it pass on the one that it got`;
 
 /** What else makes podkeep's own page look like another site's: a proxy that changes the Host header, or http. */
 function hintFor(c: Context<HttpEnv>, forwarded: Shared["forwarded"]): string {

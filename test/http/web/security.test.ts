@@ -482,6 +482,15 @@ describe("a host name that a stranger has in the DNS", () => {
     await home.close();
   });
 
+  test("that a proxy made of the public URL's is named in the refusal: who reads it has opened that", async () => {
+    const home = await openTestApp({ public_url: "https://pods.example" });
+    const headers = { ...BROWSER, "X-Forwarded-Host": "pods.example" };
+    const { status, body } = await home.send("GET", "http://nas.lan:8042/", { headers });
+    expect(status).toBe(403);
+    expect(body).toContain("the proxy changed the Host header to nas.lan:8042");
+    await home.close();
+  });
+
   test("of the same name over http is another site, if podkeep has https", async () => {
     const home = await openTestApp({ public_url: "https://pods.example" });
     const { token } = await home.user("ann");
