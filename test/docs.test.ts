@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { createProgram } from "../cli/program.ts";
+import { scripts } from "../package.json";
 import { defaultOf, settingNames } from "../src/config/settings.ts";
 import { routesOf } from "./faults/routes.ts";
 import { openTestApp } from "./support/app.ts";
@@ -155,6 +156,13 @@ test("every podkeep command in the documents is one that the program takes", asy
   }
   expect(wrong).toEqual([]);
   expect(count).toBeGreaterThan(40);
+});
+
+test("every npm script is in the documents", async () => {
+  const text = (await Promise.all(["CONTRIBUTING.md", "docs/operators/scale.md"].map(read))).join();
+  const called = Object.keys(scripts).filter((name) => !/^(pre|post|ready)/.test(name));
+  const missing = called.filter((name) => !new RegExp(`npm (run (-s )?)?${name}[ \`]`).test(text));
+  expect(missing).toEqual([]);
 });
 
 test("every source file that the documents name exists", async () => {
