@@ -51,6 +51,10 @@ export class DomainError extends Error {
   }
 }
 
+/** Whether something that was thrown is a refusal with one of these codes. */
+export const isRefusal = (error: unknown, ...codes: ErrorCode[]): error is DomainError =>
+  error instanceof DomainError && codes.includes(error.code);
+
 /** Adds to an error that its transaction may have been committed all the same. */
 export function inDoubt(error: unknown): unknown {
   if (!(error instanceof DomainError)) return error;

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
-import { DomainError } from "../../src/errors.ts";
+import { DomainError, isRefusal } from "../../src/errors.ts";
 import { generatePassphrase, requireGoodPassword } from "../../src/services/passwords.ts";
 
 export interface PasswordOptions {
@@ -51,7 +51,7 @@ async function askTwice(): Promise<string> {
       if ((await ask("Again: ")) !== password) throw new DomainError("invalid", "The two passwords differ");
       return password;
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== "invalid" || left === 1) throw error;
+      if (!isRefusal(error, "invalid") || left === 1) throw error;
       process.stderr.write(`${error.message}. Try again.\n`);
     }
   }

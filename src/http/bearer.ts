@@ -2,7 +2,7 @@
 import { createMiddleware } from "hono/factory";
 import type { App } from "../app.ts";
 import { CLIENT, DOCTOR, writeClient } from "../domain/doctor-headers.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, isRefusal } from "../errors.ts";
 import { type Actor, requireWrite, type Scope } from "../services/actor.ts";
 import { authenticate, type TokenActor } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
@@ -30,7 +30,7 @@ export function requireToken(
         c.header(CLIENT, writeClient(forwarded.describeClient(c.req.raw, c.env.address)));
       }
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
+      if (!isRefusal(error, "unauthorized")) throw error;
       app.metrics?.unauthorized(error.message);
       // Any web page can send requests without credentials from its visitor's address: they guess nothing.
       if (c.req.raw.headers.has("authorization") && error.extras.challenge !== "insufficient_scope") {

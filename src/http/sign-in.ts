@@ -1,7 +1,7 @@
 // Signing in to protocols whose apps send user name and password: Basic (RFC 7617), tokens, session cookies.
 import type { Context, MiddlewareHandler } from "hono";
 import type { App } from "../app.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, isRefusal } from "../errors.ts";
 import { type Actor, requireWrite } from "../services/actor.ts";
 import { type Audience, createSession, endAppSession, readSession, type Session } from "../services/sessions.ts";
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
@@ -29,7 +29,7 @@ export interface SignInOptions {
 export function requireSignIn(app: App, shared: Shared, options: SignInOptions): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const { actor, name, session } = await identify(c, app, shared, options).catch((error) => {
-      if (error instanceof DomainError && error.code === "unauthorized") app.metrics?.unauthorized(error.message);
+      if (isRefusal(error, "unauthorized")) app.metrics?.unauthorized(error.message);
       throw error;
     });
     const device = session?.actor.device ?? null;
@@ -84,7 +84,7 @@ export async function findSession(
   audience: Audience,
 ): Promise<Session | null> {
   return sessionOf(c, app, shared, audience).catch((error) => {
-    if (error instanceof DomainError && error.code === "unauthorized") return null;
+    if (isRefusal(error, "unauthorized")) return null;
     throw error;
   });
 }
@@ -96,7 +96,7 @@ async function sessionOf(c: Context<HttpEnv>, app: App, shared: Shared, audience
     try {
       return await readSession(app, text, audience);
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
+      if (!isRefusal(error, "unauthorized")) throw error;
       refusal ??= error;
     }
   }

@@ -10,7 +10,7 @@ import {
   mayChange,
   type Outcome,
 } from "../domain/lookup-rules.ts";
-import { DomainError } from "../errors.ts";
+import { isRefusal } from "../errors.ts";
 import { actAsWorker } from "../services/actor.ts";
 import type { Context } from "../services/context.ts";
 import { transact } from "../services/transact.ts";
@@ -87,7 +87,7 @@ export async function giveFinding(
     });
   } catch (error) {
     // The user was deleted.
-    if (error instanceof DomainError && error.code === "not_found") return null;
+    if (isRefusal(error, "not_found")) return null;
     throw error;
   }
 }

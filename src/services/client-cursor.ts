@@ -11,7 +11,7 @@ import {
   type SyncPosition,
   type SyncWindow,
 } from "../domain/sync-window.ts";
-import { DomainError } from "../errors.ts";
+import { isRefusal } from "../errors.ts";
 import { noteClientSeen } from "../store/clients.ts";
 import { findPosition, noteUpload, saveCursor } from "../store/cursors.ts";
 import type { Actor } from "./actor.ts";
@@ -161,7 +161,7 @@ export async function noteListRead(context: Context, actor: Actor, client: Clien
       moveClock(clock + 1);
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
+    if (!isRefusal(error, "unavailable")) throw error;
   }
 }
 
@@ -235,7 +235,7 @@ export async function readStream<One extends Found>(
       return read;
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "unavailable" || writes) throw error;
+    if (!isRefusal(error, "unavailable") || writes) throw error;
     // The client must not move on from where it may have been saved to be.
     if (error.extras.in_doubt) throw error;
     if (client && !cursor.last && refusesUnsaved) throw error;

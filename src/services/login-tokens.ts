@@ -1,7 +1,7 @@
 // Logins of the draft of the Open Podcast API: short access tokens, and refresh tokens that rotate. Both sign in as a token
 // that is listed and revoked like any other.
 import type { Tx } from "../db/statement.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, isRefusal } from "../errors.ts";
 import {
   deleteExpiredLoginTokens,
   deleteFamily,
@@ -124,7 +124,7 @@ export async function refreshLogin(context: Context, refresh_token: string, atte
   try {
     return await refresh(context, refresh_token);
   } catch (error) {
-    if (error instanceof DomainError && error.code === "unauthorized") attempts.failToken(error.extras.subject);
+    if (isRefusal(error, "unauthorized")) attempts.failToken(error.extras.subject);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // Signing in with a user name, and the password or a token.
 
 import { foldName } from "../domain/user-name.ts";
-import { addSubject, DomainError } from "../errors.ts";
+import { addSubject, DomainError, isRefusal } from "../errors.ts";
 import { findUserById } from "../store/users.ts";
 import { type Actor, actAsUser } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -65,7 +65,7 @@ export async function signInByToken(context: Context, token: string, attempts: A
 
 async function checkToken(context: Context, token: string, attempts: Attempts): Promise<Actor> {
   const actor = await authenticate(context, token).catch((error) => {
-    if (error instanceof DomainError && error.code === "unauthorized") attempts.failToken(error.extras.subject);
+    if (isRefusal(error, "unauthorized")) attempts.failToken(error.extras.subject);
     throw error;
   });
   // A read-only token leaves no trace but its last use.

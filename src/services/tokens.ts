@@ -1,7 +1,7 @@
 // Bearer tokens: shown once, recognised by their hash, revoked immediately.
 import type { Tx } from "../db/statement.ts";
 import { isWritable } from "../domain/date-time.ts";
-import { DomainError, type Subject } from "../errors.ts";
+import { DomainError, isRefusal, type Subject } from "../errors.ts";
 import {
   deleteOldTokens,
   deleteToken,
@@ -128,7 +128,7 @@ export async function withTemporaryToken<T>(context: Context, work: (token: stri
   const expires_at = context.clock.now() + 60_000;
   const issuing = issueToken(context, actor, { label: "doctor", scope: "read", expires_at });
   const issued = await issuing.catch((error) => {
-    if (error instanceof DomainError && error.code === "unavailable") return null;
+    if (isRefusal(error, "unavailable")) return null;
     throw error;
   });
   if (!issued) return work(null);

@@ -2,7 +2,7 @@
 import type { SQL } from "bun";
 import { Kysely, sql } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
-import { DomainError, inDoubt, messageOf } from "../../errors.ts";
+import { DomainError, inDoubt, isRefusal, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { KeyedQueue } from "../keyed-queue.ts";
@@ -257,8 +257,7 @@ class PostgresDatabase implements Database {
       const result = await work(tx);
       if (sent <= 1 || (await isCurrent?.(tx, result))) return result;
     } catch (error) {
-      const isUnavailable = error instanceof DomainError && error.code === "unavailable";
-      if (sent <= 1 || isUnavailable) throw error;
+      if (sent <= 1 || isRefusal(error, "unavailable")) throw error;
     }
     return this.#transaction(performance.now() + this.options.timeout, READ, work);
   }

@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
-import { DomainError } from "../../errors.ts";
+import { isRefusal } from "../../errors.ts";
 import { listChanges } from "../../services/change-feed.ts";
 import { closeWalk, findPageEnd, savePageEnd } from "../../services/page-ends.ts";
 import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../../services/subscriptions.ts";
@@ -56,7 +56,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     } catch (error) {
       // Only an app that counts pages needs it; the others can read while nothing can be written.
       const counts = c.req.query("page") && !c.req.query("cursor");
-      if (counts || !(error instanceof DomainError) || error.code !== "unavailable") throw error;
+      if (counts || !isRefusal(error, "unavailable")) throw error;
     }
   }
   const write = requireToken(app, shared, "write");

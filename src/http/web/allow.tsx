@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
+import { isRefusal } from "../../errors.ts";
 import { approveLoginFlow, denyLoginFlow, findLoginFlow, type WaitingApp } from "../../services/login-flow.ts";
 import type { HttpEnv } from "../env.ts";
 import { AllowPage } from "./pages/allow.tsx";
@@ -46,7 +46,7 @@ async function withFlow(
   try {
     return await work(await findLoginFlow(app, c.get("actor"), c.req.param("page") ?? ""));
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "not_found") throw error;
+    if (!isRefusal(error, "not_found")) throw error;
     return show(c, <MessagePage message={texts.allow.over} />, 404);
   }
 }

@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
+import { isRefusal } from "../../errors.ts";
 import { findPasswordLink, usePasswordLink } from "../../services/password-links.ts";
 import { requireSetupCode, setUp } from "../../services/setup.ts";
 import type { HttpEnv } from "../env.ts";
@@ -40,7 +40,7 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
         await beginSession(c, app, shared, actor);
         return c.redirect("/connect?new=1", 303);
       } catch (error) {
-        if (!isInvalid(error)) throw error;
+        if (!isRefusal(error, "invalid")) throw error;
         return show(c, <SetupPage name={typed.name} problem={`${error.message}.`} />, 400);
       }
     }),
@@ -61,21 +61,19 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
         await beginSession(c, app, shared, actor);
         return c.redirect(isFirst ? "/connect?new=1" : "/podcasts", 303);
       } catch (error) {
-        if (!isInvalid(error)) throw error;
+        if (!isRefusal(error, "invalid")) throw error;
         return show(c, <PasswordPage link={await findPasswordLink(app, secret)} problem={`${error.message}.`} />, 400);
       }
     }),
   );
 }
 
-const isInvalid = (error: unknown): error is DomainError => error instanceof DomainError && error.code === "invalid";
-
 /** Shows a link that is over, or that never was, as a page. */
 async function unlessGone(c: Context<HttpEnv>, over: string, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "gone") throw error;
+    if (!isRefusal(error, "gone")) throw error;
     // For the request log.
     c.error = error;
     return show(c, <MessagePage message={over} />, 410);

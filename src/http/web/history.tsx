@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
 import type { ChangedBy, HistoryPosition } from "../../domain/history.ts";
-import { DomainError } from "../../errors.ts";
+import { DomainError, isRefusal } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Actor } from "../../services/actor.ts";
 import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
@@ -128,7 +128,7 @@ async function restore(
     const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
     return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length, at }} />);
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "invalid") throw error;
+    if (!isRefusal(error, "invalid")) throw error;
     const isFuture = "as_of" in moment && moment.as_of >= since;
     const problem = isFuture ? texts.history.future : texts.history.tooEarly;
     return show(c, <RestorePage {...props} problem={problem} />, 400);

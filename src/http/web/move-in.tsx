@@ -5,7 +5,7 @@ import { gunzip, gzip } from "node:zlib";
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
+import { DomainError, isRefusal } from "../../errors.ts";
 import { readMovingFile } from "../../moving/apart.ts";
 import { readMoving, writeMoving } from "../../moving/lines.ts";
 import { moveIn } from "../../services/moving-in.ts";
@@ -48,7 +48,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
         return show(c, <PreviewPage found={found} data={data.toString("base64url")} />);
       });
     } catch (error) {
-      if (error instanceof DomainError && (error.code === "invalid" || error.code === "too_large")) {
+      if (isRefusal(error, "invalid", "too_large")) {
         return problem(texts.moveIn.bad(error.message));
       }
       throw error;

@@ -3,7 +3,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
+import { DomainError, isRefusal } from "../../errors.ts";
 import { readBody, streamBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
@@ -92,7 +92,7 @@ const readFile = (read: (c: Context<HttpEnv>) => Promise<Uint8Array>) =>
 
 /** Says of a file that is too large how it can be read. */
 function nameOtherWay(error: unknown): never {
-  if (!(error instanceof DomainError) || error.code !== "too_large") throw error;
+  if (!isRefusal(error, "too_large")) throw error;
   throw new DomainError("too_large", texts.errors.largeFile(error.message));
 }
 

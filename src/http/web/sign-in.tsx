@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { adviseForPhones, appUrlFrom, isLocal } from "../../config/app-url.ts";
 import { parseUrl } from "../../domain/url.ts";
-import { DomainError } from "../../errors.ts";
+import { isRefusal } from "../../errors.ts";
 import { findWaitingApp } from "../../services/login-flow.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
@@ -61,7 +61,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       // By way of a page that knows whether the browser kept the cookie.
       return c.redirect(`/sign-in?${new URLSearchParams({ next: safePath(next), done: "1" })}`, 303);
     } catch (error) {
-      if (!(error instanceof DomainError) || !["unauthorized", "too_many"].includes(error.code)) throw error;
+      if (!isRefusal(error, "unauthorized", "too_many")) throw error;
       app.metrics?.unauthorized(error.message);
       // For the request log.
       c.error = error;
