@@ -233,13 +233,13 @@ class PostgresDatabase implements Database {
         return await act(end);
       } catch (error) {
         const now = performance.now();
+        const isAway = isLost(error) || isReadOnly(error);
+        const again = isConflict(error) || ((isAway || isOutdated(error)) && now < end);
         // An outdated plan uses up no attempt: other connections have one too.
-        if (!isOutdated(error) || now >= end) {
-          const again = isConflict(error) || ((isLost(error) || isReadOnly(error)) && now < end);
-          if (attempt === ATTEMPTS || !again) throw translate(error);
-          if (isConflict(error)) end = now + this.options.timeout;
-          attempt++;
-        }
+        const counts = !isOutdated(error);
+        if (!again || (counts && attempt === ATTEMPTS)) throw translate(error);
+        if (isConflict(error)) end = now + this.options.timeout;
+        if (counts) attempt++;
       }
       await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 2));
     }
