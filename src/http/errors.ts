@@ -1,20 +1,31 @@
 // Errors of handlers, before a protocol makes responses of them.
-import type { Context } from "hono";
+import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { HttpEnv } from "./env.ts";
 
 /** Status in the log if the client closed the connection, as in nginx. */
-export const CLIENT_CLOSED = 499;
+const CLIENT_CLOSED = 499;
+
+/** Responds to errors of a protocol's handlers, and logs what the operator has to fix. */
+export function respondToErrors(
+  http: Hono<HttpEnv>,
+  log: Logger,
+  respond: (error: DomainError, c: Context<HttpEnv>) => Response | Promise<Response>,
+): void {
+  http.onError((error, c) => {
+    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
+    return respond(toDomainError(log, error, c), c);
+  });
+}
 
 /** True if the client closed the connection while its body was read: an error that no client sees. */
-export function isClientGone(error: unknown, c: Context<HttpEnv>): boolean {
+function isClientGone(error: unknown, c: Context<HttpEnv>): boolean {
   return error instanceof DOMException && error.name === "AbortError" && c.req.raw.signal.aborted;
 }
 
-/** Makes a DomainError of anything that was thrown, and logs what the operator has to fix. */
-export function toDomainError(log: Logger, error: unknown, c: Context<HttpEnv>): DomainError {
+function toDomainError(log: Logger, error: unknown, c: Context<HttpEnv>): DomainError {
   const known = readKnown(error);
   const [request_id, reason] = [c.get("requestId"), messageOf(error)];
   if (!known) {

@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { App } from "../app.ts";
 import { DomainError, type ErrorCode } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
-import { CLIENT_CLOSED, isClientGone, toDomainError } from "./errors.ts";
+import { respondToErrors } from "./errors.ts";
 import { BASIC_CHALLENGE } from "./sign-in.ts";
 
 const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
@@ -23,12 +23,9 @@ const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
 };
 
 /** Adds a protocol's responses to errors and unknown paths: the status, and a message as JSON. */
-export function respondToErrors(http: Hono<HttpEnv>, app: App): void {
+export function serveErrors(http: Hono<HttpEnv>, app: App): void {
   http.notFound((c) => respond(new DomainError("not_found", "No such path"), c));
-  http.onError((error, c) => {
-    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return respond(toDomainError(app.log, error, c), c);
-  });
+  respondToErrors(http, app.log, respond);
 }
 
 function respond({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {

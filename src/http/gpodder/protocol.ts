@@ -6,7 +6,7 @@ import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { endSession, requireScope, requireSignIn } from "../sign-in.ts";
-import { respondToErrors } from "../sync-errors.ts";
+import { serveErrors } from "../sync-errors.ts";
 import { requireUserInPath } from "./client.ts";
 import { serveDevices } from "./devices.ts";
 import { serveEpisodes } from "./episodes.ts";
@@ -23,7 +23,7 @@ export function serveGpodder(http: Hono<HttpEnv>, app: App, shared: Shared): voi
   serveSubscriptions(http, app);
   serveEpisodes(http, app);
   serveLists(http, app);
-  respondToErrors(http, app);
+  serveErrors(http, app);
 }
 
 function serveLogin(http: Hono<HttpEnv>): void {

@@ -4,7 +4,7 @@ import type { App } from "../../app.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
-import { respondToErrors } from "../sync-errors.ts";
+import { serveErrors } from "../sync-errors.ts";
 import { serveAppPassword } from "./app-password.ts";
 import { serveLogin } from "./login.ts";
 import { serveSync } from "./sync.ts";
@@ -14,5 +14,5 @@ export function serveNextcloud(http: Hono<HttpEnv>, app: App, shared: Shared): v
   serveLogin(http, app, shared);
   serveAppPassword(http, app, shared);
   serveSync(http, app, shared);
-  respondToErrors(http, app);
+  serveErrors(http, app);
 }

@@ -5,7 +5,7 @@ import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
 import { allowAnyOrigin, EXPOSED } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
-import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import { respondToErrors } from "../errors.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { serveCapabilities } from "./capabilities.ts";
@@ -41,8 +41,5 @@ export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   });
   http.route("/", api);
   http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c));
-  http.onError((error, c) => {
-    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return respondToError(toDomainError(app.log, error, c), c);
-  });
+  respondToErrors(http, app.log, respondToError);
 }

@@ -36,7 +36,7 @@ export function respondToError(error: DomainError, c: Context<HttpEnv>, methods:
   const body: ErrorBody = {
     code: String(status),
     message: code === "internal" ? message : published,
-    ...(code === "invalid" && details && { details: details.slice(0, MOST_DETAILS) }),
+    ...(code === "invalid" && details && { details }),
   };
   return c.json(body, status);
 }

@@ -6,7 +6,7 @@ import { DomainError } from "../../errors.ts";
 import { once } from "../../once.ts";
 import { allowAnyOrigin } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
-import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import { respondToErrors } from "../errors.ts";
 import type { Shared } from "../shared.ts";
 import { serveDeletions } from "./deletions.ts";
 import { invalidInput, type Methods, respondToError } from "./errors.ts";
@@ -40,10 +40,7 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
         const opensPage = c.req.method === "GET" && c.req.header("Accept")?.includes("text/html");
         return opensPage ? page(c) : respondToError(new DomainError("not_found", "No such path"), c, methods);
       });
-      http.onError((error, c) => {
-        if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-        return respondToError(toDomainError(app.log, error, c), c, methods);
-      });
+      respondToErrors(http, app.log, (error, c) => respondToError(error, c, methods));
     },
   };
 }

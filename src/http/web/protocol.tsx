@@ -7,7 +7,7 @@ import { DomainError, isRefusal } from "../../errors.ts";
 import { readBody, streamBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
-import { CLIENT_CLOSED, isClientGone, toDomainError } from "../errors.ts";
+import { respondToErrors } from "../errors.ts";
 import { mostActionBytes } from "../limits.ts";
 import { OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
@@ -128,10 +128,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveMoveIn(http, app);
   serveAllow(http, app);
   http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));
-  http.onError((error, c) => {
-    if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return showError(toDomainError(app.log, error, c), c);
-  });
+  respondToErrors(http, app.log, showError);
 }
 
 /** Lets links and redirects begin with the public URL's path. */
