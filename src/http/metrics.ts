@@ -3,7 +3,6 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
-import { checkReady } from "../services/health.ts";
 import { type Counts, readStatus } from "../services/status.ts";
 import { VERSION } from "../version.ts";
 
@@ -163,7 +162,7 @@ function createDatabaseGauges(): (app: App) => Promise<string> {
   let counts: Counts | undefined;
   return async (app) => {
     try {
-      await checkReady(app);
+      await app.database.check();
       const status = await readStatus(app, counts);
       counts = status.counts;
       waiting.set(status.waiting);

@@ -1,7 +1,6 @@
 // The watchdog: signs of life while the database can be read; on PostgreSQL, while this process runs.
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
-import { checkReady } from "../services/health.ts";
 import type { Systemd } from "./notify.ts";
 
 /**
@@ -17,7 +16,7 @@ export function startWatchdog(app: App, systemd: Systemd): () => void {
   const timer = setInterval(async () => {
     if (isRemote) systemd.alive();
     try {
-      await checkReady(app);
+      await app.database.check();
       if (!isRemote) systemd.alive();
     } catch (error) {
       const consequence = isRemote ? "requests get 503" : "no sign of life sent to systemd";
