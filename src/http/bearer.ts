@@ -6,7 +6,7 @@ import { DomainError, isRefusal } from "../errors.ts";
 import { type Actor, requireWrite, type Scope } from "../services/actor.ts";
 import { authenticate, type TokenActor } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
-import type { Shared } from "./shared.ts";
+import { attemptsOf, type Shared } from "./shared.ts";
 
 /**
  * Sets the actor of a request by its token, and the user's clock if it is a token of podkeep's; too many refused tokens
@@ -16,7 +16,7 @@ import type { Shared } from "./shared.ts";
  */
 export function requireToken(
   app: App,
-  { forwarded, throttle }: Shared,
+  shared: Shared,
   scope: Scope,
   find: (app: App, token: string) => Promise<Actor | TokenActor> = authenticate,
 ) {
@@ -27,14 +27,14 @@ export function requireToken(
       if ("clock" in actor) c.set("clock", actor.clock);
       if (scope === "write") requireWrite(actor);
       if (c.req.raw.headers.has(DOCTOR)) {
-        c.header(CLIENT, writeClient(forwarded.describeClient(c.req.raw, c.env.address)));
+        c.header(CLIENT, writeClient(shared.forwarded.describeClient(c.req.raw, c.env.address)));
       }
     } catch (error) {
       if (!isRefusal(error, "unauthorized")) throw error;
       app.metrics?.unauthorized(error.message);
       // Any web page can send requests without credentials from its visitor's address: they guess nothing.
       if (c.req.raw.headers.has("authorization") && error.extras.challenge !== "insufficient_scope") {
-        throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address)).failToken(error.extras.subject);
+        attemptsOf(c, shared).failToken(error.extras.subject);
       }
       throw error;
     }

@@ -1,4 +1,7 @@
 // What all protocols of a server share.
+import type { Context } from "hono";
+import type { Attempts } from "../services/password-checker.ts";
+import type { HttpEnv } from "./env.ts";
 import type { Forwarded } from "./forwarded.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -11,3 +14,7 @@ export interface Shared {
   forwarded: Forwarded;
   throttle: Throttle;
 }
+
+/** The attempts to sign in of the client that sends a request. */
+export const attemptsOf = (c: Context<HttpEnv>, { forwarded, throttle }: Shared): Attempts =>
+  throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address));

@@ -7,15 +7,13 @@ import { type Audience, createSession, endAppSession, readSession, type Session 
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
 import { deleteSessionCookie, readSessionCookies, writeSessionCookie } from "./cookies.ts";
 import type { HttpEnv } from "./env.ts";
-import type { Shared } from "./shared.ts";
+import { attemptsOf, type Shared } from "./shared.ts";
 import { productOf } from "./user-agent.ts";
 
 /** For every 401: gPodder sends credentials only after it. */
 export const BASIC_CHALLENGE = 'Basic realm="podkeep", charset="UTF-8"';
 
-export interface SignInOptions {
-  /** Whether a token is taken by Bearer too. */
-  bearer: boolean;
+interface SignInOptions {
   /** Whether a session is taken, and begun by Basic: mygpoclient answers only three challenges. */
   sessions: boolean;
 }
@@ -108,7 +106,7 @@ async function identify(
   c: Context<HttpEnv>,
   app: App,
   shared: Shared,
-  { bearer, sessions }: SignInOptions,
+  { sessions }: SignInOptions,
 ): Promise<SignedIn & { session: Session | null }> {
   const header = c.req.header("Authorization");
   if (header === undefined) {
@@ -116,7 +114,7 @@ async function identify(
     if (!session) throw new DomainError("unauthorized", "No credentials");
     return { actor: session.actor, name: session.name, session };
   }
-  const signedIn = await checkHeader(c, app, shared, header, bearer);
+  const signedIn = await checkHeader(c, app, shared, header);
   const session = sessions ? await findSession(c, app, shared, "app") : null;
   const { user_id, kind, id } = signedIn.actor;
   const same = session?.actor.user_id === user_id && session.actor.kind === kind && session.actor.id === id;
@@ -124,16 +122,10 @@ async function identify(
 }
 
 // Two Authorization headers arrive joined by a comma, which matches neither form.
-async function checkHeader(
-  c: Context<HttpEnv>,
-  app: App,
-  { forwarded, throttle }: Shared,
-  header: string,
-  bearer: boolean,
-): Promise<SignedIn> {
-  const attempts = throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address));
+async function checkHeader(c: Context<HttpEnv>, app: App, shared: Shared, header: string): Promise<SignedIn> {
+  const attempts = attemptsOf(c, shared);
   const [, scheme = "", value = ""] = /^(basic|bearer) +([^\s,]+)$/i.exec(header) ?? [];
-  if (bearer && scheme.toLowerCase() === "bearer") return signInByToken(app, value, attempts);
+  if (scheme.toLowerCase() === "bearer") return signInByToken(app, value, attempts);
   const credentials = scheme.toLowerCase() === "basic" ? readBasic(value) : null;
   if (credentials) return signIn(app, { ...credentials, app: productOf(c.req.raw) }, attempts);
   attempts.fail();

@@ -16,7 +16,7 @@ import { serveSubscriptions } from "./subscriptions.ts";
 export function serveGpodder(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   http.use(noStore);
   http.use(refuseCrossSite(shared, { page: false }));
-  http.use(requireSignIn(app, shared, { bearer: true, sessions: true }));
+  http.use(requireSignIn(app, shared, { sessions: true }));
   serveLogin(http);
   http.use(requireScope);
   serveDevices(http, app);

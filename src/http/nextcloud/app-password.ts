@@ -20,7 +20,7 @@ const requireApiRequest = createMiddleware<HttpEnv>(async (c, next) => {
 
 export function serveAppPassword(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   for (const place of ["/index.php/ocs/v2.php/core", "/ocs/v2.php/core"]) {
-    const signIn = requireSignIn(app, shared, { bearer: true, sessions: false });
+    const signIn = requireSignIn(app, shared, { sessions: false });
     http.use(`${place}/*`, refuseCrossSite(shared, { page: false }), signIn, requireApiRequest);
 
     // 403 says that the app has a token already (GNOME Podcasts).

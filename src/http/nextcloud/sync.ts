@@ -13,7 +13,7 @@ import { productOf } from "../user-agent.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   for (const place of ["/index.php/apps/gpoddersync", "/apps/gpoddersync"]) {
-    const signIn = requireSignIn(app, shared, { bearer: true, sessions: false });
+    const signIn = requireSignIn(app, shared, { sessions: false });
     http.use(`${place}/*`, refuseCrossSite(shared, { page: false }), signIn, requireScope);
     http.get(`${place}/subscriptions`, (c) => sendFeedChanges(c, app, clientOf(c)));
     http.post(`${place}/subscription_change/create`, async (c) =>

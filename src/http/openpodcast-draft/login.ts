@@ -1,12 +1,11 @@
 // Routes to log in with name and password, and to refresh access tokens.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
-import type { Context } from "hono";
 import type { App } from "../../app.ts";
 import { type Login, logIn, refreshLogin } from "../../services/login-tokens.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
-import type { Shared } from "../shared.ts";
+import { attemptsOf, type Shared } from "../shared.ts";
 import { productOf } from "../user-agent.ts";
 import { describeErrors, jsonBody, sentBody } from "./openapi.ts";
 import { LoginRequest, LoginResponse, RefreshRequest } from "./schemas.ts";
@@ -15,8 +14,6 @@ import { LoginRequest, LoginResponse, RefreshRequest } from "./schemas.ts";
 const MOST_BODY = 16 * 1024;
 
 export function serveLogin(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
-  const { forwarded, throttle } = shared;
-  const attemptsOf = (c: Context<HttpEnv>) => throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address));
   // Passwords are not for pages of other sites, which could guess them from their visitors' addresses.
   const middleware = [refuseCrossSite(shared, { page: false }), requireJson({ ...app.config, max_body: MOST_BODY })];
 
@@ -37,7 +34,7 @@ export function serveLogin(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared):
     async (c) => {
       const { username, password } = c.req.valid("json");
       const credentials = { name: username, password, app: productOf(c.req.raw) };
-      return c.json(writeLogin(await logIn(app, credentials, attemptsOf(c))), 200);
+      return c.json(writeLogin(await logIn(app, credentials, attemptsOf(c, shared))), 200);
     },
   );
 
@@ -57,7 +54,7 @@ export function serveLogin(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared):
     }),
     async (c) => {
       const { refresh_token } = c.req.valid("json");
-      return c.json(writeLogin(await refreshLogin(app, refresh_token, attemptsOf(c))), 200);
+      return c.json(writeLogin(await refreshLogin(app, refresh_token, attemptsOf(c, shared))), 200);
     },
   );
 }

@@ -10,7 +10,7 @@ import { signOutEverywhere } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import { nextTurn } from "../../turns.ts";
 import type { HttpEnv } from "../env.ts";
-import type { Shared } from "../shared.ts";
+import { attemptsOf, type Shared } from "../shared.ts";
 import { streamText } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
@@ -33,7 +33,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
   http.post("/account/password", async (c) => {
     const { present, changed } = await readForm(c, Form);
-    const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
+    const attempts = attemptsOf(c, shared);
     const actor = c.get("actor");
     try {
       // A session alone must not be enough to take an account over.

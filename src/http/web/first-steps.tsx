@@ -8,7 +8,7 @@ import { findPasswordLink, usePasswordLink } from "../../services/password-links
 import { requireSetupCode, setUp } from "../../services/setup.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
-import type { Shared } from "../shared.ts";
+import { attemptsOf, type Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
 import { PasswordPage, SetupPage } from "./pages/first-steps.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -19,14 +19,11 @@ import { texts } from "./texts.ts";
 const SetupForm = { name: z.string(), password: z.string() };
 
 export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  const attemptsOf = (c: Context<HttpEnv>) =>
-    shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
-
   for (const path of ["/setup/:code", "/password/:secret"]) http.use(path, noStore);
 
   http.get("/setup/:code", (c) =>
     unlessGone(c, texts.setup.over, async () => {
-      await requireSetupCode(app, c.req.param("code"), attemptsOf(c));
+      await requireSetupCode(app, c.req.param("code"), attemptsOf(c, shared));
       return show(c, <SetupPage />);
     }),
   );
@@ -36,7 +33,7 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
       const form = await readForm(c, SetupForm);
       const typed = { ...form, name: form.name.trim() };
       try {
-        const { actor } = await setUp(app, c.req.param("code"), typed, attemptsOf(c));
+        const { actor } = await setUp(app, c.req.param("code"), typed, attemptsOf(c, shared));
         await beginSession(c, app, shared, actor);
         return c.redirect("/connect?new=1", 303);
       } catch (error) {

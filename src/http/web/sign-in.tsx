@@ -11,7 +11,7 @@ import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import { hasUsers } from "../../services/users.ts";
 import type { HttpEnv } from "../env.ts";
-import type { Shared } from "../shared.ts";
+import { attemptsOf, type Shared } from "../shared.ts";
 import { findSession } from "../sign-in.ts";
 import { readForm } from "./form.ts";
 import { NoUserPage, SignInPage } from "./pages/sign-in.tsx";
@@ -52,7 +52,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       const problem = texts.signIn.needsHttps(urlOf(c));
       return show(c, <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />, 400);
     }
-    const attempts = shared.throttle.attemptsFrom(shared.forwarded.addressOf(c.req.raw, c.env.address));
+    const attempts = attemptsOf(c, shared);
     try {
       const signedIn = await signIn(app, { name: name.trim(), password, app: texts.history.actors.page }, attempts);
       await beginSession(c, app, shared, signedIn.actor);
