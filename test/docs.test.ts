@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { createProgram } from "../cli/program.ts";
+import { WORDS as CHANGE_WORDS } from "../cli/terminal/changes.ts";
 import { scripts } from "../package.json";
 import { defaultOf, settingNames } from "../src/config/settings.ts";
 import { routesOf } from "./faults/routes.ts";
@@ -156,6 +157,26 @@ test("every podkeep command in the documents is one that the program takes", asy
   }
   expect(wrong).toEqual([]);
   expect(count).toBeGreaterThan(40);
+});
+
+test("every message that the operators' documents quote is the program's", async () => {
+  const program = (await Promise.all([...new Glob("{src,cli}/**/*.{ts,tsx}").scanSync(root)].map(read))).join();
+  const quoted: string[] = [];
+  for (const file of new Glob("docs/operators/*.md").scanSync(root)) {
+    const text = (await read(file)).replace(/```[\s\S]*?```|`[^`]*`/g, "").replace(/\s+/g, " ");
+    quoted.push(...[...text.matchAll(/"([^"]+)"/g)].map(([, message = ""]) => message));
+  }
+  expect(quoted.length).toBeGreaterThan(5);
+  expect(quoted.filter((message) => !program.includes(message))).toEqual([]);
+});
+
+test("docs/operators/history.md explains every change as the command prints it", async () => {
+  const [, table = ""] = /^\| change \| means \|\n([\s\S]*?)\n\n/m.exec(await read("docs/operators/history.md")) ?? [];
+  const explained = table
+    .split("\n")
+    .slice(1)
+    .map((row) => row.split("|")[1]?.trim());
+  for (const words of Object.values(CHANGE_WORDS)) expect(explained.join(", ")).toContain(words);
 });
 
 test("every npm script is in the documents", async () => {

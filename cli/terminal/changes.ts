@@ -3,7 +3,7 @@ import type { Change, What } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { layTable } from "./output.ts";
 
-const WORDS: Record<What, string> = {
+export const WORDS: Record<What, string> = {
   added: "added",
   subscribed: "subscribed again",
   unsubscribed: "unsubscribed",
