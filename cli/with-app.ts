@@ -17,7 +17,7 @@ export async function withApp<T>(
   { first = false }: { first?: boolean } = {},
 ): Promise<T> {
   const { config } = settingsOf(command);
-  refuseLostData(config);
+  await refuseLostData(config);
   if (!first && "file" in config.location) requireData(config.location.file);
   const app = await openApp(config);
   try {

@@ -6,7 +6,7 @@ import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
 import { findNetwork } from "./db/sqlite/file-system.ts";
-import { refuseLost } from "./db/sqlite/lost.ts";
+import { refuseLost, requireBackups } from "./db/sqlite/lost.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
@@ -73,9 +73,14 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   };
 }
 
-/** @throws DomainError "config" if the database file is missing or empty, although there was one before */
-export function refuseLostData({ location, backup_dir }: Config): void {
-  if ("file" in location) refuseLost(location.file, backup_dir);
+/**
+ * @throws DomainError "config" if the database file is missing or empty, although there was one before; "unavailable" if
+ * that can't be known
+ */
+export async function refuseLostData({ location, backup_dir }: Config): Promise<void> {
+  if ("url" in location) return;
+  await requireBackups(location.file, backup_dir);
+  refuseLost(location.file, backup_dir);
 }
 
 /** Migrates the database, also if PODKEEP_MIGRATE is "command". @returns its schema version */

@@ -21,6 +21,8 @@ import { isMissing } from "../db/sqlite/file.ts";
 import { refuseLost } from "../db/sqlite/lost.ts";
 import { codeOf, DomainError } from "../errors.ts";
 
+export { requireResponse } from "../db/sqlite/response.ts";
+
 const DAY = 24 * 60 * 60 * 1000;
 
 export interface Backup extends Contents {

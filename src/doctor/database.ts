@@ -19,7 +19,7 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
   const without = (finding: Finding) => ({ finding, app: null });
   let app: App | null = null;
   try {
-    refuseLostData(config);
+    await refuseLostData(config);
     if ("file" in location && sizeOf(location.file) === 0) {
       const state = isMissing(location.file) ? "does not exist" : "is empty";
       return without(warning(ABOUT, `${location.file} ${state}`, "Start the server, or create a user"));

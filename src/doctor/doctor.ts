@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { findProblems } from "../config/problems.ts";
 import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
+import { requireResponse } from "../db/sqlite/response.ts";
 import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/tokens.ts";
 import { latestTimestamp } from "../services/users.ts";
@@ -44,7 +45,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
   if (!settings) return findings;
   const { config } = settings;
   const denied = findDenial(config.location);
-  if (!denied) findings.push(...(await checkFiles(config)));
+  if (!denied) findings.push(...(await attempt("files", () => checkFiles(config))));
   const { finding, app } = denied ? { finding: denied, app: null } : await checkDatabase(config);
   findings.push(finding);
   try {
@@ -84,6 +85,7 @@ async function checkFiles(config: Config): Promise<Finding[]> {
   if ("url" in config.location) return [];
   const { file } = config.location;
   const directory = resolve(config.data_dir);
+  await requireResponse(config.backup_dir);
   const becomeRoot = becomeOwnerOf(directory);
   try {
     const rights = await attempt("data directory", () => checkDataDirectory(directory, file));

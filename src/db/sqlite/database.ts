@@ -16,7 +16,7 @@ import { lockDirectory } from "./directory-lock.ts";
 import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { suspect } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
-import { refuseLost } from "./lost.ts";
+import { refuseLost, requireBackups } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
 import { choosePageSize } from "./page-size.ts";
 import { removeLeftovers } from "./replacement.ts";
@@ -36,6 +36,7 @@ export interface SqliteOptions extends UpgradeOptions {
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, busy_timeout, use } = options;
+  await requireBackups(file, options.backup_dir);
   const unlock = lockDirectory(dirname(file), use);
   const opened: SqliteConnection[] = [];
   // A command that ends as the only one locks the file for a moment.

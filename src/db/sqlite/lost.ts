@@ -5,6 +5,7 @@ import { DomainError } from "../../errors.ts";
 import { filesIn, hasUsers, listDated } from "./backup-files.ts";
 import { isMissing, sizeOf } from "./file.ts";
 import { stagedFile } from "./replacement.ts";
+import { requireResponse } from "./response.ts";
 
 /**
  * Refuses a file that is missing or empty although its directory, or that of the backups, shows that there was a
@@ -31,6 +32,16 @@ export function refuseLost(file: string, backup_dir: string | null): void {
   const restore = `Put the file back, or run podkeep backup restore FILE --data-dir ${directory}`;
   const advice = `${restore}. To start without data, remove ${log}`;
   throw new DomainError("config", `${file} ${state}, but its write-ahead log exists. ${advice}`);
+}
+
+/**
+ * For before refuseLost(), which reads the backups if the file is missing or empty.
+ * @throws DomainError "unavailable" if their directory doesn't respond
+ */
+export async function requireBackups(file: string, backup_dir: string | null): Promise<void> {
+  // Those beside the file are on its disk.
+  if (backup_dir === null || dirname(backup_dir) === dirname(file) || !isEmpty(file)) return;
+  await requireResponse(backup_dir);
 }
 
 function isEmpty(file: string): boolean {

@@ -11,6 +11,7 @@ import { copyDatabase } from "./backup.ts";
 import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseDamaged, sizeOf } from "./file.ts";
 import { shrinkPages } from "./page-size.ts";
+import { requireResponse } from "./response.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
 export interface UpgradeOptions {
@@ -60,7 +61,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     let migration: Migration | null = null;
     if (isOurs(sqlite)) {
       refuseDamaged(sqlite, file);
-      const backup = backup_dir === null ? null : backUpBefore(file, backup_dir);
+      const backup = backup_dir === null ? null : await backUpBefore(file, backup_dir);
       migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
     }
     // A table that is rebuilt must not take along what refers to it.
@@ -101,9 +102,10 @@ async function lockForUpgrade(directory: string, timeout: number): Promise<() =>
 }
 
 // Replaces the backup that a failed migration left.
-function backUpBefore(file: string, backup_dir: string): string {
+async function backUpBefore(file: string, backup_dir: string): Promise<string> {
   const to = join(backup_dir, `podkeep-before-${SCHEMA_VERSION}.db`);
   try {
+    await requireResponse(backup_dir);
     rmSync(to, { force: true });
     copyDatabase(file, to);
     return to;
