@@ -695,6 +695,33 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
   });
 
+  test("with text twice as large, a phone breaks no heading within a word, and its check boxes keep their size", async () => {
+    const page = await signIn(PHONE);
+    await importList(page);
+    const enlarge = () => page.evaluate("document.documentElement.style.fontSize = '200%'");
+    for (const path of ["/podcasts", "/apps", "/history"]) {
+      await page.goto(path);
+      await enlarge();
+      const broken = await page.evaluate(`(() => {
+        const { firstChild } = document.querySelector("h1");
+        const range = document.createRange();
+        return [...firstChild.data.matchAll(/\\S+/g)].map(({ 0: word, index }) => {
+          range.setStart(firstChild, index);
+          range.setEnd(firstChild, index + word.length);
+          return range.getClientRects().length > 1 ? word : "";
+        }).join("");
+      })()`);
+      expect<unknown>([path, broken]).toEqual([path, ""]);
+    }
+    await page.goto("/history/restore");
+    await enlarge();
+    expect((await page.getByRole("checkbox").boundingBox())?.width).toBe(20);
+    // Wider than the page.
+    await page.goto(`/podcasts?search=${"x".repeat(90)}`);
+    await enlarge();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(PHONE.viewport.width);
+  });
+
   test("at 400 % zoom the menu is one line, and covers nothing that the Tab key reaches", async () => {
     const page = await signIn({ viewport: { width: 320, height: 256 } });
     await importList(page);
