@@ -109,7 +109,7 @@ export function registerComponents({ openAPIRegistry: registry }: OpenAPIHono<Ht
   registry.registerComponent("securitySchemes", "podcast_auth", {
     type: "http",
     scheme: "bearer",
-    description: "A token that the server's admin issues: podkeep token issue USER --label APP",
+    description: "A token: users make it on the page (Apps, Connect an app), the admin with podkeep token issue USER",
   });
   registry.registerComponent("parameters", "IfNoneMatch", {
     name: "If-None-Match",
