@@ -27,7 +27,6 @@ import {
 } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
-import { listUsersAfter } from "../store/transfer.ts";
 import { findPublicId, latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
@@ -214,29 +213,24 @@ async function closeReturned(
 }
 
 const BY = { actor_kind: "admin", actor_id: null, actor_label: "backup restore", actor_device: null } as const;
-/** Users at a time. */
-const BATCH = 100;
 
 /** Adds what the old data's history has since the backup, and what the restore changes in the old data. */
 async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { changed_at: number; at: number }) {
-  for (let last: number | undefined = 0; last !== undefined && known.replaced; ) {
-    const users = await listUsersAfter(tx, { id: last, limit: BATCH });
-    for (const { id: user_id, public_id } of users) {
-      const [own] = await readCounters(tx, { user_id });
-      const old = own && (await readOld(known, public_id, own.clock));
-      // Old data that is older than the backup has nothing to add.
-      if (!old || old.counters.clock < own.clock) continue;
-      await insertHistoryRows(tx, { user_id }, old.history);
-      await setHistoryStart(tx, { user_id, since: await startOf(tx, user_id, own.clock, old.history_since) });
-      // A subscription's id means the same in the whole history.
-      const last_subscription = Math.max(own.last_subscription, old.counters.last_subscription);
-      await saveCounters(tx, { user_id, ...own, last_subscription });
-      const present = await listSubscriptions(tx, { user_id });
-      const changes = describeDifference(old.subscriptions.map(readSubscription), present.map(readSubscription));
-      const rows = changes.map((change, index) => ({ ...change, changed_at, seq: index + 1 }));
-      await insertHistory(tx, { user_id, at, ...BY }, rows);
-    }
-    last = users.at(-1)?.id;
+  if (!known.replaced) return;
+  for (const { id: user_id, public_id } of await listUserNames(tx, {})) {
+    const [own] = await readCounters(tx, { user_id });
+    const old = own && (await readOld(known, public_id, own.clock));
+    // Old data that is older than the backup has nothing to add.
+    if (!old || old.counters.clock < own.clock) continue;
+    await insertHistoryRows(tx, { user_id }, old.history);
+    await setHistoryStart(tx, { user_id, since: await startOf(tx, user_id, own.clock, old.history_since) });
+    // A subscription's id means the same in the whole history.
+    const last_subscription = Math.max(own.last_subscription, old.counters.last_subscription);
+    await saveCounters(tx, { user_id, ...own, last_subscription });
+    const present = await listSubscriptions(tx, { user_id });
+    const changes = describeDifference(old.subscriptions.map(readSubscription), present.map(readSubscription));
+    const rows = changes.map((change, index) => ({ ...change, changed_at, seq: index + 1 }));
+    await insertHistory(tx, { user_id, at, ...BY }, rows);
   }
 }
 

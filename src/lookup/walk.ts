@@ -10,7 +10,7 @@ import {
   listWalks,
   saveWalks,
 } from "../store/feed-lookups.ts";
-import { listClocks } from "../store/users.ts";
+import { listUsersAfter } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import type { LookupContext } from "./lookup.ts";
 import { giveFinding, knownFinding } from "./subscribers.ts";
@@ -27,7 +27,7 @@ export async function walkUsers(context: LookupContext): Promise<void> {
   for (let after: number | undefined = 0; after !== undefined && !signal.aborted; ) {
     await nextTurn();
     const start: number = after;
-    const users = await database.read((tx) => listClocks(tx, { after: start, limit: USERS }));
+    const users = await database.read((tx) => listUsersAfter(tx, { after: start, limit: USERS }));
     const last = users.at(-1)?.id ?? start;
     const walks = await database.read((tx) => listWalks(tx, { after: start, last }));
     const walked = new Map(walks.map(({ user_id, clock }) => [user_id, clock]));

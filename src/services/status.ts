@@ -2,7 +2,7 @@
 import type { DatabaseStatus } from "../db/database.ts";
 import { countLookups } from "../store/feed-lookups.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
-import { listClocks } from "../store/users.ts";
+import { listUsersAfter } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 import type { DeletionStatus } from "./deletions.ts";
@@ -58,7 +58,7 @@ async function countRows(
   const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
   for (let after: number | undefined = 0; after !== undefined; await nextTurn()) {
     const id: number = after;
-    const users = await database.read((tx) => listClocks(tx, { after: id, limit: CLOCKS }));
+    const users = await database.read((tx) => listUsersAfter(tx, { after: id, limit: CLOCKS }));
     const changed: typeof users = [];
     for (const user of users) {
       const known = before.get(user.id);

@@ -4,8 +4,8 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { DomainError } from "../errors.ts";
-import { beginCopy, endCopy, listUsersAfter, type Row, transfers } from "../store/transfer.ts";
-import { countUsers, readClock } from "../store/users.ts";
+import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
+import { countUsers, listUsersAfter, readClock } from "../store/users.ts";
 
 /** All rows of one user, by table, in the order of their keys. */
 type Belongings = Row[][];
@@ -98,7 +98,7 @@ async function walk(
   const progress = { step, users: 0, of: await usersIn(database), rows: 0 };
   for (let last: number | undefined = 0; last !== undefined; ) {
     report(progress);
-    const users = await database.read((tx) => listUsersAfter(tx, { id: last ?? 0, limit: BATCH }));
+    const users = await database.read((tx) => listUsersAfter(tx, { after: last ?? 0, limit: BATCH }));
     for (const belongings of await Promise.all(users.map(({ id }) => act(id)))) {
       progress.rows += belongings.flat().length;
       done(belongings);

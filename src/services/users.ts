@@ -4,7 +4,7 @@ import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
 import { takeSetupCode } from "../store/setup-codes.ts";
-import { deleteUserRows, listUsersAfter } from "../store/transfer.ts";
+import { deleteUserRows } from "../store/transfer.ts";
 import {
   anyUser,
   findName,
@@ -13,6 +13,7 @@ import {
   insertUser,
   latestClock,
   listUsers as listRows,
+  listUsersAfter,
   lockUser,
   renameUser as renameRow,
 } from "../store/users.ts";
@@ -99,9 +100,9 @@ export async function* streamUserIds(
   signal?: AbortSignal,
 ): AsyncGenerator<number> {
   for (let last: number | undefined = 0; last !== undefined; ) {
-    const id: number = last;
+    const after: number = last;
     await nextTurn();
-    const users = await database.read((tx) => listUsersAfter(tx, { id, limit: BATCH }));
+    const users = await database.read((tx) => listUsersAfter(tx, { after, limit: BATCH }));
     for (const user of users) {
       if (signal?.aborted) return;
       yield user.id;

@@ -1,7 +1,7 @@
 // Statements on whole rows of every table: copying a user to another database, deleting a user.
 import { type RawBuilder, sql } from "kysely";
 import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
-import type { Owner, UserTable } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
 import { insertInto, listInPages, PAGE, refs } from "./rows.ts";
@@ -73,8 +73,3 @@ export const beginCopy = statement(
 );
 
 export const endCopy = statement(() => sql<never>`delete from ${migrations} where name = ${sql.lit(COPYING)}`);
-
-/** Users in the order of their ids, after this one. */
-export const listUsersAfter = statement((db, p: { id: UserTable["id"]; limit: number }) =>
-  db.selectFrom("users").select(["id", "public_id"]).where("id", ">", p.id).orderBy("id").limit(p.limit),
-);

@@ -12,7 +12,7 @@ export const readClock = statement((db, p: { user_id: number }) =>
 );
 
 /** Users in the order of their ids, with their clocks. */
-export const listClocks = statement((db, p: { after: number; limit: number }) =>
+export const listUsersAfter = statement((db, p: { after: number; limit: number }) =>
   db.selectFrom("users").select(["id", "clock"]).where("id", ">", p.after).orderBy("id").limit(p.limit),
 );
 
