@@ -1,5 +1,4 @@
 // Where the data is: a database file or a PostgreSQL server.
-
 import { dirname, resolve } from "node:path";
 import { DomainError } from "../errors.ts";
 

@@ -1,5 +1,4 @@
 // Reports of a run: JUnit for CI, Markdown for an issue.
-
 import type { Account } from "./account.ts";
 import { sectionOf } from "./check.ts";
 import type { Exchange } from "./prober.ts";

@@ -1,5 +1,4 @@
 // The choice of the engine.
-
 import type { Location } from "../config/location.ts";
 import { DomainError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";

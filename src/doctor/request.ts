@@ -1,5 +1,4 @@
 // The request that shows whether podkeep responds at a URL.
-
 import { DOCTOR } from "../domain/doctor-headers.ts";
 
 /** Milliseconds. */

@@ -1,5 +1,4 @@
 // OPML subscription lists, read leniently and written strictly.
-
 import { TextDecoder } from "node:util";
 import { Parser } from "htmlparser2";
 import { z } from "zod";

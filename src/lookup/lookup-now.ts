@@ -1,5 +1,4 @@
 // A lookup that an admin asks for.
-
 import type { App } from "../app.ts";
 import { describeRefusal, readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { statusOf } from "../domain/history.ts";

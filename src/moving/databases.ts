@@ -1,5 +1,4 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
-
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
 import type { EpisodeAction } from "../domain/episode-actions.ts";
 import { type Moving, nothingFrom } from "../domain/moving.ts";

@@ -1,5 +1,4 @@
 // podkeep's own export: the account as JSON.
-
 import { z } from "zod";
 import { DEVICE_TYPES } from "../domain/device-types.ts";
 import { statusOf } from "../domain/history.ts";

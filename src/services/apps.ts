@@ -1,5 +1,4 @@
 // Apps of a user: tokens, and the devices that sync by them.
-
 import { printable } from "../domain/printable.ts";
 import { DomainError } from "../errors.ts";
 import { listProducts } from "../store/clients.ts";

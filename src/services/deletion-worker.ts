@@ -1,5 +1,4 @@
 // The deletion worker: carries out what is due, retries what failed, and gives up with a reason (P6).
-
 import { deleteSubscription, touchSubscription } from "../domain/subscription-rules.ts";
 import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";

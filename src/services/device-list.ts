@@ -1,5 +1,4 @@
 // The feed lists of devices: what a GET sends.
-
 import type { SubscriptionTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {

@@ -1,5 +1,4 @@
 // What lookups know of feeds.
-
 import type { FeedLookupTable } from "../db/schema.ts";
 import { statusOf } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";

@@ -1,5 +1,4 @@
 // Imports and exports of subscription lists.
-
 import { readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { readGuid } from "../domain/guid.ts";
 import { statusOf } from "../domain/history.ts";

@@ -1,5 +1,4 @@
 // Signing in with a user name, and the password or a token.
-
 import { foldName } from "../domain/user-name.ts";
 import { addSubject, DomainError, isRefusal } from "../errors.ts";
 import { findUserById } from "../store/users.ts";

@@ -81,7 +81,7 @@ export const deleteOldDevices = statement((db, p: Owner & { id: string; kept: nu
 
 /** Sets what is not null. */
 export const updateDevice = statement(
-  (db, p: { user_id: number; id: string; caption: string | null; type: DeviceTable["type"] | null }) =>
+  (db, p: Owner & { id: string; caption: string | null; type: DeviceTable["type"] | null }) =>
     db
       .updateTable("devices")
       .set((row) => ({
@@ -93,6 +93,6 @@ export const updateDevice = statement(
       .returning(["id", "caption"]),
 );
 
-export const deleteDevice = statement((db, p: { user_id: number; id: string }) =>
+export const deleteDevice = statement((db, p: Owner & { id: string }) =>
   db.deleteFrom("devices").where("user_id", "=", p.user_id).where("id", "=", p.id).returning("id"),
 );

@@ -1,5 +1,6 @@
 // Statements that renew what apps may have seen, after a backup took the place of later data.
 import { type RawBuilder, sql } from "kysely";
+import type { Owner } from "../db/schema.ts";
 import { statement, type Tx } from "../db/statement.ts";
 import { type Column, type Table, tables } from "../db/tables.ts";
 import { insertRows, refs } from "./rows.ts";
@@ -29,7 +30,7 @@ export const listRevoked = statement((db) =>
 export const listUserNames = statement((db) => db.selectFrom("users").select(["id", "public_id", "name"]));
 
 /** Revokes all of a user's tokens; a revoked one keeps its time. */
-export const revokeTokensOf = statement((db, p: { user_id: number; revoked_at: number }) =>
+export const revokeTokensOf = statement((db, p: Owner & { revoked_at: number }) =>
   db
     .updateTable("tokens")
     .set({ revoked_at: p.revoked_at })
@@ -57,7 +58,7 @@ export const keepPassword = statement(
 /** Adds rows of another database to the history. */
 export const insertHistoryRows = insertRows("history", ["user_id"]);
 
-export const setHistoryStart = statement((db, p: { user_id: number; since: number }) =>
+export const setHistoryStart = statement((db, p: Owner & { since: number }) =>
   db.updateTable("users").set({ history_since: p.since }).where("id", "=", p.user_id),
 );
 

@@ -1,5 +1,4 @@
 // Statements on tokens.
-
 import type { Owner, TokenTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
@@ -74,7 +73,7 @@ export const listTokens = statement((db) =>
 );
 
 /** All tokens of a user, revoked ones too. */
-export const listUserTokens = statement((db, p: { user_id: number }) =>
+export const listUserTokens = statement((db, p: Owner) =>
   db
     .selectFrom("tokens")
     .select(columnsOf("tokens"))
@@ -101,7 +100,7 @@ export const revokeToken = statement((db, p: { id: string; revoked_at: number })
     .returning(["id", "user_id", "revoked_at"]),
 );
 
-export const renameToken = statement((db, p: { user_id: number; id: string; label: string }) =>
+export const renameToken = statement((db, p: Owner & { id: string; label: string }) =>
   db
     .updateTable("tokens")
     .set({ label: p.label })

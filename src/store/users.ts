@@ -1,13 +1,13 @@
 // Statements on users.
 import type { Kysely } from "kysely";
-import type { Schema, UserTable } from "../db/schema.ts";
+import type { Owner, Schema, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 
 /** The user's clock as a column of a statement on the user's rows, which saves a statement. */
 export const clockOf = (db: Kysely<Schema>, user_id: number) =>
   db.selectFrom("users").select("clock").where("users.id", "=", user_id).$asScalar().$notNull().as("clock");
 
-export const readClock = statement((db, p: { user_id: number }) =>
+export const readClock = statement((db, p: Owner) =>
   db.selectFrom("users").select("clock").where("id", "=", p.user_id),
 );
 
@@ -32,9 +32,7 @@ export const findPublicId = statement((db, p: { public_id: string }) =>
   db.selectFrom("users").select("id").where("public_id", "=", p.public_id),
 );
 
-export const findName = statement((db, p: { user_id: number }) =>
-  db.selectFrom("users").select("name").where("id", "=", p.user_id),
-);
+export const findName = statement((db, p: Owner) => db.selectFrom("users").select("name").where("id", "=", p.user_id));
 
 export const listUsers = statement((db) =>
   db
@@ -97,7 +95,7 @@ export const insertUser = statement((db, p: Pick<UserTable, "public_id" | "name"
     .returning("id"),
 );
 
-export const renameUser = statement((db, p: { user_id: number; name: string; name_key: string }) =>
+export const renameUser = statement((db, p: Owner & { name: string; name_key: string }) =>
   db.updateTable("users").set({ name: p.name, name_key: p.name_key }).where("id", "=", p.user_id),
 );
 
@@ -105,7 +103,7 @@ const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode",
 type Counters = Pick<UserTable, (typeof COUNTERS)[number]>;
 
 /** Locks the user's row for the rest of the transaction and reads its counters. */
-export const lockUser = statement((db, p: { user_id: number }) =>
+export const lockUser = statement((db, p: Owner) =>
   db
     .updateTable("users")
     .set((row) => ({ clock: row.ref("clock") }))
@@ -113,11 +111,11 @@ export const lockUser = statement((db, p: { user_id: number }) =>
     .returning(COUNTERS),
 );
 
-export const readCounters = statement((db, p: { user_id: number }) =>
+export const readCounters = statement((db, p: Owner) =>
   db.selectFrom("users").select(COUNTERS).where("id", "=", p.user_id),
 );
 
-export const saveCounters = statement((db, p: Counters & { user_id: number }) =>
+export const saveCounters = statement((db, p: Owner & Counters) =>
   db
     .updateTable("users")
     .set({
@@ -131,29 +129,28 @@ export const saveCounters = statement((db, p: Counters & { user_id: number }) =>
 );
 
 /** Sets or removes the password, later than the one before even if the clock went back, and ends all sessions. */
-export const setPassword = statement(
-  (db, p: { user_id: number; password_hash: string | null; password_changed_at: number }) =>
-    db
-      .updateTable("users")
-      .set((row) => ({
-        password_hash: p.password_hash,
-        password_changed_at: row
-          .case()
-          .when("password_changed_at", ">=", p.password_changed_at)
-          .then(row("password_changed_at", "+", 1))
-          .else(p.password_changed_at)
-          .end(),
-        session_key: null,
-      }))
-      .where("id", "=", p.user_id),
+export const setPassword = statement((db, p: Owner & { password_hash: string | null; password_changed_at: number }) =>
+  db
+    .updateTable("users")
+    .set((row) => ({
+      password_hash: p.password_hash,
+      password_changed_at: row
+        .case()
+        .when("password_changed_at", ">=", p.password_changed_at)
+        .then(row("password_changed_at", "+", 1))
+        .else(p.password_changed_at)
+        .end(),
+      session_key: null,
+    }))
+    .where("id", "=", p.user_id),
 );
 
-export const findUserById = statement((db, p: { user_id: number }) =>
+export const findUserById = statement((db, p: Owner) =>
   db.selectFrom("users").select(["name", "public_id", "session_key"]).where("id", "=", p.user_id),
 );
 
 /** Gives the user a session key, or leaves the one that is there. */
-export const keepSessionKey = statement((db, p: { user_id: number; session_key: string }) =>
+export const keepSessionKey = statement((db, p: Owner & { session_key: string }) =>
   db
     .updateTable("users")
     .set((row) => ({ session_key: row.fn.coalesce("session_key", row.val(p.session_key)) }))
@@ -162,6 +159,6 @@ export const keepSessionKey = statement((db, p: { user_id: number; session_key: 
 );
 
 /** Ends all sessions. */
-export const deleteSessionKey = statement((db, p: { user_id: number }) =>
+export const deleteSessionKey = statement((db, p: Owner) =>
   db.updateTable("users").set({ session_key: null }).where("id", "=", p.user_id),
 );

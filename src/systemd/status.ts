@@ -1,5 +1,4 @@
 // The state of the installed service.
-
 import { placeOf, UNIT } from "../config/service.ts";
 import { DomainError } from "../errors.ts";
 import { requireSystemd } from "./install.ts";

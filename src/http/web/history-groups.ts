@@ -1,5 +1,4 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-
 import { type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
 import type { HistoryEntry } from "../../services/history.ts";
 import { takeTurns } from "../../turns.ts";
