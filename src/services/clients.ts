@@ -1,4 +1,5 @@
 // Clients: one app on one device with one credential.
+import type { Tx } from "../db/statement.ts";
 import type { Habits } from "../domain/habits.ts";
 import { deleteClients, deleteOldClients, insertClient, listClientsOn, listUnseenClients } from "../store/clients.ts";
 import { copyHoldings } from "../store/holdings.ts";
@@ -56,9 +57,7 @@ export async function introduceClient(
   const { tx, user_id } = user;
   const takes = device !== null && product !== null;
   const earlier = takes ? (await listClientsOn(tx, { user_id, device, product })).filter((one) => one.id !== id) : [];
-  const tokens = earlier.length > 0 ? await listUserTokens(tx, { user_id }) : [];
-  const live = new Set(tokens.filter((token) => isLive(token, now)).map((token) => token.id));
-  const ended = earlier.filter((one) => one.token_id !== null && !live.has(one.token_id));
+  const ended = await findEnded(tx, user_id, earlier, now);
   const from = ended[0] ?? (fromNothing ? undefined : earlier[0]);
   // What it received since it began with the earlier credential counts too.
   const { began, from_nothing } = from ?? { began: user.clock(), from_nothing: Number(fromNothing) };
@@ -68,17 +67,23 @@ export async function introduceClient(
   await deleteOldClients(tx, { user_id, id, others: MOST_CLIENTS - 1 });
 }
 
+/** Those of a user's clients whose tokens ended or are gone. @param now wall time in Unix milliseconds */
+async function findEnded<One extends Pick<Client, "token_id">>(tx: Tx, user_id: number, clients: One[], now: number) {
+  const tokens = clients.length > 0 ? await listUserTokens(tx, { user_id }) : [];
+  const live = new Set(tokens.filter((token) => isLive(token, now)).map(({ id }) => id));
+  return clients.filter(({ token_id }) => token_id !== null && !live.has(token_id));
+}
+
 /** Forgets the clients whose tokens ended or are gone, three months after they were last seen. @returns how many */
 export async function pruneClients(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
   const { database, clock } = context;
   const now = clock.now();
   let pruned = 0;
   for await (const user_id of streamUserIds(context, signal)) {
-    const unseen = await database.read((tx) => listUnseenClients(tx, { user_id, before: now - KEPT }));
-    if (unseen.length === 0) continue;
-    const tokens = await database.read((tx) => listUserTokens(tx, { user_id }));
-    const live = new Set(tokens.filter((token) => isLive(token, now)).map(({ id }) => id));
-    const over = unseen.filter(({ token_id }) => token_id !== null && !live.has(token_id));
+    const over = await database.read(async (tx) => {
+      const unseen = await listUnseenClients(tx, { user_id, before: now - KEPT });
+      return findEnded(tx, user_id, unseen, now);
+    });
     if (over.length === 0) continue;
     const deleted = await database.write(async (tx) => {
       // Syncs that began before end first.

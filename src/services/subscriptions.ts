@@ -108,7 +108,7 @@ export function addSubscription(set: WorkingSet, { feed, guid, title = null }: N
 
 /** Subscribes to feeds in one transaction. @returns what changed, or would change */
 export function subscribe(context: Context, actor: Actor, feeds: FeedUrl[], options: Rehearsal): Promise<Change[]> {
-  const wanted = { guids: feeds.map(({ computed_guid }) => computed_guid), feeds: feeds.map(({ hash }) => hash) };
+  const wanted = wantedFor(feeds.map((feed) => ({ feed, guid: null })));
   return changeOrRehearse(context, actor, options, async (user) => {
     const set = await loadWorkingSet(user, wanted);
     for (const feed of feeds) addFeed(set, feed, null);

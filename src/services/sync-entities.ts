@@ -71,7 +71,7 @@ const isCurrent = ({ left_at }: Pick<SyncEntity, "left_at">) => left_at === null
 /** The present entities of subscriptions, by their ids; those that the draft has not told yet are made. */
 export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): Promise<Map<number, SyncEntity>> {
   const wanted = rowsOf("id", ids);
-  const found = await readEntities(tx, user_id, ids);
+  const found = await readEntities(tx, user_id, wanted);
   const missing = (await findSubscriptions(tx, { user_id }, wanted)).filter(({ id }) => !found.has(id));
   const made = missing.map((row) => createEntity(row.id, stateOf(row), newId()));
   await saveEntities(tx, { user_id }, made);
@@ -94,8 +94,8 @@ export async function readPresent(user: UserTx, sync_ids: string[]): Promise<Map
   );
 }
 
-async function readEntities(tx: Tx, user_id: number, ids: number[]): Promise<Map<number, SyncEntity>> {
-  const rows = await listEntitiesOf(tx, { user_id }, rowsOf("id", ids));
+async function readEntities(tx: Tx, user_id: number, of: { id: number }[]): Promise<Map<number, SyncEntity>> {
+  const rows = await listEntitiesOf(tx, { user_id }, of);
   return new Map(rows.filter(isCurrent).map((row) => [row.subscription, row]));
 }
 
@@ -110,11 +110,7 @@ async function readWithEntities<T>(
     const missing: number[] = [];
     const result = await context.database.read((tx) =>
       read(tx, async (rows) => {
-        const found = await readEntities(
-          tx,
-          user_id,
-          rows.map(({ id }) => id),
-        );
+        const found = await readEntities(tx, user_id, rows);
         for (const { id } of rows) if (!found.has(id)) missing.push(id);
         return found;
       }),

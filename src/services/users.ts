@@ -1,4 +1,5 @@
 // Users.
+import type { UserTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
@@ -20,6 +21,8 @@ import {
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 
+type User = Pick<UserTable, "id" | "public_id" | "name">;
+
 /** Letters of a public id. */
 const ID_LENGTH = 6;
 
@@ -31,20 +34,13 @@ export async function findUser(tx: Tx, name: string) {
 }
 
 /** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken in any case */
-export async function createUser(
-  context: Context,
-  name: string,
-): Promise<{ id: number; public_id: string; name: string }> {
+export async function createUser(context: Context, name: string): Promise<User> {
   requireName(name);
   return context.database.write((tx) => addUser(tx, context, name));
 }
 
 /** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
-export async function addUser(
-  tx: Tx,
-  { clock, ids }: Context,
-  name: string,
-): Promise<{ id: number; public_id: string; name: string }> {
+export async function addUser(tx: Tx, { clock, ids }: Context, name: string): Promise<User> {
   const public_id = await drawId(tx, ids);
   await takeSetupCode(tx, {});
   const taken = await findUser(tx, name);
@@ -117,10 +113,7 @@ export async function hasUsers({ database }: Context): Promise<boolean> {
 }
 
 /** The user of this name, compared without case. @throws DomainError "not_found" */
-export async function requireUser(
-  { database }: Context,
-  name: string,
-): Promise<{ id: number; public_id: string; name: string }> {
+export async function requireUser({ database }: Context, name: string): Promise<User> {
   const user = await database.read((tx) => findUser(tx, name));
   if (!user) throw new DomainError("not_found", `There is no user ${name}`);
   return user;

@@ -62,11 +62,10 @@ export function changeOrRehearse(
   { dry_run }: Rehearsal,
   change: (user: UserTx) => Promise<WorkingSet>,
 ): Promise<Change[]> {
-  const work = async (user: UserTx) => {
+  return (dry_run ? rehearse : transact)(context, actor, async (user) => {
     const set = await change(user);
     return dry_run ? describeChanges(set) : saveWorkingSet(user, set, context);
-  };
-  return dry_run ? rehearse(context, actor, work) : transact(context, actor, work);
+  });
 }
 
 /** Loads what a transaction can touch, with pending deletions. */
