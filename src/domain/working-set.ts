@@ -243,14 +243,15 @@ export class WorkingSet {
     });
   }
 
-  /** Feeds whose URL has another spelling now, with the one before. */
+  /** Feeds whose URL has another spelling now, with the one before: a subscription had it, or had left it. */
   respelled(): { feed: string; feed_url: string }[] {
     const found: { feed: string; feed_url: string }[] = [];
-    for (const { from, to } of this.#newFeedUrls()) {
-      const feed = hashFeedUrl(to.feed_url);
-      if (feed === hashFeedUrl(from.feed_url)) found.push({ feed, feed_url: from.feed_url });
-      const left = this.#storedFeeds.get(feed)?.left_url ?? to.feed_url;
-      if (left !== to.feed_url) found.push({ feed, feed_url: left });
+    for (const [feed, { subscription, left_url }] of this.#storedFeeds) {
+      const owner = this.#subscriptions.get(subscription);
+      const before = left_url ?? (owner && this.#before.get(owner)?.feed_url) ?? null;
+      const now = this.byFeed(feed)?.feed_url ?? before;
+      if (before === null || now === null || now === before) continue;
+      if (hashFeedUrl(now) === feed && hashFeedUrl(before) === feed) found.push({ feed, feed_url: before });
     }
     return found;
   }

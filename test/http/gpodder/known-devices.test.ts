@@ -4,8 +4,9 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { join } from "node:path";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
-import { actAsAdmin } from "../../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
+import { restoreSubscriptions } from "../../../src/services/earlier-lists.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -200,6 +201,23 @@ test("a podcast that came and went elsewhere unheard is subscribed again by the 
   await phone.get(since);
   await phone.post([X]);
   expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([true]);
+});
+
+test("a podcast that a restored list splits off again leaves PinePods under the URL that it has", async () => {
+  await ann.add(SERVER);
+  const other = await ann.add(X);
+  podkeep.clock.advance(MINUTE);
+  const before = podkeep.clock.now();
+  await ann.request("PATCH", `/subscriptions/${other.guid}`, { new_feed_url: OWN });
+  const pinepods = appOf(await ann.another(), null);
+  expect((await pinepods.get(0)).add).toEqual([OWN]);
+  const actor = actAsUser(ann.id);
+  await restoreSubscriptions(podkeep.app, actor, { before }, { exact: true, dry_run: false });
+  const ownTime = () => Math.floor(podkeep.clock.now() / 1000);
+  expect((await pinepods.get(ownTime())).add.sort()).toEqual([OWN, X]);
+  const { guid } = (await ann.changes()).find(({ feed_url }) => feed_url === SERVER);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  expect((await pinepods.get(ownTime())).remove).toEqual([OWN]);
 });
 
 test("AntennaPod removes a podcast whose redirect to https it followed without a report", async () => {
