@@ -91,9 +91,7 @@ export function hear(report: Report, known: Known): Heard {
   // What is added and removed under two URLs is added.
   const contradicted = !subscribed && known.added.has(known.leadsTo(feed) ?? feed);
   const repeats = contradicted || isRepetition(report, received, known);
-  // An app that obeyed a removal before it sent what its user added after it has dropped the feed and its positions.
-  const { last, habits } = known;
-  const mayLack = subscribed && !habits.mistakesOwn && last !== null && isRemovalSent(last, listing, holding);
+  const mayLack = subscribed && mayHaveObeyed(listing, holding, known);
   const replaces = subscribed && received !== feed_url && !queued;
   return {
     report,
@@ -129,8 +127,14 @@ export function settle(
   return { ...holding, decided, resend_at: resend || !agrees ? stamp() : holding.resend_at };
 }
 
-const isRemovalSent = (last: SyncPosition, listing: Listing | undefined, holding: Holding | undefined): boolean =>
-  listing !== undefined && !isListed(listing) && isSent(last, listing, holding);
+/**
+ * Whether an app may have obeyed a removal before it sent what its user had added: then it has dropped the feed and its
+ * positions. If uploads were lost in between, it was sent the removal before its last GET.
+ */
+function mayHaveObeyed(listing: Listing | undefined, holding: Holding | undefined, { last, habits }: Known): boolean {
+  if (habits.mistakesOwn || !last || !listing || isListed(listing)) return false;
+  return holding?.reported === true || isSent(last, listing, holding);
+}
 
 /** Whether a removal is of what the device has under another URL, or of what is nowhere. */
 function isNothing(

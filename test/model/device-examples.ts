@@ -9,7 +9,13 @@ const sync = (device: number, luck: Partial<Luck> = {}, ...between: Step[]): Ste
   between,
   beside: { write: null, lost: null },
 });
-const tap = (device: number, feed: number, spelling = 0): Step => ({ do: "tap", device, feed, spelling, quick: false });
+const tap = (device: number, feed: number, spelling = 0, quick = false): Step => ({
+  do: "tap",
+  device,
+  feed,
+  spelling,
+  quick,
+});
 const listen = (device: number): Step => ({ do: "listen", device, feed: 0, under: 0, episode: 0 });
 const wait = (ms: number): Step => ({ do: "wait", ms });
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
@@ -46,6 +52,8 @@ export const examples: [World][] = [
     ],
     ...[tap(0, 0), tap(1, 0), listen(0), wait(-1000), listen(1), sync(0), sync(1), sync(0)],
   ),
+  // Kasts obeys a removal, its upload is lost, and it sends what its user added: it gets the position with the podcast.
+  worldOf([["kasts", 0]], ...[tap(0, 0, 0, true), listen(0), write(0, false), sync(0, { lost: "upload" })]),
   // A phone is restored, and hears again of what changed after its backup.
   worldOf(
     [
