@@ -88,7 +88,7 @@ const running = new Set<Subprocess>();
 const ended = Promise.withResolvers<never>();
 ended.promise.catch(() => {});
 
-/** Rejects when a server has ended that nobody stopped. */
+/** Rejects when a server ends before it is stopped. */
 export const endOfServer: Promise<never> = ended.promise;
 
 /** Kills all servers that are still running. */

@@ -18,7 +18,7 @@ const PATIENCE = { silence: 5000, total: 30_000 };
 const MOST_AT_ONCE = 2;
 /** How many streamed bodies that are larger than other requests may be there at a time, of different users. */
 const MOST_LARGE = 2;
-/** Bytes of a body that may stay in memory until the runtime collects it by itself. */
+/** Bytes of a body that may stay in memory until the next garbage collection. */
 const MOST_KEPT = MEGABYTE;
 /** Milliseconds in which a body must arrive, so that a slow one does not keep others out. */
 const LONGEST = 10 * 60_000;

@@ -117,7 +117,7 @@ export class ClientCursor {
 
   /**
    * Saves the client's position, and its device's last sync.
-   * @param writes whether something must be written even if the client stays where it is
+   * @param writes whether something must be written even if the client does not move
    */
   async save(user: UserTx, now: Millis, position: SyncPosition, writes: boolean): Promise<void> {
     const { client, last, stream } = this;
@@ -173,7 +173,7 @@ const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncP
 interface Found {
   /** Whether there is anything to tell. */
   isNews: boolean;
-  /** Whether `keep` has to run even if the client stays where it is. */
+  /** Whether `keep` has to run even if the client does not move. */
   mustKeep?: boolean;
   /** Saves more than where the client is. */
   keep?(user: UserTx): Promise<void>;

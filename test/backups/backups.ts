@@ -41,7 +41,7 @@ export const backupsOf = (present: () => { podkeep: TestApp; ann: TestUser }) =>
 /** Who may do what with a file. */
 export const mode = (file: string) => statSync(file).mode & 0o777;
 
-/** Runs statements in a file, whatever foreign keys say. */
+/** Runs statements in a file, without foreign keys. */
 export function change(file: string, ...statements: string[]): void {
   const sqlite = new Database(file);
   sqlite.run("pragma foreign_keys = off");

@@ -164,7 +164,7 @@ const broken: Record<string, Partial<Rules>> = {
       return RULES.hear(report, { ...known, holdings: new Map(plain) });
     },
   },
-  "what a device holds is forgotten with where it is": { forgetsHoldings: true },
+  "what a device holds is forgotten with its cursor": { forgetsHoldings: true },
   "another spelling that a device may hold is forgotten": {
     hear: (...given) => {
       const heard = RULES.hear(...given);

@@ -301,7 +301,7 @@ describe("with a session", () => {
     expect(second.headers.getSetCookie()).toEqual([]);
   });
 
-  test("one begins although the clock goes back ten years meanwhile", async () => {
+  test("one begins although the clock goes back ten years in that time", async () => {
     for (let readings = 1; readings <= 6; readings++) {
       server.clock.jumpAfter(readings, -10 * 365 * 24 * 60 * 60_000);
       expect((await login()).headers.getSetCookie()[0]).toContain("Max-Age=31536000;");

@@ -44,7 +44,7 @@ test("asking for a key, and taking back what is not counted, leaves nothing", ()
   expect(counted.failures("key")).toBe(0);
 });
 
-test("nobody is told to wait for longer than a window, also if the clock goes back meanwhile", () => {
+test("no client has to wait for longer than a window, also if the clock goes back meanwhile", () => {
   const years = 10 * 365 * 86_400_000;
   for (let readings = 0; readings < 4; readings++) {
     let left = Number.POSITIVE_INFINITY;

@@ -12,7 +12,7 @@ test("a user whose id would be another user's gets another one", async () => {
   await podkeep.close();
 });
 
-test("the number of a deleted user is given to nobody else", async () => {
+test("the number of a deleted user is not given again", async () => {
   const podkeep = await openTestApp();
   const { id } = await createUser(podkeep.app, "ann");
   await deleteUser(podkeep.app, "ann");

@@ -301,7 +301,7 @@ describe("what apps have synced", () => {
 describe("0021_numbered_users", () => {
   afterEach(remove);
 
-  test("signs nobody out of the page", async () => {
+  test("ends no session of the page", async () => {
     await placeRecorded("0020_episode_pages");
     const [{ id = "" } = {}] = await podkeep.sql("select id from users where name = 'ann'");
     const key = "0123456789abcdef".repeat(4);

@@ -45,7 +45,7 @@ test("a body far over the limit gets a 413 and does not delay the shutdown", asy
 });
 
 test.each(["a pipe", "a socket, as systemd's"])(
-  "a server whose log goes to %s that nobody reads goes on answering",
+  "a server whose log goes to %s without a reader goes on answering",
   async (to) => {
     const port = await freePort();
     const serve = [...PROGRAM, "serve", "--port", String(port), "--data-dir", program.data];

@@ -359,7 +359,7 @@ async function whileDeleted(user: TestUser, act: () => Promise<unknown>): Promis
   });
 }
 
-test("a token that is issued while another server deletes its user is refused: there is no such user", async () => {
+test("a token that is issued while another server deletes its user is refused: no such user", async () => {
   await open();
   const ann = await app.user("ann");
   const issue = () => issueToken(app.app, actAsUser(ann.id), { label: "phone", scope: "write", expires_at: null });

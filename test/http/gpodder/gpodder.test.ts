@@ -336,7 +336,7 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
-  test("removes with a whole list what it had in an earlier one, whoever added that", async () => {
+  test("removes with a whole list what it had in an earlier one, also if another app added that", async () => {
     await ann.add(A);
     const { guid } = await ann.add(B);
     const app = appOf("mygpoclient/1.9");

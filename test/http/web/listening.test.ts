@@ -160,7 +160,7 @@ test("the history is searched and filtered by podcast and app, and comes in page
   }
 });
 
-test("an episode is found by its file's name, whatever form of Unicode that was written in", async () => {
+test("an episode is found by its file's name in any form of Unicode", async () => {
   for (const form of ["NFC", "NFD"]) {
     const episode_url = url(encodeURIComponent(`gru\u0308n-${form}`.normalize(form)));
     await upload("phone", [60, { episode_url, sent_at: server.clock.now() }]);
