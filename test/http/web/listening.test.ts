@@ -94,6 +94,13 @@ test("the history has days with their hours, by UTC, and by the zone of the brow
   expect(textOf((await browser.open("/listening/history")).body)).toContain("Days are those of UTC");
 });
 
+test("tabs of the browser can be told apart by the titles of their pages", async () => {
+  const paths = ["/listening", "/listening/history", "/listening/year", "/listening/year?year=2025", "/history"];
+  const titles = new Set<string>();
+  for (const path of paths) titles.add(/<title>(.*?)<\/title>/.exec((await browser.open(path)).body)?.[1] ?? "");
+  expect(titles.size).toBe(paths.length);
+});
+
 test("a history without plays has nothing to search or to download, one with plays and no match has", async () => {
   const empty = (await browser.open("/listening/history")).body;
   expect([empty.includes('type="search"'), empty.includes("plays.csv")]).toEqual([false, false]);

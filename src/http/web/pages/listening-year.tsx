@@ -26,7 +26,7 @@ export function YearPage({ year, hours, first, last, zone, hasZone }: YearProps)
   const shown = podcasts.slice(0, MOST_PODCASTS);
   const rest = podcasts.slice(MOST_PODCASTS);
   return (
-    <ListeningLayout tab="/year">
+    <ListeningLayout tab="/year" title={String(year)}>
       <h2>{seconds > 0 ? text.listenedIn(year, text.duration(seconds)) : text.noneIn(year)}</h2>
       <div class="pages">
         {year > first ? <a href={`/listening/year?year=${year - 1}`}>{year - 1}</a> : <span />}

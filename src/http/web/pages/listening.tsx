@@ -15,10 +15,17 @@ const text = texts.listening;
 
 const TABS = { "": text.continue, "/history": text.history, "/year": text.year };
 
+interface ListeningProps {
+  tab: keyof typeof TABS;
+  /** The tab's, if it is missing. */
+  title?: string;
+  children?: Child;
+}
+
 /** A page about listening, with links to the others. */
-export function ListeningLayout({ tab, children }: { tab: keyof typeof TABS; children?: Child }) {
+export function ListeningLayout({ tab, title = TABS[tab], children }: ListeningProps) {
   return (
-    <Layout title={TABS[tab]} section="listening">
+    <Layout title={`${title} · ${text.title}`} section="listening">
       <ListeningStyle />
       <h1>{text.title}</h1>
       <div class="bar tabs">
