@@ -74,8 +74,8 @@ async function readPage(
   { page, per_page, after }: ChangeQuery,
 ): Promise<Omit<ChangePage, "clock">> {
   const offset = after ? 0 : (page - 1) * per_page;
-  const start = after ?? (offset === 0 ? null : await positionAt(tx, user_id, since, offset));
-  const found = start === undefined ? [] : await listItems(tx, user_id, since, start, after ? 1 : 0, per_page);
+  const start = after ?? (offset === 0 ? null : (await findItemAt(tx, { user_id, since, offset: offset - 1 }))[0]);
+  const found = start === undefined ? [] : await listItems(tx, user_id, since, start, per_page);
   const items = found.slice(0, per_page);
   const last = items.at(-1);
   const end = last ? { changed_at: last.row.changed_at, guid: last.guid } : null;
@@ -98,26 +98,20 @@ async function countItems(tx: Tx, user_id: number, since: number): Promise<numbe
   return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
 }
 
-async function positionAt(tx: Tx, user_id: number, since: number, offset: number): Promise<ChangePosition | undefined> {
-  const [found] = await findItemAt(tx, { user_id, since, offset });
-  return found && { changed_at: found.changed_at, guid: found.retired ?? "" };
-}
-
 /**
- * Reads items from `start` on, more than `per_page` if there are more; a subscription comes once for each guid that was
+ * Reads items after `start`, more than `per_page` if there are more; a subscription comes once for each guid that was
  * retired after `since`.
- * @param skip 1 to leave out the item at `start` itself
+ * @param start null for the first items
  */
 async function listItems(
   tx: Tx,
   user_id: number,
   since: number,
   start: ChangePosition | null,
-  skip: 0 | 1,
   per_page: number,
 ): Promise<ChangedItem[]> {
   const from = Math.max(since + 1, start?.changed_at ?? 0);
-  const rows = await listChanged(tx, { user_id, from, limit: per_page + 1 + skip });
+  const rows = await listChanged(tx, { user_id, from, limit: per_page + (start ? 2 : 1) });
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
   const guids = await listGuidsOf(tx, { user_id }, replaced);
   const retired = Map.groupBy(
@@ -131,8 +125,5 @@ async function listItems(
     else for (const { guid } of known.toSorted((a, b) => (a.guid < b.guid ? -1 : 1))) items.push({ row, guid });
   }
   if (!start) return items;
-  return items.filter(({ row, guid }) => {
-    if (row.changed_at !== start.changed_at) return true;
-    return skip ? guid > start.guid : guid >= start.guid;
-  });
+  return items.filter(({ row, guid }) => row.changed_at !== start.changed_at || guid > start.guid);
 }

@@ -81,7 +81,7 @@ export const findItemAt = statement((db, p: Owner & { since: number; offset: num
     .leftJoin("guids as g", (join) =>
       join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
     )
-    .select(["s.changed_at", "g.guid as retired"])
+    .select((row) => ["s.changed_at", row.fn.coalesce("g.guid", "s.guid").as("guid")])
     .where("s.user_id", "in", [p.user_id])
     .where("s.changed_at", ">", p.since)
     .orderBy("s.changed_at")

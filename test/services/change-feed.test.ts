@@ -190,6 +190,18 @@ describe("pages", () => {
     });
   }
 
+  test("have the same items if the last one is asked for first", async () => {
+    await fillWithOldGuids();
+    for (const per_page of [1, 2, 3]) {
+      const whole = await page("per_page=100");
+      const items = [];
+      for (let number = Math.ceil(whole.total / per_page); number > 0; number--) {
+        items.unshift(...(await page(`page=${number}&per_page=${per_page}`)).subscriptions);
+      }
+      expect(items).toEqual(whole.subscriptions);
+    }
+  });
+
   test("with any `since` have every item once, by `next` and by number, and the same total", async () => {
     await fillWithOldGuids();
     for (const since of new Set((await user.changes()).map(place))) {
