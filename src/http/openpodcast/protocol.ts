@@ -8,6 +8,7 @@ import { allowAnyOrigin } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { respondToErrors } from "../errors.ts";
 import type { Shared } from "../shared.ts";
+import { serveChangeFeed } from "./change-feed.ts";
 import { serveDeletions } from "./deletions.ts";
 import { invalidInput, type Methods, respondToError } from "./errors.ts";
 import { describeApi, registerComponents } from "./openapi.ts";
@@ -53,6 +54,7 @@ function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
   });
   const cors = allowAnyOrigin("GET,HEAD,POST,PATCH,DELETE", "Authorization,Content-Type,If-None-Match");
   for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) api.use(path, cors);
+  serveChangeFeed(api, app, shared);
   serveSubscriptions(api, app, shared);
   serveDeletions(api, app, shared);
   return api;
