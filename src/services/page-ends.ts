@@ -36,6 +36,12 @@ export interface PageNumber {
   page: number;
 }
 
+/** The last item of a page that is handed out. */
+interface PageEnd extends ChangePosition {
+  /** Whether no page follows. */
+  isLast: boolean;
+}
+
 type EndContext = Pick<Context, "database" | "clock">;
 
 const keyOf = ({ id, user_id }: Actor, { since, per_page }: PageNumber, page: number | "open") =>
@@ -52,8 +58,7 @@ export async function savePageEnd(
   { database, clock }: EndContext,
   actor: Actor,
   page: PageNumber,
-  { changed_at, guid }: ChangePosition,
-  isLast: boolean,
+  { changed_at, guid, isLast }: PageEnd,
 ): Promise<void> {
   const { user_id } = actor;
   const ended_at = clock.now();

@@ -30,7 +30,8 @@ export function serveChangeFeed(api: OpenAPIHono<HttpEnv>, app: App, shared: Sha
       per_page: limit(per_page ? Number(per_page) : undefined),
       page: page ? Number(page) : 1,
     };
-    if (end && !c.req.query("cursor")) await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, end, false));
+    if (end && !c.req.query("cursor"))
+      await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, { ...end, isLast: false }));
   });
 
   api.openapi(
@@ -58,10 +59,11 @@ export function serveChangeFeed(api: OpenAPIHono<HttpEnv>, app: App, shared: Sha
       const actor = c.get("actor");
       const remembered = cursor ? null : await findPageEnd(app, actor, number);
       const changes = await listChanges(app, actor, { ...number, after: cursor ?? remembered }, c.get("clock"));
-      const countsOn = query.page !== undefined || changes.next;
-      const { end, next: following } = changes;
-      if (end && !cursor && countsOn) await noteWalk(c, () => savePageEnd(app, actor, number, end, !following));
-      if (cursor && !following) await noteWalk(c, () => closeWalk(app, actor, number));
+      const { end } = changes;
+      const isLast = changes.next === null;
+      const countsOn = query.page !== undefined || !isLast;
+      if (end && !cursor && countsOn) await noteWalk(c, () => savePageEnd(app, actor, number, { ...end, isLast }));
+      if (cursor && isLast) await noteWalk(c, () => closeWalk(app, actor, number));
       const next = changes.next && writeCursor(changes.next);
       const start = remembered && writeCursor(remembered);
       setETag(c, changes.clock, (next || start ? `.${next ?? ""}` : "") + (start ? `.${start}` : ""));

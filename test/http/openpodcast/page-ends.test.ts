@@ -174,7 +174,7 @@ describe("page ends", () => {
   const pageOf = (page: number) => ({ since: null, per_page: 1, page });
   const endAt = (changed_at: number) => ({ changed_at, guid: guidOf(1) });
   const save = (page: number, changed_at: number, isLast = false) =>
-    savePageEnd(server.app, actAsUser(user.id), pageOf(page), endAt(changed_at), isLast);
+    savePageEnd(server.app, actAsUser(user.id), pageOf(page), { ...endAt(changed_at), isLast });
   const before = (page: number) => findPageEnd(server.app, actAsUser(user.id), pageOf(page));
   const minutes = (count: number) => server.clock.advance(count * 60_000);
 
