@@ -1,14 +1,12 @@
 // The first schema: users, tokens, subscriptions with all their guids and feed URLs, deletions.
 import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import { cascade, createTable, createUserTable, type Dialect, textType } from "./dialect.ts";
 
 export function start(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
-
-      await table("users")
+      await createTable(db, dialect, "users")
         .addColumn("id", text, (column) => column.primaryKey().notNull())
         .addColumn("name", text, (column) => column.notNull().unique())
         .addColumn("clock", "bigint", (column) => column.notNull())
@@ -17,7 +15,7 @@ export function start(dialect: Dialect): Migration {
         .addColumn("created_at", "bigint", (column) => column.notNull())
         .execute();
 
-      await table("tokens")
+      await createTable(db, dialect, "tokens")
         .addColumn("id", text, (column) => column.primaryKey().notNull())
         .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
         .addColumn("label", text, (column) => column.notNull())
@@ -30,8 +28,7 @@ export function start(dialect: Dialect): Migration {
         .execute();
       await db.schema.createIndex("tokens_by_user").on("tokens").columns(["user_id"]).execute();
 
-      await table("subscriptions")
-        .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+      await createUserTable(db, dialect, "subscriptions")
         .addColumn("id", "bigint", (column) => column.notNull())
         .addColumn("feed_url", text, (column) => column.notNull())
         .addColumn("guid", text, (column) => column.notNull())
@@ -48,7 +45,7 @@ export function start(dialect: Dialect): Migration {
         ["guids", "guid"],
         ["feeds", "feed"],
       ] as const) {
-        let lookup = table(name)
+        let lookup = createTable(db, dialect, name)
           .addColumn("user_id", text, (column) => column.notNull())
           .addColumn(key, text, (column) => column.notNull())
           .addColumn("subscription", "bigint", (column) => column.notNull())
@@ -58,7 +55,7 @@ export function start(dialect: Dialect): Migration {
             ["user_id", "subscription"],
             "subscriptions",
             ["user_id", "id"],
-            (foreign) => foreign.onDelete("cascade"),
+            cascade,
           );
         if (name === "guids") lookup = lookup.addColumn("retired_at", "bigint");
         await lookup.execute();
@@ -71,8 +68,7 @@ export function start(dialect: Dialect): Migration {
         .where(sql.ref("retired_at"), "is not", null)
         .execute();
 
-      await table("deletions")
-        .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+      await createUserTable(db, dialect, "deletions")
         .addColumn("id", "bigint", (column) => column.notNull())
         .addColumn("subscription", "bigint", (column) => column.notNull())
         .addColumn("status", text, (column) => column.notNull().check(sql`status in ('SUCCESS', 'PENDING', 'FAILURE')`))
@@ -84,15 +80,19 @@ export function start(dialect: Dialect): Migration {
         .addColumn("finished_at", "bigint")
         .addPrimaryKeyConstraint("deletions_key", ["user_id", "id"])
         .execute();
-      const pending = sql<boolean>`status = 'PENDING'`;
-      await db.schema
-        .createIndex("deletions_pending")
-        .on("deletions")
-        .columns(["user_id", "subscription"])
-        .unique()
-        .where(pending)
-        .execute();
-      await db.schema.createIndex("deletions_due").on("deletions").columns(["run_after"]).where(pending).execute();
+      await indexDeletions(db);
     },
   };
+}
+
+export async function indexDeletions(db: Kysely<unknown>): Promise<void> {
+  const pending = sql<boolean>`status = 'PENDING'`;
+  await db.schema
+    .createIndex("deletions_pending")
+    .on("deletions")
+    .columns(["user_id", "subscription"])
+    .unique()
+    .where(pending)
+    .execute();
+  await db.schema.createIndex("deletions_due").on("deletions").columns(["run_after"]).where(pending).execute();
 }

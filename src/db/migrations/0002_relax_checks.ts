@@ -1,6 +1,7 @@
 // No more CHECK on tokens.scope and deletions.status; deletions.called_off becomes deletions.cancelled.
 import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import { indexDeletions } from "./0001_start.ts";
+import { createTable, createUserTable, type Dialect, textType } from "./dialect.ts";
 
 /** SQLite can't alter a CHECK: every scope or status added later would cost a copy of the table. */
 export function relaxChecks(dialect: Dialect): Migration {
@@ -22,9 +23,7 @@ async function alterTables(db: Kysely<unknown>): Promise<void> {
 // No table refers to these two, so dropping them deletes no other rows.
 async function rebuildTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
   const text = textType(dialect);
-  const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
-
-  await table("tokens_rebuilt")
+  await createTable(db, dialect, "tokens_rebuilt")
     .addColumn("id", text, (column) => column.primaryKey().notNull())
     .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
     .addColumn("label", text, (column) => column.notNull())
@@ -38,8 +37,7 @@ async function rebuildTables(db: Kysely<unknown>, dialect: Dialect): Promise<voi
   await replaceTable(db, "tokens");
   await db.schema.createIndex("tokens_by_user").on("tokens").columns(["user_id"]).execute();
 
-  await table("deletions_rebuilt")
-    .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+  await createUserTable(db, dialect, "deletions_rebuilt")
     .addColumn("id", "bigint", (column) => column.notNull())
     .addColumn("subscription", "bigint", (column) => column.notNull())
     .addColumn("status", text, (column) => column.notNull())
@@ -52,15 +50,7 @@ async function rebuildTables(db: Kysely<unknown>, dialect: Dialect): Promise<voi
     .addPrimaryKeyConstraint("deletions_key", ["user_id", "id"])
     .execute();
   await replaceTable(db, "deletions");
-  const pending = sql<boolean>`status = 'PENDING'`;
-  await db.schema
-    .createIndex("deletions_pending")
-    .on("deletions")
-    .columns(["user_id", "subscription"])
-    .unique()
-    .where(pending)
-    .execute();
-  await db.schema.createIndex("deletions_due").on("deletions").columns(["run_after"]).where(pending).execute();
+  await indexDeletions(db);
 }
 
 /** Replaces the table by its rebuilt copy, which has the same columns in the same order. */

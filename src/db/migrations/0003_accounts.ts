@@ -1,6 +1,6 @@
 // Passwords, sessions, devices, and the login flow by which apps get a token.
 import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import { createTable, createUserTable, type Dialect, textType } from "./dialect.ts";
 
 /** The columns that the migration itself reads and writes. */
 interface Users {
@@ -11,8 +11,6 @@ export function accounts(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
-
       const addColumn = (name: string, type: typeof text | "bigint") =>
         db.schema.alterTable("users").addColumn(name, type);
       await db.schema
@@ -25,8 +23,7 @@ export function accounts(dialect: Dialect): Migration {
       await fillNameKeys(db as Kysely<Users>);
       await db.schema.createIndex("users_by_name_key").on("users").columns(["name_key"]).unique().execute();
 
-      await table("devices")
-        .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+      await createUserTable(db, dialect, "devices")
         .addColumn("id", text, (column) => column.notNull())
         .addColumn("caption", text, (column) => column.notNull())
         .addColumn("type", text, (column) => column.notNull())
@@ -36,7 +33,7 @@ export function accounts(dialect: Dialect): Migration {
         .addPrimaryKeyConstraint("devices_key", ["user_id", "id"])
         .execute();
 
-      await table("login_flows")
+      await createTable(db, dialect, "login_flows")
         .addColumn("page_hash", text, (column) => column.primaryKey().notNull())
         .addColumn("poll_hash", text, (column) => column.notNull().unique())
         .addColumn("user_id", text, (column) => column.references("users.id").onDelete("cascade"))

@@ -1,13 +1,11 @@
 // Sync with apps that keep whole seconds: clients, what they said of feeds, former feed URLs, episode actions.
 import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import { cascade, createTable, createUserTable, type Dialect, textType } from "./dialect.ts";
 
 export function addAppSync(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
-
       await db.schema.alterTable("feeds").addColumn("left_url", text).execute();
       await db.schema.alterTable("feeds").addColumn("left_at", "bigint").execute();
       await db.schema
@@ -17,8 +15,7 @@ export function addAppSync(dialect: Dialect): Migration {
         .where(sql.ref("left_at"), "is not", null)
         .execute();
 
-      await table("clients")
-        .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+      await createUserTable(db, dialect, "clients")
         .addColumn("id", text, (column) => column.notNull())
         .addColumn("token_id", text)
         .addColumn("device", text)
@@ -33,7 +30,7 @@ export function addAppSync(dialect: Dialect): Migration {
         .addPrimaryKeyConstraint("clients_key", ["user_id", "id"])
         .execute();
 
-      await table("claims")
+      await createTable(db, dialect, "claims")
         .addColumn("user_id", text, (column) => column.notNull())
         .addColumn("client", text, (column) => column.notNull())
         .addColumn("feed", text, (column) => column.notNull())
@@ -43,9 +40,7 @@ export function addAppSync(dialect: Dialect): Migration {
         .addColumn("decided", "bigint", (column) => column.notNull())
         .addColumn("told_again", "bigint", (column) => column.notNull())
         .addPrimaryKeyConstraint("claims_key", ["user_id", "client", "feed"])
-        .addForeignKeyConstraint("claims_client", ["user_id", "client"], "clients", ["user_id", "id"], (foreign) =>
-          foreign.onDelete("cascade"),
-        )
+        .addForeignKeyConstraint("claims_client", ["user_id", "client"], "clients", ["user_id", "id"], cascade)
         .execute();
       await db.schema
         .createIndex("claims_told_again")
@@ -54,8 +49,7 @@ export function addAppSync(dialect: Dialect): Migration {
         .where(sql.ref("told_again"), ">", sql.lit(0))
         .execute();
 
-      await table("episode_actions")
-        .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+      await createUserTable(db, dialect, "episode_actions")
         .addColumn("episode", text, (column) => column.notNull())
         .addColumn("kind", text, (column) => column.notNull())
         .addColumn("by_url", text, (column) => column.notNull())

@@ -1,6 +1,6 @@
 // History of each user's subscriptions, and who asked for a deletion.
-import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import type { Kysely, Migration } from "kysely";
+import { createTable, type Dialect, textType } from "./dialect.ts";
 
 /** Who changed something. */
 const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
@@ -15,9 +15,7 @@ export function addHistory(dialect: Dialect): Migration {
   return {
     async up(db: Kysely<unknown>) {
       // No foreign key: Citus refuses one from a table that is not distributed yet, and each insert is faster.
-      await db.schema
-        .createTable("history")
-        .modifyEnd(sql.raw(dialect.tableOptions))
+      await createTable(db, dialect, "history")
         .addColumn("user_id", text, (column) => column.notNull())
         .addColumn("changed_at", "bigint", (column) => column.notNull())
         .addColumn("seq", "integer", (column) => column.notNull())

@@ -1,14 +1,12 @@
 // Lookups of feeds. No foreign keys, so that the tables can stay on one node of a sharded PostgreSQL.
-import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import type { Kysely, Migration } from "kysely";
+import { createTable, type Dialect, textType } from "./dialect.ts";
 
 export function addFeedLookups(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
-
-      await table("feed_lookups")
+      await createTable(db, dialect, "feed_lookups")
         .addColumn("feed", text, (column) => column.primaryKey().notNull())
         .addColumn("feed_url", text, (column) => column.notNull())
         .addColumn("next_at", "bigint", (column) => column.notNull())
@@ -26,14 +24,14 @@ export function addFeedLookups(dialect: Dialect): Migration {
         .execute();
       await db.schema.createIndex("feed_lookups_due").on("feed_lookups").columns(["next_at"]).execute();
 
-      await table("feed_followers")
+      await createTable(db, dialect, "feed_followers")
         .addColumn("feed", text, (column) => column.notNull())
         .addColumn("user_id", text, (column) => column.notNull())
         .addPrimaryKeyConstraint("feed_followers_key", ["feed", "user_id"])
         .execute();
       await db.schema.createIndex("feed_followers_by_user").on("feed_followers").columns(["user_id"]).execute();
 
-      await table("feed_walks")
+      await createTable(db, dialect, "feed_walks")
         .addColumn("user_id", text, (column) => column.primaryKey().notNull())
         .addColumn("clock", "bigint", (column) => column.notNull())
         .execute();

@@ -1,18 +1,12 @@
 // The web page's sessions, and links that show the values of a new app once.
-import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import type { Kysely, Migration } from "kysely";
+import { createUserTable, type Dialect, textType } from "./dialect.ts";
 
 export function addPage(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      const table = (name: string) =>
-        db.schema
-          .createTable(name)
-          .modifyEnd(sql.raw(dialect.tableOptions))
-          .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"));
-
-      await table("page_sessions")
+      await createUserTable(db, dialect, "page_sessions")
         .addColumn("id", text, (column) => column.notNull())
         .addColumn("token_id", text)
         .addColumn("browser", text, (column) => column.notNull())
@@ -22,7 +16,7 @@ export function addPage(dialect: Dialect): Migration {
         .addPrimaryKeyConstraint("page_sessions_key", ["user_id", "id"])
         .execute();
 
-      await table("connect_links")
+      await createUserTable(db, dialect, "connect_links")
         .addColumn("link_hash", text, (column) => column.primaryKey().notNull())
         .addColumn("sealed_secret", text, (column) => column.notNull())
         .addColumn("opened", "integer", (column) => column.notNull())

@@ -1,6 +1,6 @@
 // Episodes get rows and ids; the actions on them refer to these.
 import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import { createTable, type Dialect, textType } from "./dialect.ts";
 
 interface OldAction {
   user_id: string;
@@ -41,7 +41,6 @@ export function addEpisodes(dialect: Dialect): Migration {
   return {
     async up(schema: Kysely<unknown>) {
       const db = schema as Kysely<Before>;
-      const table = (name: string) => db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
 
       await db.schema
         .alterTable("users")
@@ -49,7 +48,7 @@ export function addEpisodes(dialect: Dialect): Migration {
         .execute();
 
       // No foreign keys: each insert is faster, and Citus refuses one to a table that is not distributed yet.
-      await table("episodes")
+      await createTable(schema, dialect, "episodes")
         .addColumn("user_id", text, (column) => column.notNull())
         .addColumn("id", "bigint", (column) => column.notNull())
         .addColumn("podcast", "bigint", (column) => column.notNull())
@@ -61,7 +60,7 @@ export function addEpisodes(dialect: Dialect): Migration {
         .addPrimaryKeyConstraint("episodes_key", ["user_id", "id"])
         .execute();
 
-      await table("new_actions")
+      await createTable(schema, dialect, "new_actions")
         .addColumn("user_id", text, (column) => column.notNull())
         .addColumn("episode", "bigint", (column) => column.notNull())
         .addColumn("kind", text, (column) => column.notNull())
@@ -147,7 +146,7 @@ const HASH = new Uint8Array(32);
 const DIGITS = new DataView(HASH.buffer);
 
 /** 47 bits of a text's hash. */
-function numberOf(text: string): number {
+export function numberOf(text: string): number {
   Bun.SHA256.hash(text, HASH);
   return DIGITS.getUint32(0) * 32768 + (DIGITS.getUint16(4) >>> 1);
 }

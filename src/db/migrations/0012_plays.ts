@@ -1,6 +1,6 @@
 // Plays: what was listened to, one row for each stretch.
-import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import type { Kysely, Migration } from "kysely";
+import { createTable, type Dialect, textType } from "./dialect.ts";
 
 export function addPlays(dialect: Dialect): Migration {
   const text = textType(dialect);
@@ -11,9 +11,7 @@ export function addPlays(dialect: Dialect): Migration {
         .addColumn("last_play", "bigint", (column) => column.notNull().defaultTo(0))
         .execute();
       // No foreign key, as for episodes.
-      await db.schema
-        .createTable("plays")
-        .modifyEnd(sql.raw(dialect.tableOptions))
+      await createTable(db, dialect, "plays")
         .addColumn("user_id", text, (column) => column.notNull())
         .addColumn("id", "bigint", (column) => column.notNull())
         .addColumn("episode", "bigint", (column) => column.notNull())

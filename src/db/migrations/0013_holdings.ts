@@ -1,6 +1,6 @@
 // What devices hold, in another table than their cursors, and former spellings of feeds.
 import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import { cascade, createTable, type Dialect, textType } from "./dialect.ts";
 
 export function separateHoldings(dialect: Dialect): Migration {
   const text = textType(dialect);
@@ -8,10 +8,7 @@ export function separateHoldings(dialect: Dialect): Migration {
     async up(db: Kysely<unknown>) {
       const run = (query: string) => sql.raw(query).execute(db);
       const table = (name: string) =>
-        db.schema
-          .createTable(name)
-          .modifyEnd(sql.raw(dialect.tableOptions))
-          .addColumn("user_id", text, (column) => column.notNull());
+        createTable(db, dialect, name).addColumn("user_id", text, (column) => column.notNull());
 
       await table("cursors")
         .addColumn("client", text, (column) => column.notNull())
@@ -23,9 +20,7 @@ export function separateHoldings(dialect: Dialect): Migration {
         .addColumn("uploaded_at", "bigint")
         .addColumn("ahead", "bigint")
         .addPrimaryKeyConstraint("cursors_key", ["user_id", "client", "stream"])
-        .addForeignKeyConstraint("cursors_client", ["user_id", "client"], "clients", ["user_id", "id"], (foreign) =>
-          foreign.onDelete("cascade"),
-        )
+        .addForeignKeyConstraint("cursors_client", ["user_id", "client"], "clients", ["user_id", "id"], cascade)
         .execute();
       for (const stream of ["feeds", "episodes"]) {
         // A start on a whole second meant that the client's own changes were in the response.
@@ -53,9 +48,7 @@ export function separateHoldings(dialect: Dialect): Migration {
         .addColumn("decided", "bigint")
         .addColumn("resend_at", "bigint")
         .addPrimaryKeyConstraint("holdings_key", ["user_id", "client", "feed"])
-        .addForeignKeyConstraint("holdings_client", ["user_id", "client"], "clients", ["user_id", "id"], (foreign) =>
-          foreign.onDelete("cascade"),
-        )
+        .addForeignKeyConstraint("holdings_client", ["user_id", "client"], "clients", ["user_id", "id"], cascade)
         .execute();
       await db.schema
         .createIndex("holdings_to_resend")
@@ -75,9 +68,7 @@ export function separateHoldings(dialect: Dialect): Migration {
         .addColumn("feed_url", text, (column) => column.notNull())
         .addColumn("until", "bigint", (column) => column.notNull())
         .addPrimaryKeyConstraint("spellings_key", ["user_id", "feed", "feed_url", "until"])
-        .addForeignKeyConstraint("spellings_user", ["user_id"], "users", ["id"], (foreign) =>
-          foreign.onDelete("cascade"),
-        )
+        .addForeignKeyConstraint("spellings_user", ["user_id"], "users", ["id"], cascade)
         .execute();
       await run(`insert into spellings (user_id, feed, feed_url, until)
         select user_id, feed, feed_url, 0 from claims

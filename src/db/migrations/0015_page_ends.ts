@@ -1,15 +1,12 @@
 // Where pages of the change feed ended, for apps that count pages.
-import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import type { Kysely, Migration } from "kysely";
+import { createUserTable, type Dialect, textType } from "./dialect.ts";
 
 export function addPageEnds(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable("page_ends")
-        .modifyEnd(sql.raw(dialect.tableOptions))
-        .addColumn("user_id", text, (column) => column.notNull().references("users.id").onDelete("cascade"))
+      await createUserTable(db, dialect, "page_ends")
         .addColumn("page", text, (column) => column.notNull())
         .addColumn("changed_at", "bigint", (column) => column.notNull())
         .addColumn("guid", text, (column) => column.notNull())

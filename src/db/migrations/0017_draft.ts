@@ -1,19 +1,15 @@
 // The draft of the next Open Podcast API: what it tells of subscriptions, its actions, and its tokens.
-import { type Kysely, type Migration, sql } from "kysely";
-import { type Dialect, textType } from "./dialect.ts";
+import type { Kysely, Migration } from "kysely";
+import { cascade, createTable, type Dialect, textType } from "./dialect.ts";
 
 export function addDraft(dialect: Dialect): Migration {
   const text = textType(dialect);
   return {
     async up(db: Kysely<unknown>) {
       const table = (name: string) =>
-        db.schema
-          .createTable(name)
-          .modifyEnd(sql.raw(dialect.tableOptions))
+        createTable(db, dialect, name)
           .addColumn("user_id", text, (column) => column.notNull())
-          .addForeignKeyConstraint(`${name}_user`, ["user_id"], "users", ["id"], (foreign) =>
-            foreign.onDelete("cascade"),
-          );
+          .addForeignKeyConstraint(`${name}_user`, ["user_id"], "users", ["id"], cascade);
 
       await table("sync_entities")
         .addColumn("sync_id", text, (column) => column.notNull())

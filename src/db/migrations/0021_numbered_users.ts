@@ -1,5 +1,6 @@
 // Users get a number, with which each row and each entry of an index begins, and clients ids that don't depend on the user's.
 import { type Kysely, type Migration, sql } from "kysely";
+import { numberOf } from "./0011_episodes.ts";
 import type { Dialect } from "./dialect.ts";
 
 type Db = Kysely<unknown>;
@@ -89,15 +90,6 @@ async function alterTables(db: Db): Promise<void> {
 }
 
 const hashOf = (...parts: (string | null)[]) => Bun.SHA256.hash(JSON.stringify(parts), "base64url");
-
-const HASH = new Uint8Array(32);
-const DIGITS = new DataView(HASH.buffer);
-
-/** 47 bits of a text's hash. */
-function numberOf(text: string): number {
-  Bun.SHA256.hash(text, HASH);
-  return DIGITS.getUint32(0) * 32768 + (DIGITS.getUint16(4) >>> 1);
-}
 
 async function renameClients(db: Db): Promise<void> {
   const clients = await sql<OldClient>`select user_id, id, token_id, device, product from clients`.execute(db);

@@ -1,5 +1,5 @@
 // How the engines' schemas differ.
-import { type RawBuilder, sql } from "kysely";
+import { type ForeignKeyConstraintBuilder, type Kysely, type RawBuilder, sql } from "kysely";
 
 /** Migrations read these fields and never an engine's name. */
 export interface Dialect {
@@ -14,3 +14,16 @@ export interface Dialect {
 }
 
 export const textType = (dialect: Dialect): RawBuilder<string> => sql.raw(dialect.text);
+
+/** Begins a table. */
+export const createTable = (db: Kysely<unknown>, dialect: Dialect, name: string) =>
+  db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
+
+/** Begins a table whose rows are deleted with their user. */
+export const createUserTable = (db: Kysely<unknown>, dialect: Dialect, name: string) =>
+  createTable(db, dialect, name).addColumn("user_id", textType(dialect), (column) =>
+    column.notNull().references("users.id").onDelete("cascade"),
+  );
+
+/** For a foreign key: rows are deleted with the one that they refer to. */
+export const cascade = (key: ForeignKeyConstraintBuilder) => key.onDelete("cascade");
