@@ -38,6 +38,9 @@ class Memory {
   feeds: StoredRows["feeds"] = [];
   pending: StoredRows["pending"] = [];
   readonly history: Change[] = [];
+  /** Feed URLs that devices may have received, and those that are known as former spellings. */
+  readonly received = new Set<string>();
+  readonly spellings = new Set<string>();
 
   change(work: (set: WorkingSet) => void): Change[] {
     const set = new WorkingSet(
@@ -59,6 +62,8 @@ class Memory {
     this.guids = merged(this.guids, set.changedGuids(), "guid");
     this.feeds = merged(this.feeds, set.changedFeeds(), "feed");
     this.pending = this.pending.filter(({ id }) => !set.cancelled.includes(id));
+    for (const { feed_url } of set.respelled()) this.spellings.add(feed_url);
+    for (const { feed_url } of this.subscriptions) this.received.add(feed_url);
     return changes;
   }
 
@@ -95,6 +100,14 @@ class Memory {
     const changed_at = ++this.clock;
     const difference = describeDifference(before, this.present());
     this.history.push(...difference.map((change, seq) => ({ ...change, changed_at, seq })));
+  }
+
+  /** Whether a device that has this spelling of a feed can be told of the feed in it. */
+  knows(feed_url: string): boolean {
+    const { hash } = validFeed(feed_url);
+    const row = this.feeds.find(({ feed }) => feed === hash);
+    const present = this.subscriptions.find(({ id }) => id === row?.subscription)?.feed_url;
+    return [present, row?.left_url].includes(feed_url) || this.spellings.has(feed_url);
   }
 
   /** P3: each guid and feed URL that is current leads to its subscription, and to no other. */
@@ -224,6 +237,17 @@ describe("history", () => {
         for (const { clock, all } of moments) expect(withoutTitles(memory.at(clock))).toEqual(withoutTitles(all));
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test("knows each spelling of a feed that a device may have received, through moves, merges and restored lists", () => {
+    const changes = steps.map((all) => all.filter(({ type }) => type !== "backup"));
+    fc.assert(
+      fc.property(changes, (all) => {
+        const { memory } = playAll(all);
+        expect([...memory.received].filter((feed_url) => !memory.knows(feed_url))).toEqual([]);
+      }),
+      { numRuns: 600 },
     );
   });
 
