@@ -14,8 +14,9 @@ import {
   variableNames,
 } from "./settings.ts";
 
-/** How many letters of a name may be wrong for a suggestion. */
+/** How many letters of a name may be wrong for a suggestion; at most half of them. */
 const FARTHEST = 4;
+const PREFIX = "PODKEEP_";
 
 /**
  * The problems, one line each; `settings` is null if they can't be used at all.
@@ -78,6 +79,7 @@ function describeStray(name: string): string {
   const whole = name.replace(/_FILE$/, "");
   if (variableNames.includes(whole)) return `${name} is not a setting: only secrets are read from files; set ${whole}`;
   const nearest = closest(name.toUpperCase(), variableNames);
-  const meant = distance(name.toUpperCase(), nearest) <= FARTHEST ? `; did you mean ${nearest}?` : "";
+  const farthest = Math.min(FARTHEST, (name.length - PREFIX.length) / 2);
+  const meant = distance(name.toUpperCase(), nearest) <= farthest ? `; did you mean ${nearest}?` : "";
   return `${name} is not a setting${meant}`;
 }

@@ -94,11 +94,11 @@ test("trust in every address, which lets clients choose their own, is reported, 
 });
 
 test("an unknown variable gets no suggestion, a _FILE variable of a plain setting gets its name", async () => {
-  const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_PORT_FILE=/run/port").run([
+  const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_URL=x", "PODKEEP_PORT_FILE=/run/port").run([
     "config",
     "check",
   ]);
-  expect(err).toContain("PODKEEP_SOMETHING_ELSE is not a setting\n");
+  expect(err).toContain("PODKEEP_SOMETHING_ELSE is not a setting; PODKEEP_URL is not a setting\n");
   expect(err).toContain("PODKEEP_PORT_FILE is not a setting: only secrets are read from files; set PODKEEP_PORT;");
 });
 
