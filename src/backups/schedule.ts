@@ -12,6 +12,11 @@ import { newestBackupTime } from "./backups.ts";
 const Made = z.object({ file: z.string(), bytes: z.number(), tables: z.object({ users: z.number() }) });
 /** What `podkeep backup prune --json` prints. */
 const Pruned = z.object({ removed: z.array(z.string()) });
+/** Milliseconds that a backup may take. */
+export const LONGEST = 60 * 60 * 1000;
+/** Milliseconds in which the backup directory responds. A disk that sleeps takes ten seconds. */
+const RESPONSE = 20_000;
+
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
@@ -32,11 +37,15 @@ export function scheduleBackups(
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
   const run = async () => {
+    const silent = setTimeout(() => {
+      log.warn(`${config.backup_dir} does not respond: a backup that is due is made when it does`);
+    }, RESPONSE);
     try {
-      if (!(await isDue(config, systemClock.now())) || ended.signal.aborted) return;
+      const due = await isDue(config, systemClock.now()).finally(() => clearTimeout(silent));
+      if (!due || ended.signal.aborted) return;
       const loss = findLoss();
       if (loss !== null) throw new Error(loss);
-      await makeBackup(config, program, log, ended.signal);
+      await makeBackup(config, program, log, AbortSignal.any([ended.signal, AbortSignal.timeout(LONGEST)]));
     } catch (error) {
       if (ended.signal.aborted) return;
       log.error({ reason: reasonOf(error) }, "backup failed");
@@ -64,12 +73,17 @@ export async function isDue(config: Config, now: number): Promise<boolean> {
   return last !== null && ((await newestBackupTime(config, now)) ?? 0) < last;
 }
 
-async function makeBackup(config: Config, program: string[], log: Logger, signal: AbortSignal): Promise<void> {
+/**
+ * Makes a backup in other processes, and prunes.
+ * @param signal ends them: a copy in the making keeps the write-ahead log from being written back
+ */
+export async function makeBackup(config: Config, program: string[], log: Logger, signal: AbortSignal): Promise<void> {
   const directories = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
   const run = async (...args: string[]): Promise<unknown> => {
     const command = [...program, "backup", ...args, "--json", ...directories];
-    const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal });
+    const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal, killSignal: "SIGKILL" });
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
+    if (signal.aborted) throw new Error(`it takes too long: ${config.backup_dir} is slow, or does not respond`);
     if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
     return JSON.parse(output);
   };

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { latestBackup, verifyBackup } from "../backups/backups.ts";
-import { lastScheduled } from "../backups/schedule.ts";
+import { LONGEST, lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
@@ -10,8 +10,6 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const ABOUT = "backups";
 /** Milliseconds after which a backup is old. */
 const OLD = 8 * 24 * 60 * 60 * 1000;
-/** Milliseconds that a scheduled backup may take. */
-const DURATION = 60 * 60 * 1000;
 
 /** @param now wall time in Unix milliseconds */
 export function checkBackups(config: Config, now: number): Finding {
@@ -23,7 +21,7 @@ export function checkBackups(config: Config, now: number): Finding {
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
   const newest = latest === null ? "no backups" : `the newest is from ${new Date(latest).toISOString()}`;
-  const due = lastScheduled(config, now - DURATION);
+  const due = lastScheduled(config, now - LONGEST);
   if (due !== null && (latest ?? 0) < due) {
     const advice = 'Restart the server; if that makes none, search its log for "backup failed"';
     return problem(ABOUT, `${newest}, but one was due at ${new Date(due).toISOString()}`, advice);

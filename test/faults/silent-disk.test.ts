@@ -1,10 +1,15 @@
 // A backup directory that doesn't respond, as on a NAS that is gone.
 import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, chownSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeBackup } from "../../src/backups/schedule.ts";
+import { readConfig } from "../../src/config/settings.ts";
+import { messageOf } from "../../src/errors.ts";
+import { silentLogger } from "../../src/log.ts";
 import { mountSilentDisk, unmountDisks } from "../support/disk.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, until } from "../support/patience.ts";
 import { openProgram, PROGRAM } from "../support/program.ts";
+import { CAN_TRACE } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -17,15 +22,18 @@ const CREATE = ["user", "create", "ann"];
 let podkeep: ReturnType<typeof openProgram>;
 beforeEach(() => {
   podkeep = openProgram(PROGRAM, { PODKEEP_BACKUP_DIR: disk });
-  // As the data of a service, which root uses as its account.
-  if (!CAN_MOUNT) return;
-  chmodSync(podkeep.folder, 0o755);
-  chownSync(podkeep.data, 54321, 54321);
 });
 afterEach(() => podkeep.close());
 afterAll(unmountDisks);
 
+/** Makes the data that of a service, which root uses as its account. */
+function giveAway(): void {
+  chmodSync(podkeep.folder, 0o755);
+  chownSync(podkeep.data, 54321, 54321);
+}
+
 test.skipIf(!CAN_MOUNT)("commands that need it, and a first start, end and name it", async () => {
+  giveAway();
   const backup = join(disk, "backup.db");
   const commands = [
     CREATE,
@@ -41,7 +49,35 @@ test.skipIf(!CAN_MOUNT)("commands that need it, and a first start, end and name 
   for (const { code, err } of ended) expect([code, err]).toEqual([1, expect.stringContaining(SAID)]);
 });
 
+test.skipIf(!CAN_MOUNT)("a server whose backup waits for it says so", async () => {
+  await openProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
+  const server = await podkeep.serve(["--backup-schedule", "* * * * *"]);
+  expect(await server.until(SAID)).toContain('"level":"warn"');
+  await server.stop();
+});
+
+test.skipIf(!CAN_TRACE)(
+  "a backup whose disk stops responding ends, and with it the read that holds up the log",
+  async () => {
+    const { data, folder, run } = openProgram(PROGRAM);
+    await run(CREATE);
+    // The child is the program itself, at its first sync of the copy.
+    const trace = join(folder, "trace");
+    const stop = ["strace", "-D", "-f", "-o", trace, "-e", "trace=fsync,fdatasync"];
+    const program = [...stop, "-e", "inject=fsync,fdatasync:signal=SIGSTOP:when=1", ...PROGRAM];
+    const { config } = readConfig({ data_dir: data }, {});
+    const ended = new AbortController();
+    const failure = makeBackup(config, program, silentLogger, ended.signal).catch(messageOf);
+    const traced = () => (existsSync(trace) ? readFileSync(trace, "utf8") : "");
+    await until(() => traced().includes("stopped by SIGSTOP"));
+    ended.abort();
+    expect(await failure).toContain("it takes too long");
+    await until(() => traced().includes("killed by SIGKILL"));
+  },
+);
+
 test.skipIf(!CAN_MOUNT)("doctor names it, and checks the database all the same", async () => {
+  giveAway();
   await openProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
   const { out } = await podkeep.run(["doctor", "--port", "0"]);
   expect(out).toContain(`problem files: can't be checked: ${SAID}`);
