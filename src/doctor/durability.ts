@@ -1,8 +1,8 @@
-// Settings of PostgreSQL without which a crash loses what was acknowledged.
+// What PostgreSQL does so that a crash loses nothing that was acknowledged.
 import { sql } from "kysely";
 import type { App } from "../app.ts";
 import { statement } from "../db/statement.ts";
-import { type Finding, ok, warning } from "./finding.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "durability";
 
@@ -12,7 +12,18 @@ const listOff = statement(
     where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name`,
 );
 
+/** Commits of this user that wait for a synchronous standby, for longer than one that is there takes. */
+const countWaiting = statement(
+  () => sql<{ count: number }>`select count(*) as count from pg_stat_activity
+    where datname = current_database() and wait_event = 'SyncRep' and query_start < now() - interval '1 second'`,
+);
+
 export async function checkDurability({ database }: App): Promise<Finding> {
+  const [waiting] = await database.read((tx) => countWaiting(tx, {}));
+  if (waiting && waiting.count > 0) {
+    const advice = "Start the standby that synchronous_standby_names names, or take it out and reload PostgreSQL";
+    return problem(ABOUT, `${waiting.count} changes wait for a synchronous standby of PostgreSQL`, advice);
+  }
   const rows = await database.read((tx) => listOff(tx, {}));
   if (rows.length === 0) return ok(ABOUT, "PostgreSQL keeps acknowledged changes in a crash");
   const names = rows.map(({ name }) => name).join(", ");

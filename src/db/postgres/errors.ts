@@ -66,10 +66,8 @@ export function translate(error: unknown): unknown {
   return refused || isReadOnly(error) || isLost(error) ? unavailable(error) : error;
 }
 
-/** What callers get while PostgreSQL can't be reached, or refuses. */
-export function unavailable(cause: unknown): DomainError {
-  const state = sqlStateOf(cause)
-    ? `PostgreSQL can't be used now: ${messageOf(cause)}`
-    : "PostgreSQL can't be reached now";
+/** What callers get while PostgreSQL can't be reached, or refuses. @param silence what it does if it sends no reason */
+export function unavailable(cause: unknown, silence = "can't be reached now"): DomainError {
+  const state = sqlStateOf(cause) ? `PostgreSQL can't be used now: ${messageOf(cause)}` : `PostgreSQL ${silence}`;
   return new DomainError("unavailable", state, { retry_after: RETRY_AFTER, cause });
 }

@@ -102,7 +102,7 @@ class Connection {
       return await act();
     } catch (error) {
       if (isReadOnly(error)) this.onReadOnly();
-      throw this.#dead ? unavailable(error) : error;
+      throw this.#dead ? unavailable(error, "did not respond in time") : error;
     } finally {
       clearTimeout(this.#silence);
       if (--this.#waiting > 0 && !this.#dead) this.#listen(this.options.timeout);

@@ -3,7 +3,9 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
 import { readAnything, writeNothing } from "../../../src/db/statement.ts";
+import { examine } from "../../../src/doctor/doctor.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
+import { createLogger } from "../../../src/log.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
@@ -25,11 +27,11 @@ let name = "";
 let count = 0;
 afterEach(() => app.close());
 
-async function open(settings: Parameters<typeof openTestApp>[0] = {}): Promise<TestApp> {
+async function open(...[settings, options]: Parameters<typeof openTestApp>): Promise<TestApp> {
   const server = await sharedPostgres();
   name = `connections${++count}`;
   await server.createDatabase(name, "migrated");
-  app = await openTestApp({ database_url: server.url(name), ...settings });
+  app = await openTestApp({ database_url: server.url(name), ...settings }, options);
   return app;
 }
 
@@ -247,6 +249,38 @@ test("while PostgreSQL is read-only, as a standby is, changes are 503, and the l
   await admin.close();
   while ((await add()).status === 503) await Bun.sleep(20);
   expect((await ann.changes()).length).toBe(1);
+});
+
+test("while a synchronous standby is missing, changes are 503 in time, reads work, and the log and doctor say why", async () => {
+  const lines: string[] = [];
+  const log = createLogger("info", (line) => void lines.push(JSON.stringify(line)));
+  const server = await sharedPostgres();
+  const admin = server.connect();
+  const setStandby = async (change: string) => {
+    await admin.unsafe(`alter system ${change}`);
+    await admin.unsafe("select pg_reload_conf()");
+  };
+  await open({ database_timeout: "3s" }, { log });
+  const ann = await app.user();
+  await admin.unsafe(`alter database ${name} set synchronous_commit = on`);
+  await app.reopen();
+  const add = () => ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
+  try {
+    await setStandby("set synchronous_standby_names = 'gone'");
+    let answer = await add();
+    // The first ones may come before the setting.
+    while (answer.status === 200) answer = await add();
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(lines.join("\n")).toContain("PostgreSQL did not respond in time");
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+    const findings = await examine({ database_url: server.url(name), port: "0" }, [], {});
+    const detail = expect.stringContaining("wait for a synchronous standby");
+    expect(findings).toContainEqual(expect.objectContaining({ about: "durability", state: "problem", detail }));
+  } finally {
+    await setStandby("reset synchronous_standby_names");
+    await admin.close();
+  }
+  await until(async () => (await add()).status === 200);
 });
 
 test("while a database takes no connections or has another name, for maintenance, requests are 503", async () => {
