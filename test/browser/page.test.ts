@@ -491,6 +491,31 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(sent).toBe(1);
   });
 
+  test("a form says until its response that it is on its way, and can be sent again after ten seconds", async () => {
+    const page = await signIn();
+    await page.clock.install();
+    await page.goto("/podcasts/add");
+    await page.getByLabel("Feed URL").fill("https://a.example/");
+    // Chromium runs no script of the debugger while it waits for a response: this one never begins to wait.
+    await page.evaluate(`globalThis.requests = 0; addEventListener("submit", (event) => {
+      if (!event.defaultPrevented) requests++;
+      event.preventDefault();
+    })`);
+    await page.clock.pauseAt(Date.now() + 3_600_000);
+    const states: unknown[] = [];
+    for (const milliseconds of [0, 9_000, 2_000]) {
+      await page.clock.runFor(milliseconds);
+      const isBusy = await page.evaluate("document.querySelector('main form').ariaBusy");
+      await page.getByRole("button", { name: "Add" }).click();
+      states.push([isBusy, await page.evaluate("requests")]);
+    }
+    expect(states).toEqual([
+      [null, 1],
+      ["true", 1],
+      ["true", 2],
+    ]);
+  });
+
   test("with the keyboard the history can be filtered by any app, not only by the next one", async () => {
     const page = await signIn();
     for (const label of ["laptop", "phone"]) {

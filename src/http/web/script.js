@@ -72,18 +72,21 @@ for (const button of document.querySelectorAll("button[data-reveal]")) {
 
 /** Milliseconds after which a form without a response can be sent again. */
 const PATIENCE = 10_000;
+/** When forms were sent. */
+const sent = new Map();
 
 // Marks a form whose response is on its way, and sends it once: the second click of a double click would get the response
 // that all is done already.
 addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method === "post" && form.hasAttribute("aria-busy")) event.preventDefault();
+  if (form.method === "post" && performance.now() - sent.get(form) < PATIENCE) return event.preventDefault();
   form.setAttribute("aria-busy", "true");
-  setTimeout(() => form.removeAttribute("aria-busy"), PATIENCE);
+  sent.set(form, performance.now());
 });
 // The Back button may show the page as it was left.
 addEventListener("pageshow", async ({ persisted }) => {
-  for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
+  for (const form of sent.keys()) form.removeAttribute("aria-busy");
+  sent.clear();
   if (!persisted) return;
   // Safari keeps pages that came by http, although they are not to be stored: not for those who have signed out.
   const { type } = await fetch(location.href, { method: "HEAD", redirect: "manual" });
