@@ -18,8 +18,8 @@ const owned: OwnedTable[] = Object.entries<Table<Row>>(tables).flatMap(([name, {
   owner === null ? [] : [{ name, owner, ...table }],
 );
 
-/** Lists all rows of one user, in the order of their key. */
-function listRows({ name, owner, key, columns }: OwnedTable) {
+/** Lists rows of one user after one of them, in the order of their key. */
+function listPageOf({ name, owner, key, columns }: OwnedTable) {
   const rest = key.filter((column) => column !== owner);
   const page = (p: Owner, after: RawBuilder<unknown>) =>
     sql<Row>`select ${refs(Object.keys(columns))} from ${sql.table(name)}
@@ -28,12 +28,7 @@ function listRows({ name, owner, key, columns }: OwnedTable) {
   const listAfter = statement((_, p: Owner & Row) =>
     page(p, sql`and (${refs(rest)}) > (${sql.join(rest.map((column) => p[column]))})`),
   );
-  return (tx: Tx, of: Owner) =>
-    listInPages<Row | null, Row>(
-      null,
-      (last) => (last ? listAfter(tx, { ...last, ...of }) : listFirst(tx, of)),
-      (row) => row,
-    );
+  return (tx: Tx, of: Owner, last: Row | null) => (last ? listAfter(tx, { ...last, ...of }) : listFirst(tx, of));
 }
 
 /** The columns that mean something to the user; the id in the database doesn't. */
@@ -43,14 +38,24 @@ const exportedColumns = ({ owner, columns }: OwnedTable) =>
 /** How to read and write the rows of each table, in the order in which they can be inserted. */
 export const transfers = owned
   .filter(({ cache }) => !cache)
-  .map((table) => ({
-    name: table.name,
-    exported: exportedColumns(table),
-    list: listRows(table),
-    insert: bulkStatement((_, __: Record<never, never>, rows: Row[]) =>
-      insertInto(table.name, Object.keys(table.columns), rows),
-    ),
-  }));
+  .map((table) => {
+    const listPage = listPageOf(table);
+    return {
+      name: table.name,
+      exported: exportedColumns(table),
+      listPage,
+      list: (tx: Tx, of: Owner) =>
+        listInPages<Row | null, Row>(
+          null,
+          (last) => listPage(tx, of, last),
+          (row) => row,
+        ),
+      insert: bulkStatement((_, __: Record<never, never>, rows: Row[]) =>
+        insertInto(table.name, Object.keys(table.columns), rows),
+      ),
+    };
+  });
+export type Transfer = (typeof transfers)[number];
 
 /** Statements that delete a user's rows, first those that refer to others. */
 const deletes = owned

@@ -68,8 +68,10 @@ async function shown(actor: Actor) {
 }
 
 async function readFile(actor: Actor) {
-  const tables = await exportAccount(podkeep.app, actor);
-  const all = tables.map(({ name, parts }) => [name, [...parts].flat()]);
+  const tables = exportAccount(podkeep.app, actor);
+  const all = await Promise.all(
+    tables.map(async ({ name, parts }) => [name, (await Array.fromAsync(parts)).flat()] as const),
+  );
   return readExport(JSON.stringify({ tables: Object.fromEntries(all) }));
 }
 

@@ -100,8 +100,9 @@ test("every device is told at its next sync", async () => {
 });
 
 async function fileOf(actor: Actor): Promise<string> {
-  const tables = await exportAccount(podkeep.app, actor);
-  return JSON.stringify({ tables: Object.fromEntries(tables.map(({ name, parts }) => [name, [...parts].flat()])) });
+  const tables = exportAccount(podkeep.app, actor);
+  const all = tables.map(async ({ name, parts }) => [name, (await Array.fromAsync(parts)).flat()] as const);
+  return JSON.stringify({ tables: Object.fromEntries(await Promise.all(all)) });
 }
 
 test("podkeep's own file brings each stretch as it was: with pauses, on two devices, fast, and what was set", async () => {

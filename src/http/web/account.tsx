@@ -64,8 +64,8 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
     return c.redirect("/", 303);
   });
 
-  http.get("/account/podkeep.json", async (c) => {
-    const parts = writeExport(c.get("userName"), await exportAccount(app, c.get("actor")));
+  http.get("/account/podkeep.json", (c) => {
+    const parts = writeExport(c.get("userName"), exportAccount(app, c.get("actor")));
     return c.body(streamText(parts), 200, {
       "Content-Type": "application/json",
       "Content-Disposition": 'attachment; filename="podkeep.json"',
@@ -80,7 +80,7 @@ async function* writeExport(user: string, tables: ExportedTable[]): AsyncGenerat
     yield `${start}\n${JSON.stringify(name)}: [`;
     start = "],";
     let comma = "\n";
-    for (const rows of parts) {
+    for await (const rows of parts) {
       await nextTurn();
       yield comma + rows.map((row) => JSON.stringify(row)).join(",\n");
       comma = ",\n";

@@ -201,6 +201,14 @@ test("the data of a long list comes in parts, with turns for other requests in b
   expect(turns.size).toBeGreaterThan(5);
 });
 
+test("the data of a user is read while it is sent: all of it could be more than the memory", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  const Cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await server.http.fetch(new Request(`${ORIGIN}/account/podkeep.json`, { headers: { Cookie } }), {});
+  await user.add("https://later.example/");
+  expect(await response.text()).toContain("https://later.example/");
+});
+
 test("private pages are not kept by caches, and can't be framed", async () => {
   const browser = await signedIn(server, user);
   for (const path of ["/podcasts", "/account", "/podcasts/podkeep.opml"]) {
