@@ -183,18 +183,21 @@ export function undoChanges(
   changes: Iterable<Change>,
 ): Map<number, PastSubscription> {
   const past = new Map([...present].map((one) => [one.id, { ...one }]));
-  for (const change of changes) {
-    const { subscription, what, before, feed_url, guid, title } = change;
-    if (subscription === null) continue;
-    const one = past.get(subscription);
-    if (what === "added") past.delete(subscription);
-    else if ((what === "merged" || what === "lost") && feed_url !== null && guid !== null) {
-      past.set(subscription, { id: subscription, feed_url, guid, status: before as Status, title });
-    } else if (one && before !== null) {
-      if (what === "moved") one.feed_url = before;
-      else if (what === "guid_replaced") one.guid = before;
-      else one.status = before as Status;
-    }
-  }
+  for (const change of changes) undoChange(past, change);
   return past;
+}
+
+/** Undoes the latest change of subscriptions. */
+export function undoChange(subscriptions: Map<number, PastSubscription>, change: Change): void {
+  const { subscription, what, before, feed_url, guid, title } = change;
+  if (subscription === null) return;
+  const one = subscriptions.get(subscription);
+  if (what === "added") subscriptions.delete(subscription);
+  else if ((what === "merged" || what === "lost") && feed_url !== null && guid !== null) {
+    subscriptions.set(subscription, { id: subscription, feed_url, guid, status: before as Status, title });
+  } else if (one && before !== null) {
+    if (what === "moved") one.feed_url = before;
+    else if (what === "guid_replaced") one.guid = before;
+    else one.status = before as Status;
+  }
 }

@@ -8,14 +8,14 @@ import {
   type PastSubscription,
   readChangedBy,
   readSubscription,
-  undoChanges,
+  undoChange,
 } from "../domain/history.ts";
 import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain, unsubscribe } from "../domain/subscription-rules.ts";
 import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
-import { listChangesFrom, readHistoryStart } from "../store/history.ts";
+import { readChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -40,8 +40,9 @@ async function readStart(tx: Tx, user_id: number, now: number): Promise<{ since:
 /** All subscriptions, now and as they were before the changes from a timestamp on. */
 async function readPast(tx: Tx, user_id: number, from: number) {
   const present = await listSubscriptions(tx, { user_id });
-  const changes = await listChangesFrom(tx, { user_id, from });
-  return { present, past: undoChanges(present.map(readSubscription), changes.map(changeOf)) };
+  const past = new Map(present.map((row) => [row.id, readSubscription(row)]));
+  await readChangesFrom(tx, { user_id, from }, (row) => undoChange(past, changeOf(row)));
+  return { present, past };
 }
 
 /** A subscription that was subscribed. */
@@ -159,10 +160,14 @@ export interface Removals {
 export async function putBack(context: Context, actor: Actor, { by, from, to }: Removals): Promise<Change[]> {
   requireWrite(actor);
   const { user_id } = actor;
-  const rows = await context.database.read((tx) => listChangesFrom(tx, { user_id, from }));
-  const removed = rows.filter(
-    (row) => row.changed_at <= to && isRemoval(row) && appOf(readChangedBy(row)) === appOf(by),
-  );
-  const guids = removed.flatMap(({ guid }) => guid ?? []).toReversed();
+  const app = appOf(by);
+  const guids = await context.database.read(async (tx) => {
+    const removed: string[] = [];
+    await readChangesFrom(tx, { user_id, from }, (row) => {
+      if (!row.guid || row.changed_at > to || !isRemoval(row)) return;
+      if (appOf(readChangedBy(row)) === app) removed.push(row.guid);
+    });
+    return removed.toReversed();
+  });
   return changeInParts(context, actor, guids, subscribeAgain);
 }

@@ -89,18 +89,31 @@ export const saveRows = <
 export const PAGE = 256;
 
 /**
- * Lists all rows after a key, a page in each statement, so that others get a turn between them.
+ * Reads all rows after a key, a page in each statement, so that others get a turn between them.
  * @param list lists a page after a key, in the order of the keys
+ * @param take gets each row, which the memory need not hold after that
  */
+export async function readInPages<Key, Row>(
+  first: Key,
+  list: (after: Key) => Promise<Row[]>,
+  keyOf: (row: Row) => Key,
+  take: (row: Row) => void,
+): Promise<void> {
+  for (let page = await list(first); ; ) {
+    for (const row of page) take(row);
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    page = await list(keyOf(last));
+  }
+}
+
+/** The same as a list. */
 export async function listInPages<Key, Row>(
   first: Key,
   list: (after: Key) => Promise<Row[]>,
   keyOf: (row: Row) => Key,
 ): Promise<Row[]> {
-  const rows = await list(first);
-  for (let page = rows, last = page.at(-1); last && page.length === PAGE; last = page.at(-1)) {
-    page = await list(keyOf(last));
-    for (const row of page) rows.push(row);
-  }
+  const rows: Row[] = [];
+  await readInPages(first, list, keyOf, (row) => void rows.push(row));
   return rows;
 }

@@ -13,6 +13,7 @@ import { findUnsubscribed, listChangers, listHistory } from "../../services/hist
 import { keepRemovals } from "../../services/noticed-removals.ts";
 import { nameOf } from "../../services/podcasts.ts";
 import { findSubscription } from "../../services/subscriptions.ts";
+import { Slots } from "../../slots.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
 import { type ChangeGroup, groupChanges } from "./history-groups.ts";
@@ -26,6 +27,8 @@ const PER_PAGE = 500;
 /** Moments that are offered for a restore. */
 const MOMENTS = 5;
 const MINUTE = 60_000;
+/** Each reads the history, and has the whole list in memory. */
+const restoring = new Slots(2);
 
 const By = z.object({
   kind: z.enum(["token", "session", "page", "admin", "worker"]),
@@ -108,7 +111,10 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
 type RestoreFields = z.infer<z.ZodObject<typeof RestoreForm>>;
 
 /** Restores a list. @param dry_run true to show what would change */
-async function restore(
+const restore = (c: Context<HttpEnv>, app: App, fields: RestoreFields, dry_run: boolean): Promise<Response> =>
+  restoring.run(() => restoreInTurn(c, app, fields, dry_run), c.get("actor").user_id);
+
+async function restoreInTurn(
   c: Context<HttpEnv>,
   app: App,
   { as_of = "", before, zone = 0, exact }: RestoreFields,
