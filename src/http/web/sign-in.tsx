@@ -41,9 +41,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   http.get("/sign-in", async (c) => {
     if (!(await hasUsers(app))) return show(c, <NoUserPage />);
     const { next, ended, done } = c.req.query();
-    const session = await findSession(c, app, shared, "page");
-    // Who has signed in with a token may need the password.
-    if (session && (done || session.actor.id === null)) return c.redirect(safePath(next), 303);
+    if (done && (await findSession(c, app, shared, "page"))) return c.redirect(safePath(next), 303);
     const problem = done ? texts.signIn.needsCookies : ended ? texts.signIn.ended : null;
     return show(c, <SignInPage {...(await propsOf(c, next))} problem={problem} />);
   });

@@ -66,13 +66,6 @@ test("a page leads to the sign-in and back after it", async () => {
   expect(after.path).toBe("/podcasts/add");
 });
 
-test("who has signed in in another tab is not asked to, unless the password is needed in place of a token", async () => {
-  const browser = await signedIn(server, { name: "ann", token: PASSWORD });
-  expect((await browser.open("/sign-in?next=%2Fapps%3Frename%3Dx&ended=1")).path).toBe("/apps?rename=x");
-  const byToken = await signedIn(server, user);
-  expect((await byToken.open("/sign-in?next=/allow/x")).path).toBe("/sign-in?next=/allow/x");
-});
-
 test("signing in never leads to another site", async () => {
   for (const next of [
     "https://evil.example/",
