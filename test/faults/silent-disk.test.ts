@@ -1,6 +1,6 @@
 // A backup directory that doesn't respond, as on a NAS that is gone.
 import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, chownSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backups/schedule.ts";
 import { readConfig } from "../../src/config/settings.ts";
@@ -8,7 +8,7 @@ import { messageOf } from "../../src/errors.ts";
 import { silentLogger } from "../../src/log.ts";
 import { mountSilentDisk, unmountDisks } from "../support/disk.ts";
 import { PATIENCE, until } from "../support/patience.ts";
-import { openProgram, PROGRAM } from "../support/program.ts";
+import { openFreshProgram, PROGRAM } from "../support/program.ts";
 import { CAN_TRACE } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -19,9 +19,10 @@ if (!CAN_MOUNT) console.warn("SKIPPED: a disk that doesn't respond needs root, w
 const SAID = `${disk} does not respond`;
 const CREATE = ["user", "create", "ann"];
 
-let podkeep: ReturnType<typeof openProgram>;
+let podkeep: ReturnType<typeof openFreshProgram>;
 beforeEach(() => {
-  podkeep = openProgram(PROGRAM, { PODKEEP_BACKUP_DIR: disk });
+  podkeep = openFreshProgram(PROGRAM, { PODKEEP_BACKUP_DIR: disk });
+  mkdirSync(podkeep.data, { mode: 0o700 });
 });
 afterEach(() => podkeep.close());
 afterAll(unmountDisks);
@@ -50,7 +51,7 @@ test.skipIf(!CAN_MOUNT)("commands that need it, and a first start, end and name 
 });
 
 test.skipIf(!CAN_MOUNT)("a server whose backup waits for it says so", async () => {
-  await openProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
+  await openFreshProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
   const server = await podkeep.serve(["--backup-schedule", "* * * * *"]);
   expect(await server.until(SAID)).toContain('"level":"warn"');
   await server.stop();
@@ -59,7 +60,7 @@ test.skipIf(!CAN_MOUNT)("a server whose backup waits for it says so", async () =
 test.skipIf(!CAN_TRACE)(
   "a backup whose disk stops responding ends, and with it the read that holds up the log",
   async () => {
-    const { data, folder, run } = openProgram(PROGRAM);
+    const { data, folder, run } = openFreshProgram(PROGRAM);
     await run(CREATE);
     // The child is the program itself, at its first sync of the copy.
     const trace = join(folder, "trace");
@@ -78,7 +79,7 @@ test.skipIf(!CAN_TRACE)(
 
 test.skipIf(!CAN_MOUNT)("doctor names it, and checks the database all the same", async () => {
   giveAway();
-  await openProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
+  await openFreshProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
   const { out } = await podkeep.run(["doctor", "--port", "0"]);
   expect(out).toContain(`problem files: can't be checked: ${SAID}`);
   expect(out).toContain("ok      database: undamaged");
