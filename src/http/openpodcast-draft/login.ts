@@ -9,6 +9,7 @@ import { attemptsOf, type Shared } from "../shared.ts";
 import { productOf } from "../user-agent.ts";
 import { describeErrors, jsonBody, sentBody } from "./openapi.ts";
 import { LoginRequest, LoginResponse, RefreshRequest } from "./schemas.ts";
+import { writeTime } from "./wire.ts";
 
 /** Bytes; enough for a name and a password. */
 const MOST_BODY = 16 * 1024;
@@ -63,6 +64,6 @@ const writeLogin = ({ access_token, access_time, refresh_token, refresh_expires 
   access_token,
   expires_in: access_time / 1000,
   refresh_token,
-  refresh_expires: new Date(refresh_expires).toISOString(),
+  refresh_expires: writeTime(refresh_expires),
   refresh_endpoint: "/auth/refresh",
 });

@@ -5,6 +5,7 @@ import { positive } from "../../config/positive.ts";
 import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
 import { isNoGuid } from "../../domain/guid.ts";
+import { parameter } from "../parameter.ts";
 
 const SYNC_ID = "4648b4d7-90bf-497c-a5e7-8383d1083d76";
 const FEED = "https://podnews.net/rss";
@@ -143,10 +144,6 @@ const ActionResult = z
 export const SyncResponse = z
   .object({ results: z.array(ActionResult).meta({ description: "In the order of the requests" }) })
   .meta({ id: "SyncActionResponse" });
-
-/** A query parameter; an empty one is none. */
-const parameter = <Schema extends z.ZodType>(schema: Schema) =>
-  z.preprocess((text) => (text === "" ? undefined : text), schema.optional());
 
 const flag = parameter(z.enum(["true", "false"], "Neither true nor false"));
 const limit = parameter(positive);

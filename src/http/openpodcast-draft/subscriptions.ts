@@ -2,12 +2,13 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { App } from "../../app.ts";
 import { authenticateLogin } from "../../services/login-tokens.ts";
-import { getEntity, listEntities, type ShownEntity } from "../../services/sync-entities.ts";
+import { getEntity, listEntities } from "../../services/sync-entities.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";
 import { DEFAULT_LIMITS, Entity, EntityParams, ListQuery, Subscriptions } from "./schemas.ts";
+import { pageUrl, writeEntity } from "./wire.ts";
 
 const TAGS = { tags: ["Subscriptions"] };
 
@@ -32,11 +33,8 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       const page = { after: Number(since ?? 0), limit: Math.min(limit, max_per_page) };
       const all = include_unsubscribed === "true";
       const { entities, next } = await listEntities(app, c.get("actor"), { ...page, all });
-      const url = new URL(shared.forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path);
-      url.search = new URL(c.req.url).search;
-      if (next !== null) url.searchParams.set("since", String(next));
-      const has_next = next !== null;
-      return c.json({ results: entities.map(writeEntity), has_next, ...(has_next && { next_cursor: url.href }) }, 200);
+      const following = next === null ? {} : { next_cursor: pageUrl(c, shared, String(next)) };
+      return c.json({ results: entities.map(writeEntity), has_next: next !== null, ...following }, 200);
     },
   );
 
@@ -57,15 +55,4 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
     }),
     async (c) => c.json(writeEntity(await getEntity(app, c.get("actor"), c.req.valid("param").sync_id)), 200),
   );
-}
-
-export function writeEntity({ sync_id, guid, feed_url, subscribed_at, unsubscribed_at }: ShownEntity): Entity {
-  const writeTime = (time: number) => new Date(time).toISOString();
-  return {
-    sync_id,
-    guid,
-    feed_url,
-    subscribed_at: writeTime(subscribed_at),
-    ...(unsubscribed_at !== null && { unsubscribed_at: writeTime(unsubscribed_at) }),
-  };
 }

@@ -11,7 +11,7 @@ import { requireJson } from "../json-body.ts";
 import type { Shared } from "../shared.ts";
 import { describeErrors, jsonBody, SIGNED_IN, sentBody } from "./openapi.ts";
 import { Action, ClientHeaders, DEFAULT_LIMITS, SyncPage, SyncQuery, SyncRequest, SyncResponse } from "./schemas.ts";
-import { writeEntity } from "./subscriptions.ts";
+import { pageUrl, writeEntity, writeTime } from "./wire.ts";
 
 const TAGS = { tags: ["Synchronization"] };
 
@@ -71,21 +71,17 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
       const leaveOut = include_own === "true" ? null : clientOf(c, c.req.valid("header"));
       const page = { since, limit: Math.min(limit, max_per_page), leaveOut };
       const { items, next } = await listSync(app, c.get("actor"), page);
-      const url = new URL(shared.forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path);
-      url.search = new URL(c.req.url).search;
-      if (next !== null) url.searchParams.set("since", writeTime(next));
       const results: SyncPage["results"] = items.map(({ changed_at, entity }) => ({
         type: "subscription",
         last_updated: writeTime(changed_at),
         data: writeEntity(entity),
       }));
       const has_next = next !== null;
-      return c.json({ results, has_next, has_more: has_next, ...(has_next && { next_since: url.href }) }, 200);
+      const following = next === null ? {} : { next_since: pageUrl(c, shared, writeTime(next)) };
+      return c.json({ results, has_next, has_more: has_next, ...following }, 200);
     },
   );
 }
-
-const writeTime = (milliseconds: number) => new Date(milliseconds).toISOString();
 
 /** The installation that sends a request: its Client-ID is its own claim, so it counts with its credential only. */
 function clientOf(c: Context<HttpEnv>, { "client-id": id }: { "client-id"?: string | undefined }): string | null {

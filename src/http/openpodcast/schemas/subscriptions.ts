@@ -5,6 +5,7 @@ import { parseDateTime } from "../../../domain/date-time.ts";
 import { once } from "../../../once.ts";
 import type { ChangePosition } from "../../../services/change-feed.ts";
 import { listOf } from "../../limits.ts";
+import { parameter } from "../../parameter.ts";
 import { date_time, feed_url, guid } from "./common.ts";
 
 const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
@@ -59,10 +60,6 @@ const since = z
     description: "Only what changed later than this, a timestamp of the server. Default: everything",
     example: TIMESTAMP,
   });
-
-/** A query parameter; an empty one is none. */
-const parameter = <Schema extends z.ZodType>(schema: Schema) =>
-  z.preprocess((text) => (text === "" ? undefined : text), schema.optional());
 
 export const SubscriptionQuery = z.object({
   since: parameter(since),
