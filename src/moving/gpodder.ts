@@ -21,9 +21,9 @@ export async function findGpodder(remote: Remote) {
   const { user } = remote;
   const name = encodeURIComponent(user);
   // Some servers take nothing but the cookie of this response; others don't have the route.
-  const signedIn = await remote.send(`/api/2/auth/${name}/login.json`, "POST");
+  await remote.send(`/api/2/auth/${name}/login.json`, "POST");
   const answer = await remote.send(`/api/2/devices/${name}.json`);
-  return { isFound: answer.status !== 404 && answer.status !== 405, signedIn, answer };
+  return { isFound: answer.status !== 404 && answer.status !== 405, answer };
 }
 
 /** @throws DomainError "unauthorized", "unavailable", "too_large" */

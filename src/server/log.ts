@@ -24,7 +24,7 @@ export interface Log {
 /** Creates the log, on standard output. */
 export function createLog(level: Config["log_level"], forPeople: boolean): Log {
   if (forPeople) {
-    const { show, end } = createTerminal(1);
+    const { show, end } = createTerminal();
     return { log: createLogger(level, (line) => show(readable(line))), show, end };
   }
   const write = gather(createWriter());
@@ -32,7 +32,7 @@ export function createLog(level: Config["log_level"], forPeople: boolean): Log {
 }
 
 /** Writes asynchronously, so that a stopped or closed terminal does not block the event loop. */
-function createTerminal(fd: number): Pick<Log, "show" | "end"> {
+function createTerminal(): Pick<Log, "show" | "end"> {
   const writeTo = promisify(write);
   let written: Promise<unknown> = Promise.resolve();
   let waiting = 0;
@@ -41,7 +41,7 @@ function createTerminal(fd: number): Pick<Log, "show" | "end"> {
     show(text) {
       if (waiting >= MOST_WAITING) return;
       waiting++;
-      written = written.then(() => writeTo(fd, text)).then(settle, settle);
+      written = written.then(() => writeTo(1, text)).then(settle, settle);
     },
     end: () => Promise.race([written, Bun.sleep(TIMEOUT)]),
   };

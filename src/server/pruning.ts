@@ -40,12 +40,11 @@ export function preparePruning(app: App): (signal?: AbortSignal) => Promise<void
     const then = Math.min(last, now);
     last = now;
     const past = { ...app, clock: { ...app.clock, now: () => then } };
-    const ended = signal ? { signal } : {};
-    const pruned = await pruneHistory(past, ended);
+    const pruned = await pruneHistory(past, signal);
     if (pruned > 0) app.log.info({ pruned }, "old history deleted");
-    const plays = await prunePlays(past, ended);
+    const plays = await prunePlays(past, signal);
     if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
-    await pruneClients(past, ended);
+    await pruneClients(past, signal);
     await pruneActions(past);
     await pruneLoginTokens(past);
   };

@@ -75,7 +75,7 @@ async function findEnded<One extends Pick<Client, "token_id">>(tx: Tx, user_id: 
 }
 
 /** Forgets the clients whose tokens ended or are gone, three months after they were last seen. @returns how many */
-export async function pruneClients(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+export async function pruneClients(context: Context, signal?: AbortSignal): Promise<number> {
   const { database, clock } = context;
   const now = clock.now();
   let pruned = 0;

@@ -124,10 +124,7 @@ export const endOfPruning = (before: number, oldest: number | null): number =>
  * transaction.
  * @returns how many changes were deleted
  */
-export async function pruneHistory(
-  { database, clock, config }: Context,
-  { signal }: { signal?: AbortSignal } = {},
-): Promise<number> {
+export async function pruneHistory({ database, clock, config }: Context, signal?: AbortSignal): Promise<number> {
   const before = clock.now() - config.history_keep;
   let pruned = 0;
   for await (const id of streamUserIds({ database }, signal)) pruned += await pruneUser(database, id, before, signal);

@@ -133,7 +133,7 @@ export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx,
 const PRUNE_BATCH = 1000;
 
 /** Deletes the oldest week of the plays that are older than PODKEEP_PLAYS_KEEP. @returns how many */
-export async function prunePlays(context: Context, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+export async function prunePlays(context: Context, signal?: AbortSignal): Promise<number> {
   const { database, clock, config } = context;
   if (config.plays_keep === undefined) return 0;
   const old = clock.now() - config.plays_keep;

@@ -1,7 +1,7 @@
 // The installed service, for commands that work on its data.
 import { existsSync, readFileSync } from "node:fs";
 import { placeOf } from "../config/service.ts";
-import { type Environment, envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
+import { envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { findExported, parseEnvironmentFile } from "./environment-file.ts";
 import { DATA_DIRECTORY } from "./unit.ts";
@@ -16,8 +16,8 @@ type Service =
  * The account's own service, else the system's. Null if none is installed, or if a flag or a variable names the data.
  * @throws DomainError "config" if its settings can't be read
  */
-export function findService(flags: Flags, env: Environment = process.env): Service | null {
-  if (namesData(flags, env)) return null;
+export function findService(flags: Flags): Service | null {
+  if (namesData(flags)) return null;
   const isRoot = process.geteuid?.() === 0;
   const [own, system] = [placeOf(true), placeOf(false)];
   if (!isRoot && existsSync(own.unit)) return { needsRoot: false, files: [readSettings(own.settings)] };
@@ -31,13 +31,13 @@ export function findService(flags: Flags, env: Environment = process.env): Servi
 }
 
 /** Whether this process was started by the system's service. */
-export const isSystemService = (env: Environment = process.env) =>
-  env["STATE_DIRECTORY"] === DATA_DIRECTORY && existsSync(placeOf(false).unit);
+export const isSystemService = () =>
+  process.env["STATE_DIRECTORY"] === DATA_DIRECTORY && existsSync(placeOf(false).unit);
 
-function namesData({ data_dir, database_url }: Flags, env: Environment): boolean {
+function namesData({ data_dir, database_url }: Flags): boolean {
   const url = envNameOf("database_url");
   const variables = [envNameOf("data_dir"), url, `${url}_FILE`, "STATE_DIRECTORY"];
-  return data_dir !== undefined || database_url !== undefined || variables.some((name) => env[name]);
+  return data_dir !== undefined || database_url !== undefined || variables.some((name) => process.env[name]);
 }
 
 function readSettings(path: string): SettingsFile {

@@ -29,7 +29,8 @@ const MSG_NOSIGNAL = 0x4000;
  * Connects to the socket that NOTIFY_SOCKET names; without one, messages go nowhere.
  * @throws DomainError "config" if this machine's C library is not found, or can't be called
  */
-export function connectSystemd(path = process.env["NOTIFY_SOCKET"]): Systemd {
+export function connectSystemd(): Systemd {
+  const path = process.env["NOTIFY_SOCKET"];
   const send = path ? openSocket(path) : () => {};
   return {
     // It is not sent again.

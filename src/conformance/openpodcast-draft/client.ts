@@ -76,11 +76,11 @@ export const action = (kind: string, at: number, data: Record<string, unknown>):
   data,
 });
 
-/** One installation of an app. @param client its Client-ID */
-export function draftClient(prober: Prober, client: string = crypto.randomUUID()) {
+/** One installation of an app, with a Client-ID of its own. */
+export function draftClient(prober: Prober) {
   const { token } = prober.target;
   if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
-  const own = { Authorization: `Bearer ${token}`, "Client-ID": client };
+  const own = { Authorization: `Bearer ${token}`, "Client-ID": crypto.randomUUID() };
   const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
     prober.request(method, path, { ...(body !== undefined && { body }), headers: { ...own, ...headers } });
 

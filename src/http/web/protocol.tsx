@@ -58,8 +58,8 @@ function limitBodies(http: Hono<HttpEnv>, app: App): void {
   const { max_body } = app.config;
   const limits = {
     file: readFile((c) => readBody(c, max_body, "file")),
-    form: limitBody(Math.min(max_body, MOST_FORM), "form"),
-    open: limitBody(Math.min(max_body, MOST_OPEN_FORM), "form"),
+    form: limitForm(Math.min(max_body, MOST_FORM)),
+    open: limitForm(Math.min(max_body, MOST_OPEN_FORM)),
   };
   http.post("/podcasts/import", requireScope, limits.file);
   for (const path of MOVING_PATHS) http.post(path, requireScope, limitLarge(app));
@@ -80,7 +80,7 @@ function readFirst(read: (c: Context<HttpEnv>) => Promise<Uint8Array>): Middlewa
   };
 }
 
-const limitBody = (max: number, what: string) => readFirst((c) => readBody(c, max, what));
+const limitForm = (max: number) => readFirst((c) => readBody(c, max, "form"));
 
 /** Reads a form with a file for parseBody(). */
 const readFile = (read: (c: Context<HttpEnv>) => Promise<Uint8Array>) =>
