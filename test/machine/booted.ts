@@ -1,7 +1,7 @@
 // A machine that systemd has booted, in a container.
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { WAIT } from "../support/patience.ts";
+import { until } from "../support/patience.ts";
 import { track } from "../support/start-server.ts";
 import { copyDebian, must, type Ran, run, scratchPath } from "./debian.ts";
 
@@ -43,7 +43,7 @@ export async function bootMachine(): Promise<Machine> {
   // A helper, which ends, is there before the container's first process.
   const isFirst = (pid: string) => run(["grep", "-qP", "^NSpid:.*\t1$", `/proc/${pid}/status`]).code === 0;
   const find = () => readFileSync(children, "utf8").trim().split(" ").find(isFirst);
-  const leader = await until("the container to start", find);
+  const leader = await until(find);
   const enter = ["nsenter", "-t", leader, "-m", "-p", "-u", "-i", "-n", "-C", "-r", "-w", "env", "-i", `PATH=${PATH}`];
   const machine: Machine = {
     root: (...words) => run([...enter, "HOME=/root", ...words]),
@@ -56,17 +56,6 @@ export async function bootMachine(): Promise<Machine> {
       await child.exited;
     },
   };
-  await until("systemd to boot", () => /running|degraded/.test(machine.root("systemctl", "is-system-running").out));
+  await until(() => /running|degraded/.test(machine.root("systemctl", "is-system-running").out));
   return machine;
-}
-
-/** Waits until `look` returns something, and returns that. @throws Error after WAIT */
-export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const end = Date.now() + WAIT;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > end) throw new Error(`Waited too long for ${what}`);
-    await Bun.sleep(200);
-  }
 }

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { connect } from "node:net";
 import { join } from "node:path";
 import { freePort } from "../support/free-port.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { until } from "./booted.ts";
+import { PATIENCE, until } from "../support/patience.ts";
 import { buildImage, createPodman, importBaseImages, type Podman, removeContainers } from "./containers.ts";
 import { done, reasonToSkip } from "./debian.ts";
 
@@ -35,7 +34,7 @@ describe.skipIf(skip !== null)("the Docker image", () => {
       ({ ok }) => ok,
       () => false,
     );
-  const ready = () => until("the container to be ready", isReady);
+  const ready = () => until(isReady);
   const exitCode = () => Number(done(podman("inspect", "--format", "{{.State.ExitCode}}", NAME)));
 
   test("serves without root, capabilities and a writable root file system", async () => {
@@ -57,7 +56,7 @@ describe.skipIf(skip !== null)("the Docker image", () => {
 
   test("checks its own health", async () => {
     // Docker too asks again before it calls a container unhealthy.
-    await until("the container to be healthy", () => podman("healthcheck", "run", NAME).code === 0);
+    await until(() => podman("healthcheck", "run", NAME).code === 0);
   });
 
   test("keeps its data to itself, and doctor finds no fault with its rights", () => {

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, until } from "../support/patience.ts";
 import { executable } from "../support/start-server.ts";
-import { bootMachine, type Machine, until } from "./booted.ts";
+import { bootMachine, type Machine } from "./booted.ts";
 import { done, reasonToSkip } from "./debian.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -52,10 +52,10 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     const asked = ["--silent", "--output", "/dev/null", "--write-out", "%{http_code}"];
     return Number(machine.admin("curl", ...asked, "--header", `Authorization: Bearer ${bearer}`, url).out);
   };
-  const ready = () => until("the service to be ready", () => status("/readyz") === 200);
+  const ready = () => until(() => status("/readyz") === 200);
   /** Waits until the service runs as another process than `before`. */
   const restarted = async (before: string) => {
-    await until("another process", () => property("ActiveState") === "active" && property("MainPID") !== before);
+    await until(() => property("ActiveState") === "active" && property("MainPID") !== before);
     await ready();
   };
   /** Settings or limits of the service, until `undo`. */
@@ -112,9 +112,9 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
   test("a server whose port is taken or whose address is not there yet starts once it can", async () => {
     write(SETTINGS, 'PODKEEP_HOST="192.0.2.1"\n');
     expect(restart().code).not.toBe(0);
-    await until("another try", () => Number(property("NRestarts")) > 0);
+    await until(() => Number(property("NRestarts")) > 0);
     machine.root("ip", "address", "add", "192.0.2.1/32", "dev", "lo");
-    await until("the service to run", () => property("ActiveState") === "active");
+    await until(() => property("ActiveState") === "active");
     write(SETTINGS, "");
     done(restart());
     await ready();
@@ -138,7 +138,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     // One is due at once, because none was made in the minute before this one.
     machine.root("find", `${DATA}/backups`, "-name", "*.db", "-delete");
     done(restart());
-    await until("a scheduled backup", () => backups().length > 0 && journal().includes("backup made"));
+    await until(() => backups().length > 0 && journal().includes("backup made"));
     expect(before).toBeGreaterThan(0);
     expect(strangers()).toBe("");
     write(SETTINGS, "");
@@ -176,7 +176,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     override(`ReadWritePaths=-${directory}`);
     write(SETTINGS, `PODKEEP_BACKUP_SCHEDULE="* * * * *"\nPODKEEP_BACKUP_DIR=${directory}\n`);
     done(restart());
-    await until("the reason in the log", () => journal().includes(`"reason":"${directory}`));
+    await until(() => journal().includes(`"reason":"${directory}`));
     expect(journal()).toMatch(
       /"reason":"\/mnt\/backup\S+ can't be written: (the file system is read-only, or systemd keeps|permission denied)/,
     );
@@ -185,7 +185,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(diagnosis.out).toContain(`problem backups: can't write to ${directory}: permission denied`);
     done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", directory));
     done(restart());
-    await until("a backup there", () => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
+    await until(() => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
     override("");
     write(SETTINGS, "");
     done(restart());
@@ -220,7 +220,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     systemctl("enable", "podkeep");
     write(SETTINGS, "PODKEEP_BACKUP_DIR=/srv/backup\nPODKEEP_PORT=x\n");
     expect(restart().code).not.toBe(0);
-    await until("the service to fail", () => property("ActiveState") === "failed");
+    await until(() => property("ActiveState") === "failed");
     write(SETTINGS, "PODKEEP_BACKUP_DIR=/srv/backup\n");
     expect(found()).toEqual([
       ["problem", "it failed (exit code 3)"],
@@ -238,7 +238,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     const id = done(machine.admin("id", "-u")).trim();
     done(machine.root("loginctl", "enable-linger", "admin"));
     const socket = `/run/user/${id}/systemd/private`;
-    await until("the account's systemd", () => machine.root("test", "-S", socket).code === 0);
+    await until(() => machine.root("test", "-S", socket).code === 0);
     const podkeepAsUser = (...words: string[]) =>
       machine.admin(`XDG_RUNTIME_DIR=/run/user/${id}`, "podkeep", "service", ...words, "--user");
     const { code, out, err } = podkeepAsUser("install", "--port", "8043");

@@ -163,7 +163,9 @@ export async function openTestApp(
     },
     sql: store.sql,
     failDeletions: store.failDeletions,
-    noted: () => until(() => test.app.noting.size === 0),
+    async noted() {
+      await until(() => test.app.noting.size === 0);
+    },
     drain: () => test.app.worker.drain(),
     async reopen() {
       await test.app.close();

@@ -6,9 +6,11 @@ export const PATIENCE = 900_000;
 /** Milliseconds of one wait within a test, which then fails with what it waited for. */
 export const WAIT = PATIENCE / 3;
 
-/** Waits until `isSo`. @throws Error after WAIT */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + WAIT; !(await isSo()); await Bun.sleep(10)) {
-    if (Date.now() > end) throw new Error(`Waited ${WAIT / 1000} s for ${isSo}`);
+/** Waits until `look` finds something, and returns that. @throws Error after WAIT */
+export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (const end = Date.now() + WAIT; ; await Bun.sleep(10)) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`Waited ${WAIT / 1000} s for ${look}`);
   }
 }
