@@ -8,7 +8,7 @@ import type { Target } from "../../src/conformance/target.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print, wantsJson } from "../terminal/output.ts";
+import { counted, print, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { printRun, requireWritable } from "../terminal/run-report.ts";
 
@@ -142,7 +142,7 @@ async function untilInterrupted<T>(run: (signal: AbortSignal) => Promise<T>): Pr
 }
 
 async function confirmIn(subscriptions: number, yes: boolean | undefined): Promise<void> {
-  const has = `The account has ${subscriptions} ${subscriptions === 1 ? "subscription" : "subscriptions"}`;
+  const has = `The account has ${counted(subscriptions, "subscription")}`;
   if (!yes && !process.stdin.isTTY) {
     throw new DomainError("conflict", `${has}: use an empty one, or add --yes to run in it all the same`);
   }
@@ -192,7 +192,5 @@ function progressOf(total: number) {
 function describeEnd({ results, ended }: Run): string {
   if (ended !== null) return ended;
   const failed = results.filter(({ outcome, check: { level } }) => outcome === "failed" && level === "MUST").length;
-  return failed === 1
-    ? "The server fails 1 check that it must pass"
-    : `The server fails ${failed} checks that it must pass`;
+  return `The server fails ${counted(failed, "check")} that it must pass`;
 }

@@ -10,7 +10,7 @@ import {
   showDeletion,
 } from "../../src/services/deletions.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layPairs, layTable, printResult } from "../terminal/output.ts";
+import { formatTime, layRecord, layTable, printResult } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
 const STATUSES: DeletionStatus[] = ["SUCCESS", "PENDING", "FAILURE"];
@@ -79,9 +79,7 @@ async function show(user: string, id: number, command: Command): Promise<void> {
   const record = withTimes(
     await withApp(command, async (app) => showDeletion(app, await actAsAdmin(app, user, "deletion show"), id)),
   );
-  await printResult(command, record, () =>
-    layPairs(Object.entries(record).map(([name, value]) => [name.replaceAll("_", " "), String(value ?? "-")])),
-  );
+  await printResult(command, record, () => layRecord(record));
 }
 
 async function retry(user: string, id: number, command: Command): Promise<void> {

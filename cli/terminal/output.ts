@@ -106,6 +106,10 @@ export function layPairs(pairs: [name: string, value: string][]): string {
   return pairs.map(([name, value]) => `${bold(name.padEnd(width))}  ${printable(value)}`).join("\n");
 }
 
+/** Lays a record out by the names of its fields. */
+export const layRecord = (record: Record<string, string | number | boolean | null>): string =>
+  layPairs(Object.entries(record).map(([name, value]) => [name.replaceAll("_", " "), String(value ?? "-")]));
+
 /** Milliseconds by which clocks of servers may differ. */
 const TOLERANCE = 60_000;
 

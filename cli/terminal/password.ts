@@ -25,17 +25,20 @@ export function addPasswordOptions(command: Command, others: string[]): Command 
  */
 export async function readPassword({ passwordStdin, generate }: PasswordOptions): Promise<string> {
   if (generate) return generatePassphrase();
-  const password = passwordStdin ? (await Bun.stdin.text()).replace(/\r?\n$/, "") : await askTwice();
+  const password = passwordStdin ? await readLine() : await askTwice();
   requireGoodPassword(password);
   return password;
 }
 
 /** Reads a password that exists, on another server too. @throws DomainError "invalid" without a terminal */
 export async function askPassword(passwordStdin: boolean | undefined): Promise<string> {
-  if (passwordStdin) return (await Bun.stdin.text()).replace(/\r?\n$/, "");
+  if (passwordStdin) return readLine();
   if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --password-stdin");
   return ask("Password: ");
 }
+
+/** Standard input without its end of line. */
+const readLine = async () => (await Bun.stdin.text()).replace(/\r?\n$/, "");
 
 /** How often a new password is asked for. */
 const MOST_TRIES = 5;

@@ -1,5 +1,5 @@
 // The report of a conformance run: on the terminal, and in files.
-import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
 import type { Reported } from "../../src/conformance/report.ts";
@@ -68,17 +68,13 @@ const indent = (text: string) => text.replace(/^.*$/gm, (line) => `    ${printab
 /** @throws DomainError if a report could not be written after the run */
 export function requireWritable(file: string): void {
   const isNew = !existsSync(file);
-  try {
-    closeSync(openSync(file, "a"));
-    if (isNew) rmSync(file);
-  } catch (error) {
-    throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
-  }
+  write(file, "", "a");
+  if (isNew) rmSync(file);
 }
 
-function write(file: string, text: string): void {
+function write(file: string, text: string, flag = "w"): void {
   try {
-    writeFileSync(file, text);
+    writeFileSync(file, text, { flag });
   } catch (error) {
     throw new DomainError("invalid", `${file} can't be written: ${reasonOf(error)}`);
   }
