@@ -2,7 +2,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
+import { decodeOpml, OpmlError, readOpmlInTurns } from "../../domain/opml.ts";
 import { DomainError } from "../../errors.ts";
 import type { Client } from "../../services/clients.ts";
 import { listDeviceFeeds } from "../../services/device-list.ts";
@@ -10,6 +10,7 @@ import { uploadFeedList } from "../../services/device-uploads.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
 import { listOf, requireFew, schemaFor } from "../limits.ts";
+import { sendOpml } from "../opml.ts";
 import { readJson } from "../sync-requests.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
@@ -57,8 +58,7 @@ async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, fi
       "Content-Type": "text/plain; charset=utf-8",
     });
   }
-  const head = { title: `Podcasts of ${c.get("userName")}`, date_created: new Date(app.clock.now()).toUTCString() };
-  return c.body(writeOpml(feeds, head), 200, { "Content-Type": "text/x-opml; charset=utf-8" });
+  return sendOpml(c, app, feeds);
 }
 
 async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise<Response> {

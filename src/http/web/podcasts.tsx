@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/positive.ts";
 import { readFeedUrl, reasonOfRefusal, takeFeedUrl } from "../../domain/feed-url.ts";
-import { decodeOpml, OpmlError, readOpmlInTurns, writeOpml } from "../../domain/opml.ts";
+import { decodeOpml, OpmlError, readOpmlInTurns } from "../../domain/opml.ts";
 import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
@@ -21,6 +21,7 @@ import {
 } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireFew } from "../limits.ts";
+import { sendOpml } from "../opml.ts";
 import type { Shared } from "../shared.ts";
 import { readFields, readForm } from "./form.ts";
 import { OneEach } from "./one-each.ts";
@@ -101,12 +102,8 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
 
   http.get("/podcasts/podkeep.opml", async (c) => {
     const feeds = await exportFeeds(app, c.get("actor"));
-    const date_created = new Date(app.clock.now()).toUTCString();
-    const text = writeOpml(feeds, { title: `Podcasts of ${c.get("userName")}`, date_created });
-    return c.body(text, 200, {
-      "Content-Type": "text/x-opml; charset=utf-8",
-      "Content-Disposition": 'attachment; filename="podkeep.opml"',
-    });
+    c.header("Content-Disposition", 'attachment; filename="podkeep.opml"');
+    return sendOpml(c, app, feeds);
   });
 
   http.get("/podcasts/:guid", (c) => showPodcast(c, app));
