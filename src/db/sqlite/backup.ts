@@ -7,7 +7,7 @@ import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
 import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, flush, isOurs } from "./file.ts";
-import { suspect } from "./file-system.ts";
+import { reasonIn } from "./file-system.ts";
 import { choosePageSize } from "./page-size.ts";
 
 export interface Contents {
@@ -52,7 +52,7 @@ export function copyDatabase(file: string, to: string): Contents {
 }
 
 function describeRefusal(file: string, error: unknown): string {
-  const reason = reasonOf(error) + suspect(dirname(file), error);
+  const reason = reasonIn(dirname(file), error);
   if (codeOf(error) === "EROFS") {
     const systemd = "systemd keeps the service from it (podkeep help install, ReadWritePaths)";
     return `${file} can't be written: ${reason}, or ${systemd}`;

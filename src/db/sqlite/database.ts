@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
-import { codeOf, DomainError, messageOf, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
@@ -14,7 +14,7 @@ import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
-import { suspect } from "./file-system.ts";
+import { reasonIn } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
 import { refuseLost, requireBackups } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -75,7 +75,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (codeOf(error) === "SQLITE_NOTADB") {
       throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
     }
-    const reason = reasonOf(error) + suspect(dirname(file), error);
+    const reason = reasonIn(dirname(file), error);
     throw new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });
   }
 }

@@ -2,9 +2,9 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, DomainError, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError } from "../../errors.ts";
 import { becomeOwnerOf } from "./directory-owner.ts";
-import { suspect } from "./file-system.ts";
+import { reasonIn, suspect } from "./file-system.ts";
 
 /** Many commands and one server share a directory; a restore needs it alone. */
 const BEGIN = { command: "begin", server: "begin immediate", restore: "begin exclusive" } as const;
@@ -43,7 +43,7 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     if (codeOf(error) === "SQLITE_BUSY") {
       throw new DomainError("conflict", REFUSED[use](directory) + suspect(directory, error), { cause: error });
     }
-    const reason = reasonOf(error) + suspect(directory, error);
+    const reason = reasonIn(directory, error);
     throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reason}`, { cause: error });
   }
   return () => {

@@ -1,6 +1,6 @@
 // File systems that may lack what SQLite needs: locks, and memory that processes share.
 import { statfsSync } from "node:fs";
-import { codeOf, isDiskFull } from "../../errors.ts";
+import { codeOf, isDiskFull, reasonOf } from "../../errors.ts";
 
 const FUSE = "FUSE (such as mergerfs, sshfs or rclone)";
 
@@ -20,6 +20,9 @@ export function findNetwork(directory: string): string | null {
   const name = nameOf(directory);
   return name === null || name === FUSE ? null : `${directory} is on ${name}, where SQLite may lose data`;
 }
+
+/** What went wrong in a directory, and whether its file system may be the cause. */
+export const reasonIn = (directory: string, error: unknown) => reasonOf(error) + suspect(directory, error);
 
 /** A sentence to add to an error of SQLite if the directory's file system may be the cause; else empty. */
 export function suspect(directory: string, error: unknown): string {
