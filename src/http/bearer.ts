@@ -27,7 +27,7 @@ export function requireToken(
       if ("clock" in actor) c.set("clock", actor.clock);
       if (scope === "write") requireWrite(actor);
       if (c.req.raw.headers.has(DOCTOR)) {
-        c.header(CLIENT, writeClient(shared.forwarded.describeClient(c.req.raw, c.env.address)));
+        c.header(CLIENT, writeClient(shared.forwarded.describeClient(c)));
       }
     } catch (error) {
       if (!isRefusal(error, "unauthorized")) throw error;

@@ -19,7 +19,7 @@ const MOST_OF_NAME = 8;
  */
 function nameOf(c: Context<HttpEnv>, { forwarded }: Shared, audience: Audience): string {
   if (audience === "app") return APP;
-  const { protocol, port } = new URL(forwarded.baseUrlOf(c.req.raw, c.env));
+  const { protocol, port } = new URL(forwarded.baseUrlOf(c));
   return (protocol === "https:" && !forwarded.basePath ? "__Host-" : "") + PAGE + (port && `_${port}`);
 }
 
@@ -27,7 +27,7 @@ const optionsOf = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
   path: forwarded.basePath || "/",
   httpOnly: true,
   sameSite: "Lax" as const,
-  secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),
+  secure: forwarded.baseUrlOf(c).startsWith("https:"),
 });
 
 /** The values of the session's cookie, in the order of the header: another domain may have set one with its name. */

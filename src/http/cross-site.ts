@@ -16,7 +16,7 @@ import type { Shared } from "./shared.ts";
  */
 export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean }) {
   return createMiddleware<HttpEnv>((c, next) => {
-    const other = page || isBrowser(c) ? forwarded.otherUrlOf(c.req.raw, c.env) : null;
+    const other = page || isBrowser(c) ? forwarded.otherUrlOf(c) : null;
     if (other) throw new DomainError("forbidden", `This host name is not podkeep's: open ${other}${proxyHint(c)}`);
     const site = c.req.header("Sec-Fetch-Site");
     const isOurs = site === undefined ? isOurOrigin(c, forwarded, page) : ["same-origin", "none"].includes(site);
@@ -39,7 +39,7 @@ const proxyHint = ({ req }: Context<HttpEnv>) =>
 function hintFor(c: Context<HttpEnv>, forwarded: Shared["forwarded"]): string {
   const sent = parseUrl(c.req.header("Origin") ?? "");
   if (!sent || !/^https?:$/.test(sent.protocol)) return "";
-  const base = forwarded.baseUrlOf(c.req.raw, c.env);
+  const base = forwarded.baseUrlOf(c);
   if (sent.host === new URL(base).host) return ` If it was podkeep's own page: open ${base}`;
   const { host } = new URL(c.req.raw.url);
   return ` If it was podkeep's own page, the proxy changed the Host header to ${host}: let it pass on that of ${sent.origin}`;
@@ -52,7 +52,7 @@ function isOurOrigin(c: Context<HttpEnv>, forwarded: Shared["forwarded"], page: 
   const origin = c.req.header("Origin");
   if (origin === undefined) return true;
   const sent = parseUrl(origin);
-  const base = new URL(forwarded.baseUrlOf(c.req.raw, c.env));
+  const base = new URL(forwarded.baseUrlOf(c));
   const own = new URL(c.req.raw.url);
   // Behind a proxy with TLS the request's own URL has http.
   const ours = base.host === own.host ? [base] : [base, own];

@@ -10,22 +10,26 @@ const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/1
 /** Names that no stranger can have in the DNS (RFC 6761, RFC 6762, RFC 8375), so no web page either. */
 const LOCAL_NAME = /^([^.]+|.+\.(localhost|local|internal|home\.arpa))$/;
 
-type Peer = { readonly address?: string | undefined };
+/** What a request says, and its socket, whose address is slow to read: a context of Hono. */
+interface Received {
+  req: { raw: Request };
+  env: { readonly address?: string | undefined };
+}
 
 export interface Forwarded {
   /** The path of the public URL, without a slash at its end; empty if it has none. */
   basePath: string;
   /** The client's own address. */
-  addressOf(request: Request, peer: string | undefined): string;
+  addressOf(received: Received): string;
   /** For `podkeep doctor`: that address, and whether it is the first one of X-Forwarded-For. */
-  describeClient(request: Request, peer: string | undefined): DoctorClient;
-  /** Scheme, host and port of links. Reads the peer's address only if a proxy sent the request, because that is slow. */
-  baseUrlOf(request: Request, peer: Peer): string;
+  describeClient(received: Received): DoctorClient;
+  /** Scheme, host and port of links. Reads the socket's address only if a proxy sent the request. */
+  baseUrlOf(received: Received): string;
   /**
    * The public URL if the request's host, or one that is forwarded, is neither the public one nor one of the local network;
    * else null. A page can send any X-Forwarded-Host, and some proxies pass it on.
    */
-  otherUrlOf(request: Request, peer: Peer): string | null;
+  otherUrlOf(received: Received): string | null;
 }
 
 /** @param log gets a warning at the first request of a proxy that the settings don't name */
@@ -48,18 +52,18 @@ export function createForwarded(
   };
 
   /** The hosts that a trusted proxy forwards: one of each proxy, or what the client sent. */
-  const forwardedHosts = (request: Request, peer: Peer) => {
-    const header = request.headers.get("x-forwarded-host");
-    if (header === null || !isTrusted(addressIn(peer.address))) return [];
+  const forwardedHosts = ({ req, env }: Received) => {
+    const header = req.raw.headers.get("x-forwarded-host");
+    if (header === null || !isTrusted(addressIn(env))) return [];
     return header
       .split(",")
       .map((host) => host.trim())
       .filter(isHost);
   };
 
-  function addressOf(request: Request, peer: string | undefined): string {
-    const header = request.headers.get("x-forwarded-for");
-    let address = addressIn(peer);
+  function addressOf({ req, env }: Received): string {
+    const header = req.raw.headers.get("x-forwarded-for");
+    let address = addressIn(env);
     if (header === null) return address;
     if (!isTrusted(address)) {
       isLikelyProxy(address);
@@ -75,29 +79,30 @@ export function createForwarded(
   return {
     basePath: public_url ? new URL(public_url).pathname.replace(/\/$/, "") : "",
     addressOf,
-    describeClient(request, peer) {
-      const address = addressOf(request, peer);
-      const [first] = request.headers.get("x-forwarded-for")?.split(",") ?? [];
+    describeClient(received) {
+      const address = addressOf(received);
+      const [first] = received.req.raw.headers.get("x-forwarded-for")?.split(",") ?? [];
       const forwarded = first === undefined ? "missing" : readHop(first.trim()) === address ? "used" : "ignored";
       return { address, forwarded };
     },
-    baseUrlOf(request, peer) {
+    baseUrlOf(received) {
       if (public_url) return public_url;
+      const request = received.req.raw;
       const url = new URL(request.url);
       const proto = firstIn(request, "x-forwarded-proto");
       if (trusted === null && proto !== "https") return url.origin;
-      const address = addressIn(peer.address);
+      const address = addressIn(received.env);
       if (isTrusted(address)) {
-        const [host = url.host] = forwardedHosts(request, peer);
+        const [host = url.host] = forwardedHosts(received);
         return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${host}`;
       }
       // Phones refuse links without TLS. The scheme alone can't lead anybody to another server.
       return proto === "https" && isLikelyProxy(address) ? `https://${url.host}` : url.origin;
     },
-    otherUrlOf(request, peer) {
+    otherUrlOf(received) {
       if (!public_url) return null;
       const ours = new URL(public_url).hostname;
-      const areOurs = [new URL(request.url).host, ...forwardedHosts(request, peer)].every((host) => {
+      const areOurs = [new URL(received.req.raw.url).host, ...forwardedHosts(received)].every((host) => {
         const { hostname } = new URL(`http://${host}`);
         return hostname === ours || isLocalHost(hostname);
       });
@@ -120,7 +125,7 @@ function isPrivate(address: string): boolean {
   return isIP(address) > 0 && privateNetworks.check(address, familyOf(address));
 }
 
-const addressIn = (peer: string | undefined) => plainAddress(peer ?? "") ?? peer ?? "";
+const addressIn = ({ address = "" }: Received["env"]) => plainAddress(address) ?? address;
 
 /** The address in one hop of X-Forwarded-For, which may have brackets and a port; null if there is none. */
 function readHop(hop: string): string | null {

@@ -57,7 +57,7 @@ export function createRequestLog(app: App, forwarded: Forwarded) {
       user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
       token: actor?.id ?? subject?.token ?? undefined,
       device: actor?.device?.replace(SECRETS, "…").replace(TOO_LONG, "$1…"),
-      address: forwarded.addressOf(c.req.raw, c.env.address) || undefined,
+      address: forwarded.addressOf(c) || undefined,
       request_id: c.get("requestId"),
     });
   };

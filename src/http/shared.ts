@@ -17,4 +17,4 @@ export interface Shared {
 
 /** The attempts to sign in of the client that sends a request. */
 export const attemptsOf = (c: Context<HttpEnv>, { forwarded, throttle }: Shared): Attempts =>
-  throttle.attemptsFrom(forwarded.addressOf(c.req.raw, c.env.address));
+  throttle.attemptsFrom(forwarded.addressOf(c));

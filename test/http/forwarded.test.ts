@@ -6,6 +6,8 @@ import { ORIGIN, openTestApp, type TestApp } from "../support/app.ts";
 
 const FORWARDED = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "pods.example" };
 
+const received = (request: Request, address: string | undefined) => ({ req: { raw: request }, env: { address } });
+
 let server: TestApp;
 afterEach(() => server?.close());
 
@@ -54,7 +56,9 @@ describe("links have", () => {
 describe("the client's address", () => {
   const { addressOf } = createForwarded({ trusted_proxies: ["10.0.0.0/8", "::1"] });
   const seen = (peer: string, forwarded?: string) =>
-    addressOf(new Request(ORIGIN, { headers: forwarded === undefined ? {} : { "X-Forwarded-For": forwarded } }), peer);
+    addressOf(
+      received(new Request(ORIGIN, { headers: forwarded === undefined ? {} : { "X-Forwarded-For": forwarded } }), peer),
+    );
   const cases: [string, string, string | undefined, string][] = [
     ["is the peer's", "192.0.2.1", undefined, "192.0.2.1"],
     ["is the peer's, also if it sends another", "192.0.2.1", "198.51.100.1", "192.0.2.1"],
@@ -86,21 +90,21 @@ describe("a proxy that no setting names", () => {
   test("is believed that clients use https, on this machine and in private networks, but no host or address", () => {
     for (const address of ["127.0.0.1", "::1", "172.17.0.1", "192.168.1.2", "fd00::1", "::ffff:10.0.0.1"]) {
       const { baseUrlOf, addressOf } = forwarded();
-      expect(baseUrlOf(proxied, { address })).toBe("https://podkeep.test");
-      expect(addressOf(proxied, address)).not.toBe("198.51.100.1");
+      expect(baseUrlOf(received(proxied, address))).toBe("https://podkeep.test");
+      expect(addressOf(received(proxied, address))).not.toBe("198.51.100.1");
     }
     for (const address of ["192.0.2.7", "2001:db8::1", "", undefined]) {
-      if (address) expect(forwarded().baseUrlOf(proxied, { address })).toBe(ORIGIN);
+      if (address) expect(forwarded().baseUrlOf(received(proxied, address))).toBe(ORIGIN);
     }
   });
 
   test("is in the log once, with the setting that names it; a stranger is not", () => {
     const { baseUrlOf, addressOf } = forwarded();
-    addressOf(proxied, "203.0.113.5");
-    baseUrlOf(proxied, { address: "203.0.113.5" });
+    addressOf(received(proxied, "203.0.113.5"));
+    baseUrlOf(received(proxied, "203.0.113.5"));
     expect(warnings).toEqual([]);
-    addressOf(proxied, "172.17.0.1");
-    baseUrlOf(proxied, { address: "172.17.0.1" });
+    addressOf(received(proxied, "172.17.0.1"));
+    baseUrlOf(received(proxied, "172.17.0.1"));
     const text = "a proxy at 172.17.0.1 forwards requests: set PODKEEP_TRUSTED_PROXIES=172.17.0.1";
     expect(warnings).toEqual([[{ peer: "172.17.0.1" }, text]]);
   });
@@ -109,7 +113,7 @@ describe("a proxy that no setting names", () => {
 describe("another host than the public URL's", () => {
   const { otherUrlOf } = createForwarded({ trusted_proxies: ["10.0.0.1"], public_url: "https://pods.example/podkeep" });
   const other = (host: string, headers = {}, address = "192.0.2.1") =>
-    otherUrlOf(new Request(`http://${host}/`, { headers }), { address });
+    otherUrlOf(received(new Request(`http://${host}/`, { headers }), address));
 
   test("is a stranger's, unless it is an address or a name that only a local network has", () => {
     for (const host of ["evil.example", "pods.example.evil.example", "evil.example:8042", "local.evil.example"]) {

@@ -19,15 +19,14 @@ const readText = async (c: Context<HttpEnv>) => new TextDecoder().decode(await r
 
 export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   const { forwarded } = shared;
-  const addressOf = (c: Context<HttpEnv>) => forwarded.addressOf(c.req.raw, c.env.address);
   const noOtherSite = refuseCrossSite(shared, { page: false });
 
   // No cookies on these two: AntennaPod would send one back with every poll.
   for (const place of PLACES) {
     http.post(place, noOtherSite, async (c) => {
-      const base = forwarded.baseUrlOf(c.req.raw, c.env);
+      const base = forwarded.baseUrlOf(c);
       const label = productOf(c.req.raw) ?? "Nextcloud app";
-      const { page, poll } = await startLoginFlow(app, { label, address: addressOf(c) });
+      const { page, poll } = await startLoginFlow(app, { label, address: forwarded.addressOf(c) });
       return c.json({
         poll: { token: poll, endpoint: `${base}/index.php/login/v2/poll` },
         login: `${base}/allow/${page}`,
@@ -39,7 +38,7 @@ export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void 
       const claimed = await claimLoginFlow(app, c.req.query("token") ?? readPollToken(await readText(c)));
       if (!claimed) return c.json([], 404);
       // AntennaPod takes `server` as its base URL from here on.
-      const server = forwarded.baseUrlOf(c.req.raw, c.env);
+      const server = forwarded.baseUrlOf(c);
       return c.json({ server, loginName: claimed.name, appPassword: claimed.token });
     });
   }

@@ -20,7 +20,7 @@ export function writeEntity({ sync_id, guid, feed_url, subscribed_at, unsubscrib
 
 /** The URL of the page that begins at `since`, with the request's other parameters. */
 export function pageUrl(c: Context<HttpEnv>, { forwarded }: Shared, since: string): string {
-  const url = new URL(forwarded.baseUrlOf(c.req.raw, c.env) + c.req.path);
+  const url = new URL(forwarded.baseUrlOf(c) + c.req.path);
   url.search = new URL(c.req.url).search;
   url.searchParams.set("since", since);
   return url.href;

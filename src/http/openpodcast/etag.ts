@@ -18,7 +18,7 @@ export function conditional(
   return async (c, next) => {
     const known = c.req.raw.headers.get("If-None-Match");
     // The base URL is in the links of the response, and so a part of it.
-    const base = forwarded.baseUrlOf(c.req.raw, c.env);
+    const base = forwarded.baseUrlOf(c);
     const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`).toString(36);
     const stemOf = (clock: number) => `"${clock.toString(36)}-${tail}`;
     if (known !== null) {

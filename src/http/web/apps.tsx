@@ -25,7 +25,7 @@ const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.conne
 const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).max(60) };
 
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
-  const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c.req.raw, c.env), app.config);
+  const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c), app.config);
   const noPhoneAt = (server: string) => (isLocal(server) ? texts.connect.noPhone(adviseForPhones(app.config)) : null);
 
   http.get("/apps", async (c) => {
@@ -98,7 +98,7 @@ export function serveConnectLinks(http: Hono<HttpEnv>, app: App, { forwarded }: 
   http.get("/connect/:secret", async (c) => {
     const kind = Kind.safeParse(c.req.param("secret")).data;
     if (!kind) return show(c, <OpenLinkPage known={await isOpenLink(app, c.req.param("secret"))} />);
-    return show(c, <GuidePage kind={kind} server={appUrlFrom(forwarded.baseUrlOf(c.req.raw, c.env), app.config)} />);
+    return show(c, <GuidePage kind={kind} server={appUrlFrom(forwarded.baseUrlOf(c), app.config)} />);
   });
   http.post("/connect/:secret", async (c) => {
     const values = await openConnectLink(app, c.req.param("secret"));

@@ -22,10 +22,10 @@ import { texts } from "./texts.ts";
 const Form = { name: z.string(), password: z.string(), next: z.string().optional() };
 
 export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  const urlOf = (c: Context<HttpEnv>) => shared.forwarded.baseUrlOf(c.req.raw, c.env);
+  const { forwarded } = shared;
   /** Where apps connect, why no phone can, and which app waits for its user. */
   const propsOf = async (c: Context<HttpEnv>, path: string | undefined) => {
-    const url = appUrlFrom(urlOf(c), app.config);
+    const url = appUrlFrom(forwarded.baseUrlOf(c), app.config);
     const next = safePath(path);
     const [, flow] = /^\/allow\/([^/?]+)$/.exec(next) ?? [];
     const waiting = flow ? await findWaitingApp(app, flow) : null;
@@ -48,8 +48,8 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
 
   http.post("/sign-in", async (c) => {
     const { name, password, next } = await readForm(c, Form);
-    if (losesCookie(c.req.header("Origin"), urlOf(c))) {
-      const problem = texts.signIn.needsHttps(urlOf(c));
+    if (losesCookie(c.req.header("Origin"), forwarded.baseUrlOf(c))) {
+      const problem = texts.signIn.needsHttps(forwarded.baseUrlOf(c));
       return show(c, <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />, 400);
     }
     const attempts = attemptsOf(c, shared);

@@ -28,7 +28,7 @@ export async function keepTyped(c: Context<HttpEnv>, { forwarded }: Shared, page
     path: pathOf(c, page),
     httpOnly: true,
     sameSite: "Lax",
-    secure: forwarded.baseUrlOf(c.req.raw, c.env).startsWith("https:"),
+    secure: forwarded.baseUrlOf(c).startsWith("https:"),
     maxAge: MAX_AGE,
   });
 }
