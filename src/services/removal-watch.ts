@@ -11,6 +11,8 @@ import { countSubscribed } from "../store/subscriptions.ts";
 import { findName } from "../store/users.ts";
 import { isApp, massRemovalsIn, readActs } from "./mass-removals.ts";
 
+type Reader = Pick<Database, "read">;
+
 type Remover = ChangedBy & { user_id: number };
 
 interface Removals {
@@ -36,35 +38,12 @@ const READ_PER_PODCAST = 4;
 
 /** Logs and counts each time that an app removes more than half of a list of ten or more within an hour. */
 export function createRemovalWatch(
-  { database, clock }: { database: Pick<Database, "read">; clock: Clock },
+  { database, clock }: { database: Reader; clock: Clock },
   log: Logger,
   metrics: Metrics | undefined,
 ): RemovalWatch {
-  /** The mass removal that these removals made one of, and not an earlier transaction; and whose list it is. */
-  async function look(
-    by: Remover,
-    { at: now, removals }: Removals,
-  ): Promise<{ found: MassRemoval; user: string | undefined } | null> {
-    const { user_id } = by;
-    const limit = await database.read(async (tx) => {
-      const [changed] = await countChanged(tx, { user_id, since: now - MASS_REMOVAL_WINDOW - 1 });
-      const recent = Number(changed?.count ?? 0);
-      const [row] = await countSubscribed(tx, { user_id });
-      const subscribed = Number(row?.count ?? 0);
-      // The rest of the list did not change in this hour, so it was there before.
-      if (recent < FEWEST_REMOVED || 2 * recent <= subscribed - recent) return 0;
-      return Math.max(FEWEST_READ, READ_PER_PODCAST * (subscribed + recent));
-    });
-    if (limit === 0) return null;
-    const read = await readActs(database, { user_id, from: now - LOOK_BACK, limit });
-    const found = massRemovalsIn(read).findLast(({ actor }) => actor === appOf(by));
-    if (!found || !removals.some(({ changed_at }) => changed_at === found.noticed_at)) return null;
-    const [named] = await database.read((tx) => findName(tx, { user_id }));
-    return { found, user: named?.name };
-  }
-
   async function check(by: Remover, noted: Removals): Promise<void> {
-    const known = await look(by, noted);
+    const known = await findMassRemoval(database, by, noted);
     if (!known) return;
     const { found, user } = known;
     metrics?.massRemoval();
@@ -106,4 +85,28 @@ export function createRemovalWatch(
       watch(key, by, noted).catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"));
     },
   };
+}
+
+/** The mass removal that these removals made one of, and not an earlier transaction; and whose list it is. */
+async function findMassRemoval(
+  database: Reader,
+  by: Remover,
+  { at: now, removals }: Removals,
+): Promise<{ found: MassRemoval; user: string | undefined } | null> {
+  const { user_id } = by;
+  const limit = await database.read(async (tx) => {
+    const [changed] = await countChanged(tx, { user_id, since: now - MASS_REMOVAL_WINDOW - 1 });
+    const recent = Number(changed?.count ?? 0);
+    const [row] = await countSubscribed(tx, { user_id });
+    const subscribed = Number(row?.count ?? 0);
+    // The rest of the list did not change in this hour, so it was there before.
+    if (recent < FEWEST_REMOVED || 2 * recent <= subscribed - recent) return 0;
+    return Math.max(FEWEST_READ, READ_PER_PODCAST * (subscribed + recent));
+  });
+  if (limit === 0) return null;
+  const read = await readActs(database, { user_id, from: now - LOOK_BACK, limit });
+  const found = massRemovalsIn(read).findLast(({ actor }) => actor === appOf(by));
+  if (!found || !removals.some(({ changed_at }) => changed_at === found.noticed_at)) return null;
+  const [named] = await database.read((tx) => findName(tx, { user_id }));
+  return { found, user: named?.name };
 }
