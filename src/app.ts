@@ -22,7 +22,7 @@ export interface App extends Context {
   close(): Promise<void>;
 }
 
-export interface AppOptions {
+interface AppOptions {
   clock?: Clock;
   ids?: Ids;
   log?: Logger;

@@ -24,7 +24,7 @@ export interface Subject {
   token?: string;
 }
 
-export interface ErrorExtras {
+interface ErrorExtras {
   /** Where and why, one line each; sent to clients, so without secrets. */
   details?: string[];
   /** Seconds after which a retry makes sense. */

@@ -25,7 +25,7 @@ export { requireResponse } from "../db/sqlite/response.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
-export interface Backup extends Contents {
+interface Backup extends Contents {
   file: string;
   bytes: number;
 }

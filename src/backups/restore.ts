@@ -35,7 +35,7 @@ const MARGIN = 24 * 60 * 60 * 1000;
 /** Maximum deletions that may have been requested since the backup. */
 const DELETIONS = 1000;
 
-export interface Restored extends Contents {
+interface Restored extends Contents {
   file: string;
   /** Directory with the replaced data; null if there was none. */
   replaced: string | null;

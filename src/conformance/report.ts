@@ -9,7 +9,7 @@ export interface Reported extends Run {
   unchecked: Account[];
 }
 
-export interface Count {
+interface Count {
   section: string;
   passed: number;
   failed: number;

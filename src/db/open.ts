@@ -9,7 +9,7 @@ import type { DirectoryUse } from "./sqlite/directory-lock.ts";
 import { sizeOf } from "./sqlite/file.ts";
 import type { Migration } from "./sqlite/upgrade.ts";
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** Milliseconds to wait for another process that writes to the same file. */
   busy_timeout: number;
   database_pool: number;

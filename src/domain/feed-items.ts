@@ -11,7 +11,7 @@ export interface WantedEpisode {
 }
 
 /** What a feed says of an episode. */
-export interface FoundEpisode {
+interface FoundEpisode {
   title: string | null;
   /** In seconds. */
   duration: number | null;

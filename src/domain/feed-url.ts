@@ -13,7 +13,7 @@ export interface FeedUrl {
 }
 
 /** Why a feed URL is refused. */
-export interface FeedUrlRefusal {
+interface FeedUrlRefusal {
   message: "No protocol present" | "Only http and https are supported" | "Not a valid URL" | "Too long";
 }
 

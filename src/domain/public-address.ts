@@ -31,7 +31,7 @@ const everywhere = networkList(PUBLIC);
 const special = networkList(SPECIAL);
 
 /** Which networks are an exception. */
-export interface AddressRules {
+interface AddressRules {
   /** Networks that count as public too, such as a LAN's. */
   allowed: BlockList;
   /** The networks that this machine is in, whose addresses can be public ones behind a firewall. */

@@ -49,7 +49,7 @@ export interface Known {
 }
 
 /** What a report means. */
-export interface Heard {
+interface Heard {
   report: Report;
   /** Whether it is the user's decision: the server does as reported. */
   change: boolean;

@@ -24,7 +24,7 @@ export interface SyncAction {
 
 export type Outcome = "applied" | "ignored" | "rejected";
 
-export interface Decision {
+interface Decision {
   status: Outcome;
   /** Why it was rejected. */
   reason?: string;

@@ -3,7 +3,7 @@ import { hashFeedUrl } from "./feed-url.ts";
 import { placeOf, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
 
 /** Which subscription a guid means, and when another guid replaced it there; null for the current guid. */
-export interface GuidState {
+interface GuidState {
   subscription: SubscriptionState;
   retired_at: number | null;
 }
@@ -19,7 +19,7 @@ export interface StoredRows {
 }
 
 /** Gives timestamps and ids that no earlier transaction has given out. */
-export interface Counters {
+interface Counters {
   nextTimestamp(): number;
   nextSubscription(): number;
 }

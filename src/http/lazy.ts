@@ -9,7 +9,7 @@ import type { Shared } from "./shared.ts";
 /** Adds a protocol's routes to an empty `http`, and its responses to errors and unknown paths. */
 export type Serve = (http: Hono<HttpEnv>, app: App, shared: Shared) => void;
 
-export interface LazyProtocol {
+interface LazyProtocol {
   /** Patterns as Hono has them, with alternatives in parentheses. */
   paths: string[];
   handle(c: Context<HttpEnv>): Promise<Response>;

@@ -7,7 +7,7 @@ import { walkSubscribers } from "./subscribers.ts";
 /** Episodes that one reading of a feed looks for; the next one goes on. */
 const MOST = 1000;
 
-export interface UnsoughtEpisode extends WantedEpisode {
+interface UnsoughtEpisode extends WantedEpisode {
   user_id: number;
   id: number;
 }

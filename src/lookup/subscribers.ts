@@ -23,7 +23,7 @@ const LABEL = "feed lookup";
 /** Users at a time. */
 const PAGE = 100;
 
-export interface Subscriber extends LookedUp {
+interface Subscriber extends LookedUp {
   user_id: number;
   /** The subscription's id. */
   id: number;

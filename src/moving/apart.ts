@@ -15,7 +15,7 @@ const outputOf = (bytes: number) => 16 * 1024 * 1024 + 4 * bytes;
 
 const Failed = z.object({ error: z.object({ code: z.enum(["invalid", "too_large"]), message: z.string() }) });
 
-export interface FileOptions {
+interface FileOptions {
   /** The largest file, in bytes. */
   most: number;
   /** What it may have. */

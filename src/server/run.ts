@@ -27,7 +27,7 @@ import { listen } from "./listen.ts";
 import { createLog, type Log } from "./log.ts";
 import { startPruning } from "./pruning.ts";
 
-export interface RunOptions {
+interface RunOptions {
   /** Whether a person reads the output: lines for people instead of JSON. */
   forPeople: boolean;
   /** The arguments that start this program, for its child processes. */

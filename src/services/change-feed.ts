@@ -12,7 +12,7 @@ export interface ChangePosition {
   guid: string;
 }
 
-export interface ChangeQuery {
+interface ChangeQuery {
   /** Only what changed later; null for everything. */
   since: number | null;
   page: number;

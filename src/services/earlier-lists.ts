@@ -46,7 +46,7 @@ async function readPast(tx: Tx, user_id: number, from: number) {
 }
 
 /** A subscription that was subscribed. */
-export type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title">;
+type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title">;
 
 /** The list as it was at a moment. @throws DomainError "invalid" if that is before the history begins */
 export async function listSubscribedAt(
@@ -60,7 +60,7 @@ export async function listSubscribedAt(
 }
 
 /** A moment: a wall time in Unix milliseconds, or just before the changes with a timestamp. */
-export type Moment = { as_of: number } | { before: number };
+type Moment = { as_of: number } | { before: number };
 
 interface RestoreOptions extends Rehearsal {
   /** Make the list exactly as it was. */
@@ -147,7 +147,7 @@ async function findMoment(tx: Tx, user_id: number, moment: Moment, now: number):
 const formatTime = (at: number) => new Date(at).toISOString();
 
 /** Removals by one app: from and to are timestamps of changes. */
-export interface Removals {
+interface Removals {
   by: ChangedBy;
   from: number;
   to: number;

@@ -27,7 +27,7 @@ export interface ImportResult {
 }
 
 /** A feed to import, with the guid that another server has for it. */
-export interface NewFeed extends OpmlFeed {
+interface NewFeed extends OpmlFeed {
   guid?: string | null;
 }
 

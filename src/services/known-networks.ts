@@ -12,7 +12,7 @@ const MOST_OF_USER = 50;
 /** Networks of all users whose record is remembered, to write none twice a day. */
 const MOST_NOTED = 10_000;
 
-export interface KnownNetworks {
+interface KnownNetworks {
   /** Notes that a user signed in from an address. */
   note(user_id: number, address: string): void;
   /** Whether a user signed in from this network within 30 days. @param network as networkOf() writes it */

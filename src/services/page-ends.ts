@@ -29,7 +29,7 @@ const MOST = 1000;
 const MOST_OPEN = 16;
 
 /** A page of a walk through the change feed by one credential. */
-export interface PageNumber {
+interface PageNumber {
   /** Unix milliseconds; null for everything. */
   since: number | null;
   per_page: number;

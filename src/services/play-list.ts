@@ -31,7 +31,7 @@ const END: PlayPosition = { begun_at: Number.MAX_SAFE_INTEGER, id: 0 };
 const FILTERED = 10_000;
 const SEARCHED = 4000;
 
-export interface PlayQuery {
+interface PlayQuery {
   /** The last play of the page before. */
   after?: PlayPosition | undefined;
   /** Only plays of the podcast with this id. */
@@ -43,7 +43,7 @@ export interface PlayQuery {
   limit: number;
 }
 
-export interface PlayPage {
+interface PlayPage {
   plays: PlayEntry[];
   /** Where the next page starts; null at the end. A page may be short: filters examine a part of all plays. */
   next: PlayPosition | null;

@@ -30,7 +30,7 @@ interface Waiting {
   refusals: Map<string, Refusal & { refused_at: number }>;
 }
 
-export interface RefusalLog {
+interface RefusalLog {
   /** Notes a refusal of an existing user, who is named by id or name. */
   note(subject: Subject, refusal: Refusal): void;
 }

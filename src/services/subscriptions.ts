@@ -36,7 +36,7 @@ export async function findSubscription(context: Context, actor: Actor, guid: str
 }
 
 /** A subscription as an admin sees it. */
-export interface ListedSubscription {
+interface ListedSubscription {
   feed_url: string;
   guid: string;
   title: string | null;
@@ -145,7 +145,7 @@ export function unsubscribe(
   });
 }
 
-export interface SubscriptionPatch {
+interface SubscriptionPatch {
   new_guid?: string | undefined;
   feed?: FeedUrl | undefined;
   is_subscribed?: boolean | undefined;

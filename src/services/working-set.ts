@@ -21,7 +21,7 @@ import { followEntities } from "./sync-entities.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
 /** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs. */
-export interface Wanted {
+interface Wanted {
   /** All subscriptions, instead of those by their ids and what the rest leads to. */
   all?: boolean;
   ids?: number[];

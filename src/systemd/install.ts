@@ -19,7 +19,7 @@ const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 const adviseToLinger = () =>
   `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${userInfo().username}`;
 
-export interface InstallOptions {
+interface InstallOptions {
   /** For the account that runs the command, not for the whole machine. */
   user: boolean;
   /** Settings of the service. */

@@ -3,7 +3,7 @@ import { placeOf, UNIT } from "../config/service.ts";
 import { DomainError } from "../errors.ts";
 import { requireSystemd } from "./install.ts";
 
-export interface ServiceStatus {
+interface ServiceStatus {
   state: string;
   detail: string;
   pid: number;

@@ -1,6 +1,6 @@
 // The systemd unit that runs the server, for the whole machine or for one account.
 
-export interface UnitOptions {
+interface UnitOptions {
   /** Absolute path of the program. */
   executable: string;
   /** File of PODKEEP_… lines. */

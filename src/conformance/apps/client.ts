@@ -29,7 +29,7 @@ export type Action = z.infer<typeof Action>;
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-export type Identity = Pick<SyncApp, "protocol" | "user_agent" | "signs_in">;
+type Identity = Pick<SyncApp, "protocol" | "user_agent" | "signs_in">;
 
 /** Scripts that know nothing but the protocol. */
 export const scriptFor = (protocol: Identity["protocol"]): Identity => ({

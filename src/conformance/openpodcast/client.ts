@@ -53,7 +53,7 @@ const Deletion = z.looseObject({
 const ErrorBody = z.looseObject({ code: z.union([z.string(), z.number()]).transform(Number), message: z.string() });
 
 /** A deletion that was accepted; without an id, which is optional, only the subscription tells its end. */
-export interface Accepted {
+interface Accepted {
   guid: string;
   id: number | undefined;
 }

@@ -37,7 +37,7 @@ const ATTEMPTS = 5;
 /** Maximum milliseconds before the second attempt; doubled for each further one. */
 const PAUSE = 20;
 
-export interface PostgresOptions extends PoolOptions {
+interface PostgresOptions extends PoolOptions {
   migrate: Migrating;
   /** Whether it is opened to be filled by a copy. */
   copying?: boolean;

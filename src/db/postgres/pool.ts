@@ -119,7 +119,7 @@ class Connection {
 }
 
 /** A connection that a transaction has for itself. */
-export interface Reserved {
+interface Reserved {
   run(query: Statement): Promise<Row[]>;
   release(): Promise<void>;
 }

@@ -25,7 +25,7 @@ import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
-export interface SqliteOptions extends UpgradeOptions {
+interface SqliteOptions extends UpgradeOptions {
   metrics?: Metrics | undefined;
 }
 

@@ -4,7 +4,7 @@ import { LONGEST_TURN, nextTurn } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
-export interface GroupOptions {
+interface GroupOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
   /** Called before each group. @throws if it is known that it would be lost */

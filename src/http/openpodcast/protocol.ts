@@ -14,7 +14,7 @@ import { invalidInput, type Methods, respondToError } from "./errors.ts";
 import { describeApi, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
-export interface OpenPodcast {
+interface OpenPodcast {
   /**
    * Mounts the API, and with it the responses to unknown paths and to errors of shared middleware.
    * @param page responds to unknown paths that a browser opens

@@ -21,7 +21,7 @@ export interface ChangeGroup {
   lost: number;
 }
 
-export interface GroupedPage {
+interface GroupedPage {
   /** Newest first; the last one is whole, too. */
   groups: ChangeGroup[];
   /** Where the next page starts; null on the last one. */
