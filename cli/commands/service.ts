@@ -1,12 +1,13 @@
 // `podkeep service`: installs, removes and shows the systemd service.
 import type { Command } from "commander";
 import { isCompiled } from "../../src/config/program.ts";
-import { placeOf } from "../../src/config/service.ts";
+import { ownPlace, type Place, SYSTEM_PLACE } from "../../src/config/service.ts";
 import { envNameOf, isSecret, settingNames } from "../../src/config/settings.ts";
 import { DomainError } from "../../src/errors.ts";
 import {
   describeStep,
   installSteps,
+  requireRights,
   requireSystemd,
   type Step,
   takeSteps,
@@ -24,6 +25,8 @@ interface Options {
   dryRun?: true;
 }
 
+const placeOf = ({ user }: Options) => (user ? ownPlace() : SYSTEM_PLACE);
+
 export function addServiceCommands(program: Command): void {
   const service = program.command("service").description("Run the server with systemd, started at boot");
   const add = (name: string, description: string) =>
@@ -38,29 +41,34 @@ export function addServiceCommands(program: Command): void {
 
   const uninstall = add("uninstall", "Stop and remove the service; keep its data and settings")
     .option(...dryRunOption)
-    .action((options: Options) => carryOut(uninstall, uninstallSteps(options.user === true), ""));
+    .action((options: Options) => carryOut(uninstall, uninstallSteps(placeOf(options)), ""));
 
-  const status = add("status", "Show the state of the service").action(({ user }: Options) =>
-    printStatus(status, user === true),
+  const status = add("status", "Show the state of the service").action((options: Options) =>
+    printStatus(status, placeOf(options)),
   );
 }
 
 async function install(command: Command, options: Options): Promise<void> {
-  const user = options.user === true;
-  const steps = installSteps({ user, flags: flagsOf(command), executable: isCompiled() ? process.execPath : null });
+  const place = placeOf(options);
+  const steps = installSteps({ place, flags: flagsOf(command), executable: isCompiled() ? process.execPath : null });
   await carryOut(
     command,
     steps,
-    `The service runs. Create a user: ${user ? "" : "sudo "}podkeep ${FIRST_STEP}`,
-    undoSteps(steps, user),
+    `The service runs. Create a user: ${place.isOwn ? "" : "sudo "}podkeep ${FIRST_STEP}`,
+    undoSteps(steps, place),
   );
 }
 
 /** @param next what to do after that @param undo steps that are taken if one fails */
 async function carryOut(command: Command, steps: Step[], next: string, undo: Step[] = []): Promise<void> {
-  const { user, dryRun } = command.opts<Options>();
-  if (!dryRun) requireSystemd(user === true);
-  const warnings = dryRun ? [] : takeSteps(steps, undo, `${placeOf(user === true).journal} -n 20`);
+  const options = command.opts<Options>();
+  const { dryRun } = options;
+  const place = placeOf(options);
+  if (!dryRun) {
+    requireSystemd();
+    requireRights(place);
+  }
+  const warnings = dryRun ? [] : takeSteps(steps, undo, `${place.journal} -n 20`);
   const shown = steps.map(withoutSecrets);
   const lines = shown.map((step) => describeStep(step, dryRun === true));
   lines.push(...warnings.map((warning) => `warning: ${warning}`));
@@ -79,12 +87,12 @@ function withoutSecrets(step: Step): Step {
 }
 
 /** @throws DomainError "unavailable" if it does not run */
-async function printStatus(command: Command, user: boolean): Promise<void> {
-  const status = readServiceStatus(user);
+async function printStatus(command: Command, place: Place): Promise<void> {
+  const status = readServiceStatus(place);
   await printResult(command, status, () =>
     layPairs(Object.entries(status).map(([name, value]): [string, string] => [name, String(value)])),
   );
   if (status.state !== "active") {
-    throw new DomainError("unavailable", `The service is ${status.state}: ${placeOf(user).journal} -n 20 shows why`);
+    throw new DomainError("unavailable", `The service is ${status.state}: ${place.journal} -n 20 shows why`);
   }
 }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { containerEngine } from "./container.ts";
 import { findHome } from "./home.ts";
-import { placeOf } from "./service.ts";
+import { ownPlace, type Place, SYSTEM_PLACE } from "./service.ts";
 
 /** Whether this is the compiled executable. */
 export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
@@ -25,16 +25,15 @@ export function findStart(
   return program.container ? "container" : "executable";
 }
 
-function adviseToRestart(user: boolean, setting: string): string {
-  const { settings, control } = placeOf(user);
+function adviseToRestart({ settings, control }: Place, setting: string): string {
   // A page may show this: it does not name the account.
   const path = settings.replace(`${findHome(process.env["HOME"])}/`, "~/");
   return `set ${setting} in ${path}, then run ${control} restart podkeep`;
 }
 
 const ADVICE: Record<Start, (setting: string) => string> = {
-  service: (setting) => adviseToRestart(false, setting),
-  "own service": (setting) => adviseToRestart(true, setting),
+  service: (setting) => adviseToRestart(SYSTEM_PLACE, setting),
+  "own service": (setting) => adviseToRestart(ownPlace(), setting),
   container: (setting) => `create the container again, with -e ${setting}`,
   executable: (setting) => `stop it, and start it with ${setting} podkeep serve`,
   source: (setting) => `stop it, and start it with ${setting} npm start`,

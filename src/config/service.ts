@@ -5,7 +5,9 @@ import { findHome } from "./home.ts";
 export const UNIT = "podkeep.service";
 
 /** Paths of a service's files, and the commands for it. */
-interface Place {
+export interface Place {
+  /** For one account, not for the whole machine. */
+  isOwn: boolean;
   unit: string;
   settings: string;
   systemctl: string[];
@@ -14,7 +16,8 @@ interface Place {
   journal: string;
 }
 
-const SYSTEM_PLACE: Place = {
+export const SYSTEM_PLACE: Place = {
+  isOwn: false,
   unit: `/etc/systemd/system/${UNIT}`,
   settings: "/etc/podkeep.env",
   systemctl: ["systemctl"],
@@ -22,11 +25,11 @@ const SYSTEM_PLACE: Place = {
   journal: "sudo journalctl -u podkeep",
 };
 
-/** @param user for the account that runs the command, not for the whole machine */
-export function placeOf(user: boolean): Place {
-  if (!user) return SYSTEM_PLACE;
+/** For the account that runs the command. */
+export function ownPlace(): Place {
   const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env["HOME"]), ".config");
   return {
+    isOwn: true,
     unit: join(folder, "systemd/user", UNIT),
     settings: join(folder, "podkeep.env"),
     systemctl: ["systemctl", "--user"],

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { App } from "../app.ts";
 import { findProblems } from "../config/problems.ts";
+import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
 import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
 import { requireResponse } from "../db/sqlite/response.ts";
@@ -49,6 +50,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
   const { finding, app } = denied ? { finding: denied, app: null } : await checkDatabase(config);
   findings.push(finding);
   try {
+    const place = process.getuid?.() === 0 ? SYSTEM_PLACE : ownPlace();
     const withToken = <T>(work: (token: string | null) => Promise<T>) =>
       app ? withTemporaryToken(app, work) : work(null);
     findings.push(
@@ -57,7 +59,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
       ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
       ...(await attempt("feeds", async () => (app ? checkFeeds(app) : []))),
       ...(await attempt("address", () => checkOutside(outside, withToken))),
-      ...(await attempt("service", () => (files.length > 0 ? checkService(config, process.getuid?.() !== 0) : []))),
+      ...(await attempt("service", () => (files.length > 0 ? checkService(config, place) : []))),
       ...(await attempt("port", () => withToken((token) => checkPort(config, token)))),
       ...(await attempt("metrics port", () => checkMetricsPort(config))),
     );

@@ -1,6 +1,6 @@
 // The installed systemd service.
 import { resolve } from "node:path";
-import { placeOf } from "../config/service.ts";
+import type { Place } from "../config/service.ts";
 import type { Config } from "../config/settings.ts";
 import { readServiceStatus } from "../systemd/status.ts";
 import { DATA_DIRECTORY } from "../systemd/unit.ts";
@@ -8,13 +8,10 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "service";
 
-/**
- * @param user whether it is the account's own service, not the machine's
- * @throws DomainError "unavailable" without systemd
- */
-export function checkService({ backup_dir }: Pick<Config, "backup_dir">, user: boolean): Finding[] {
-  const { state, exit_code, at_boot, writable } = readServiceStatus(user);
-  const { control, journal } = placeOf(user);
+/** @throws DomainError "unavailable" without systemd */
+export function checkService({ backup_dir }: Pick<Config, "backup_dir">, place: Place): Finding[] {
+  const { state, exit_code, at_boot, writable } = readServiceStatus(place);
+  const { control, journal, isOwn } = place;
   const findings: Finding[] = [];
   if (state === "failed") {
     const advice = `${journal} -n 20 shows why; then ${control} restart podkeep`;
@@ -27,7 +24,7 @@ export function checkService({ backup_dir }: Pick<Config, "backup_dir">, user: b
   }
   // The account's own service may write wherever the account may.
   const directory = resolve(backup_dir);
-  if (!user && ![DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one))) {
+  if (!isOwn && ![DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one))) {
     const advice = `${control} edit podkeep: under [Service], ReadWritePaths=-${directory} (podkeep help install)`;
     findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${directory}`, advice));
   }

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { containerEngine } from "../config/container.ts";
-import { placeOf, UNIT } from "../config/service.ts";
+import { type Place, UNIT } from "../config/service.ts";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { setVariables } from "./environment-file.ts";
@@ -20,16 +20,15 @@ const adviseToLinger = () =>
   `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${userInfo().username}`;
 
 interface InstallOptions {
-  /** For the account that runs the command, not for the whole machine. */
-  user: boolean;
+  place: Place;
   /** Settings of the service. */
   flags: Flags;
   /** Absolute path of the executable; null if the program runs from its source. */
   executable: string | null;
 }
 
-/** @throws DomainError "unavailable" without systemd, "unauthorized" without the rights that it takes */
-export function requireSystemd(user: boolean): void {
+/** @throws DomainError "unavailable" without systemd */
+export function requireSystemd(): void {
   if (!existsSync("/run/systemd/system")) {
     throw new DomainError(
       "unavailable",
@@ -38,18 +37,22 @@ export function requireSystemd(user: boolean): void {
         : "This machine does not run systemd: start podkeep serve with its own service manager",
     );
   }
-  if (!user && process.getuid?.() !== 0) {
+}
+
+/** @throws DomainError "unauthorized" without the rights that a change takes */
+export function requireRights({ isOwn }: Place): void {
+  if (!isOwn && process.getuid?.() !== 0) {
     throw new DomainError("unauthorized", "This needs root: use sudo, or --user for your account only");
   }
 }
 
 /** @throws DomainError "invalid" or "config" if the service could not run like this */
-export function installSteps({ user, flags, executable }: InstallOptions): Step[] {
-  const place = placeOf(user);
-  const variables = variablesOf(flags, user);
-  const unit = describeUnit({ executable: requireVisible(executable, user), settings: place.settings, user });
+export function installSteps({ place, flags, executable }: InstallOptions): Step[] {
+  const { isOwn } = place;
+  const variables = variablesOf(flags, place);
+  const unit = describeUnit(requireVisible(executable, place), place);
   const steps: Step[] = [];
-  if (!user && !succeeds(["id", ACCOUNT])) {
+  if (!isOwn && !succeeds(["id", ACCOUNT])) {
     const home = ["--home-dir", DATA_DIRECTORY, "--no-create-home", "--shell", "/usr/sbin/nologin"];
     steps.push({ run: ["useradd", "--system", "--user-group", ...home, ACCOUNT] });
   }
@@ -62,13 +65,12 @@ export function installSteps({ user, flags, executable }: InstallOptions): Step[
   const verbs = [["daemon-reload"], ["enable", UNIT], ["restart", UNIT]];
   steps.push(...verbs.map((verb) => ({ run: [...place.systemctl, ...verb] })));
   // Keeps it running without a login. polkit decides whether an account may ask for that.
-  if (user) steps.push({ run: ["loginctl", "enable-linger"], otherwise: adviseToLinger() });
+  if (isOwn) steps.push({ run: ["loginctl", "enable-linger"], otherwise: adviseToLinger() });
   return steps;
 }
 
 /** @throws DomainError "not_found" if no service is installed */
-export function uninstallSteps(user: boolean): Step[] {
-  const { unit, systemctl } = placeOf(user);
+export function uninstallSteps({ unit, systemctl }: Place): Step[] {
   if (!existsSync(unit)) throw new DomainError("not_found", `No service is installed: ${unit} does not exist`);
   return [
     { run: [...systemctl, "disable", "--now", UNIT] },
@@ -78,8 +80,7 @@ export function uninstallSteps(user: boolean): Step[] {
 }
 
 /** What takes a failed installation back: without it, systemd would start a service that fails again and again. */
-export function undoSteps(steps: Step[], user: boolean): Step[] {
-  const { unit, systemctl } = placeOf(user);
+export function undoSteps(steps: Step[], { unit, systemctl }: Place): Step[] {
   // One that was installed before may run again when the cause is gone.
   if (existsSync(unit)) return [];
   const written = steps.flatMap((step): Step[] => {
@@ -97,9 +98,9 @@ function readText(path: string): string {
   }
 }
 
-function variablesOf(flags: Flags, user: boolean): Record<string, string> {
+function variablesOf(flags: Flags, { isOwn }: Place): Record<string, string> {
   readConfig(flags, {});
-  if (!user && flags.data_dir !== undefined) {
+  if (!isOwn && flags.data_dir !== undefined) {
     throw new DomainError(
       "invalid",
       `--data-dir: the system service keeps its data in ${DATA_DIRECTORY}; --user takes a directory`,
@@ -114,14 +115,14 @@ function variablesOf(flags: Flags, user: boolean): Record<string, string> {
   return Object.fromEntries(given);
 }
 
-function requireVisible(executable: string | null, user: boolean): string {
+function requireVisible(executable: string | null, { isOwn }: Place): string {
   if (executable === null) {
     throw new DomainError(
       "config",
       "A service runs the executable: build it with npm run build, and install with that",
     );
   }
-  if (user || !HIDDEN.test(executable)) return executable;
+  if (isOwn || !HIDDEN.test(executable)) return executable;
   const advice = `sudo install -m 755 ${executable} /usr/local/bin/podkeep`;
   throw new DomainError("config", `A system service can't read ${executable}; move it: ${advice}`);
 }

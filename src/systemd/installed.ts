@@ -1,6 +1,6 @@
 // The installed service, for commands that work on its data.
 import { existsSync, readFileSync } from "node:fs";
-import { placeOf } from "../config/service.ts";
+import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
 import { envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { findExported, parseEnvironmentFile } from "./environment-file.ts";
@@ -19,20 +19,19 @@ type Service =
 export function findService(flags: Flags): Service | null {
   if (namesData(flags)) return null;
   const isRoot = process.geteuid?.() === 0;
-  const [own, system] = [placeOf(true), placeOf(false)];
+  const own = ownPlace();
   if (!isRoot && existsSync(own.unit)) return { needsRoot: false, files: [readSettings(own.settings)] };
-  if (!existsSync(system.unit)) return null;
+  if (!existsSync(SYSTEM_PLACE.unit)) return null;
   if (!isRoot) {
     const advice = `podkeep runs as a service, with its data in ${DATA_DIRECTORY}: use sudo, or name other data with --data-dir`;
     return { needsRoot: true, advice };
   }
-  const unit = { path: system.unit, variables: { [envNameOf("data_dir")]: DATA_DIRECTORY } };
-  return { needsRoot: false, files: [readSettings(system.settings), unit] };
+  const unit = { path: SYSTEM_PLACE.unit, variables: { [envNameOf("data_dir")]: DATA_DIRECTORY } };
+  return { needsRoot: false, files: [readSettings(SYSTEM_PLACE.settings), unit] };
 }
 
 /** Whether this process was started by the system's service. */
-export const isSystemService = () =>
-  process.env["STATE_DIRECTORY"] === DATA_DIRECTORY && existsSync(placeOf(false).unit);
+export const isSystemService = () => process.env["STATE_DIRECTORY"] === DATA_DIRECTORY && existsSync(SYSTEM_PLACE.unit);
 
 function namesData({ data_dir, database_url }: Flags): boolean {
   const url = envNameOf("database_url");

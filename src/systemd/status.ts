@@ -1,5 +1,5 @@
 // The state of the installed service.
-import { placeOf, UNIT } from "../config/service.ts";
+import { type Place, UNIT } from "../config/service.ts";
 import { DomainError } from "../errors.ts";
 import { requireSystemd } from "./install.ts";
 
@@ -30,10 +30,9 @@ const PROPERTIES = [
 ];
 
 /** @throws DomainError "not_found" if it is not installed, "unavailable" without systemd */
-export function readServiceStatus(user: boolean): ServiceStatus {
-  // Reading needs no root.
-  requireSystemd(true);
-  const command = [...placeOf(user).systemctl, "show", UNIT, `--property=${PROPERTIES.join(",")}`];
+export function readServiceStatus({ systemctl }: Place): ServiceStatus {
+  requireSystemd();
+  const command = [...systemctl, "show", UNIT, `--property=${PROPERTIES.join(",")}`];
   const shown = Bun.spawnSync(command).stdout.toString();
   const of = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(shown)?.[1] ?? "";
   if (of("LoadState") !== "loaded")

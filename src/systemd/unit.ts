@@ -1,12 +1,5 @@
 // The systemd unit that runs the server, for the whole machine or for one account.
-
-interface UnitOptions {
-  /** Absolute path of the program. */
-  executable: string;
-  /** File of PODKEEP_… lines. */
-  settings: string;
-  user: boolean;
-}
+import type { Place } from "../config/service.ts";
 
 /** The account of the system service. */
 export const ACCOUNT = "podkeep";
@@ -53,8 +46,11 @@ ProtectProc=invisible
 ProtectSystem=strict
 RemoveIPC=yes`;
 
-/** The text of the unit, restricted to what a server with one data directory needs. */
-export function describeUnit({ executable, settings, user }: UnitOptions): string {
+/**
+ * The text of the unit, restricted to what a server with one data directory needs.
+ * @param executable absolute path of the program
+ */
+export function describeUnit(executable: string, { settings, isOwn }: Pick<Place, "settings" | "isOwn">): string {
   return `[Unit]
 Description=podkeep, keeps podcast subscriptions and syncs them between apps
 Wants=network-online.target
@@ -75,10 +71,10 @@ TimeoutStopSec=60
 WatchdogSec=60
 # The runtime reports SIGABRT, the default, as a bug in itself.
 WatchdogSignal=SIGKILL
-${user ? "" : `${SYSTEM}\n`}${HARDENING}
+${isOwn ? "" : `${SYSTEM}\n`}${HARDENING}
 
 [Install]
-WantedBy=${user ? "default.target" : "multi-user.target"}
+WantedBy=${isOwn ? "default.target" : "multi-user.target"}
 `;
 }
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ownPlace } from "../../src/config/service.ts";
 import { type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
 
 let folder: string;
@@ -25,7 +26,7 @@ const writes = (): Step[] => [
 
 test("a first installation that fails is undone, so that systemd doesn't try again for ever, and says why", () => {
   const steps = [...writes(), { run: ["sh", "-c", "echo the port is taken >&2; exit 1"] }];
-  const undo = undoSteps(steps, true);
+  const undo = undoSteps(steps, ownPlace());
   expect(undo[0]).toEqual({ run: ["systemctl", "--user", "disable", "--now", "podkeep.service"] });
   expect(() => takeSteps(steps, undo, "journalctl --user -u podkeep")).toThrow(
     /the port is taken\. The installation was undone; journalctl --user -u podkeep shows why/,
@@ -36,7 +37,7 @@ test("a first installation that fails is undone, so that systemd doesn't try aga
 test("a first installation that fails leaves settings as they were before it", () => {
   writeFileSync(settings, "PODKEEP_PORT=2\n");
   const steps: Step[] = [...writes(), { run: ["false"] }];
-  const undo = undoSteps(steps, true);
+  const undo = undoSteps(steps, ownPlace());
   expect(() => takeSteps(steps, undo, "")).toThrow("false failed");
   expect(readFileSync(settings, "utf8")).toBe("PODKEEP_PORT=2\n");
   expect(existsSync(unit())).toBe(false);
@@ -45,8 +46,8 @@ test("a first installation that fails leaves settings as they were before it", (
 test("a service that was installed before stays, with its settings", () => {
   takeSteps(writes(), [], "");
   const steps: Step[] = [{ write: unit(), mode: 0o644, text: "[Service]\nnew\n" }, { run: ["false"] }];
-  expect(undoSteps(steps, true)).toEqual([]);
-  expect(() => takeSteps(steps, undoSteps(steps, true), "")).toThrow("false failed");
+  expect(undoSteps(steps, ownPlace())).toEqual([]);
+  expect(() => takeSteps(steps, undoSteps(steps, ownPlace()), "")).toThrow("false failed");
   expect(readFileSync(unit(), "utf8")).toContain("new");
   expect(existsSync(settings)).toBe(true);
 });

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { describeUnit } from "../../src/systemd/unit.ts";
 
-test.each([true, false])("a file that takes too much memory while it is read doesn't end the service", (user) => {
-  const unit = describeUnit({ executable: "/usr/bin/podkeep", settings: "/etc/podkeep.env", user });
+test.each([true, false])("a file that takes too much memory while it is read doesn't end the service", (isOwn) => {
+  const unit = describeUnit("/usr/bin/podkeep", { settings: "/etc/podkeep.env", isOwn });
   // By default systemd ends all processes of a service if one runs out of memory.
   expect(unit).toMatch(/^\[Service\]\n[^[]*^OOMPolicy=continue$/m);
 });
