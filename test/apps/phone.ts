@@ -1,7 +1,6 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
 import { expect } from "bun:test";
-import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
-import { setPassword } from "../../src/services/passwords.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { listPlays } from "../../src/services/play-list.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
@@ -13,7 +12,7 @@ export const PASSWORD = "correct horse";
 export async function openFor(name = "ann"): Promise<TestApp & { token: string }> {
   const server = await openTestApp();
   const user = await server.user(name);
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
   return Object.assign(server, { token: user.token });
 }
 

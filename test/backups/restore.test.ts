@@ -302,10 +302,10 @@ describe("restoring a backup", () => {
   });
 
   test("a password in the backup that was changed later than the data's is restored", async () => {
-    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "early password");
+    await ann.setPassword("early password");
     const { file: early } = backup();
     podkeep.clock.advance(1000);
-    await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "later password");
+    await ann.setPassword("later password");
     const { file: later } = backup();
     const hash = () => podkeep.sql("select password_hash from users");
     const expected = await hash();
@@ -369,7 +369,7 @@ describe("restoring a backup", () => {
 
   for (const used of [false, true]) {
     test(`a backup keeps tokens and passwords on another machine, whose new server has ${used ? "a" : "no"} user`, async () => {
-      await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), "correct horse");
+      await ann.setPassword("correct horse");
       const { file } = backup();
       const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
       const fresh = await openApp(config, { use: "server" });

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createLogger, type Logger } from "../../src/log.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
@@ -123,7 +122,7 @@ test("requests of today's apps have the pattern of their route, the token's publ
 });
 
 test("a refused password has the user if there is one, and a token that ended its public id", async () => {
-  await setPassword(server.app, actAsUser(user.id), "correct horse");
+  await user.setPassword("correct horse");
   const { id, token } = await issueToken(server.app, actAsUser(user.id), {
     label: "",
     scope: "read",

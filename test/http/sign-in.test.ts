@@ -64,7 +64,7 @@ afterEach(() => server.close());
 async function openServer(...given: Parameters<typeof openTestApp>): Promise<void> {
   server = await openTestApp(...given);
   ann = await server.user("ann");
-  await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+  await ann.setPassword(PASSWORD);
   http = createProtocol(server);
 }
 
@@ -147,7 +147,7 @@ describe("with a password", () => {
   }
 
   test("either alphabet of Base64 is read, and UTF-8 or Latin-1", async () => {
-    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), "grün a~~~?>>x");
+    await ann.setPassword("grün a~~~?>>x");
     for (const encoding of ["utf8", "latin1"] as const) {
       for (const alphabet of ["base64", "base64url"] as const) {
         const value = Buffer.from("ann:grün a~~~?>>x", encoding).toString(alphabet);
@@ -163,7 +163,7 @@ describe("with a password", () => {
   test("a user without one is refused", async () => {
     await server.user("bob");
     expect((await login("bob", PASSWORD)).status).toBe(401);
-    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), null);
+    await ann.setPassword(null);
     expect((await login()).status).toBe(401);
   });
 
@@ -175,7 +175,7 @@ describe("with a password", () => {
     const passphrase = generatePassphrase();
     expect(passphrase).toMatch(/^([a-z]{4}-){5}[a-z]{4}$/);
     expect(passphrase).not.toBe(generatePassphrase());
-    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), passphrase);
+    await ann.setPassword(passphrase);
     expect((await login("ann", passphrase)).status).toBe(200);
   });
 
@@ -497,7 +497,7 @@ describe("failed logins", () => {
     await server.close();
     server = await openTestApp({ failed_logins: "3" });
     ann = await server.user("ann");
-    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+    await ann.setPassword(PASSWORD);
     http = createProtocol(server);
     const cookie = cookieOf(await login());
     for (const [n, status] of [401, 401, 401, 429].entries()) {

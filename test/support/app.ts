@@ -8,8 +8,9 @@ import { readConfig, type SettingName } from "../../src/config/settings.ts";
 import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import type { HashCost } from "../../src/services/password-checker.ts";
+import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { createStore, type Store } from "./database.ts";
@@ -34,6 +35,8 @@ export interface TestUser {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Another app of the same user, with its own token. */
   another(): Promise<TestUser>;
+  /** @param password null to remove it */
+  setPassword(password: string | null): Promise<void>;
   /** Adds one feed. @returns its item of the response */
   add(feed_url: string, guid?: string): Promise<Answer["body"]>;
   /** Requests a deletion. @returns its id */
@@ -208,6 +211,7 @@ function client(
       const issued = await issueToken(test.app, actor, { label: "another", scope: "write", expires_at: null });
       return client(test, { id, public_id, name }, issued.token);
     },
+    setPassword: (password) => setPassword(test.app, actAsUser(id), password),
     async add(feed_url, guid) {
       const { body } = await user.request("POST", "/subscriptions", { subscriptions: [{ feed_url, guid }] });
       return body.success[0] ?? body.failure[0];

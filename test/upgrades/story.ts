@@ -5,7 +5,6 @@ import { identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
-import { setPassword } from "../../src/services/passwords.ts";
 import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
@@ -22,7 +21,7 @@ const PASSWORD = "correct horse battery staple";
 export async function tell(podkeep: TestApp): Promise<TestUser> {
   const ann = await podkeep.user("ann");
   const bob = await podkeep.user("bob");
-  await setPassword(podkeep.app, actAsUser(ann.id), PASSWORD);
+  await ann.setPassword(PASSWORD);
   const add = async (...names: string[]): Promise<string[]> => {
     const body = { subscriptions: names.map((name) => ({ feed_url: url(name) })) };
     return (await ann.request("POST", "/subscriptions", body)).body.success.map((item: { guid: string }) => item.guid);

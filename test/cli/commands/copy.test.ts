@@ -14,7 +14,6 @@ import { connectApp } from "../../../src/services/connect-links.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { uploadActions } from "../../../src/services/episode-uploads.ts";
 import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
@@ -83,7 +82,7 @@ async function fill(app: TestApp): Promise<{ users: TestUser[]; revoked: string 
     expires_at: null,
   });
   await revokeToken(app.app, id);
-  await setPassword(app.app, actAsUser(ann.id), "ann's password");
+  await ann.setPassword("ann's password");
   await createSession(app.app, actAsUser(ann.id), "page");
   const phone = { label: "phone", kind: "kasts", server: "https://podcasts.example", user: "ann" };
   await connectApp(app.app, actAsUser(ann.id), "nonce", phone);

@@ -10,7 +10,6 @@ import { actAsUser } from "../../../src/services/actor.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { listHistory } from "../../../src/services/history.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
@@ -419,7 +418,7 @@ describe("an app of the draft is refused with 401 if another server deletes its 
     test(does, async () => {
       await open({ open_podcast_draft: "on" });
       const ann = await app.user("ann");
-      await setPassword(app.app, actAsUser(ann.id), password);
+      await ann.setPassword(password);
       expect(await whileDeleted(ann, await act(ann.token))).toMatchObject({ status: 401 });
       expect(await beside((sql) => sql("select * from login_tokens"))).toHaveLength(0);
     });

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { renameDevice } from "../../../src/services/devices.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { type Answer, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 
@@ -18,7 +17,7 @@ let ann: TestUser;
 beforeEach(async () => {
   server = await openTestApp();
   ann = await server.user("ann");
-  await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+  await ann.setPassword(PASSWORD);
 });
 afterEach(() => server.close());
 

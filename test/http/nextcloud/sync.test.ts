@@ -1,7 +1,5 @@
 // Nextcloud's gPodder Sync as its apps use it.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { actAsAdmin } from "../../../src/services/actor.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 
@@ -16,7 +14,7 @@ let ann: TestUser;
 beforeEach(async () => {
   server = await openTestApp();
   ann = await server.user("ann");
-  await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+  await ann.setPassword(PASSWORD);
 });
 afterEach(() => server.close());
 

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { listApps, revokeApp } from "../../../src/services/apps.ts";
 import { pruneLoginTokens } from "../../../src/services/login-tokens.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { DRAFT } from "./client.ts";
 
@@ -17,7 +16,7 @@ let user: TestUser;
 beforeEach(async () => {
   server = await openTestApp({ ...DRAFT, failed_logins: "5" });
   user = await server.user("ann");
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
 });
 afterEach(() => server.close());
 

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -16,7 +15,7 @@ let browser: Browser;
 beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
   browser = await signedIn(server, { name: "ann", token: PASSWORD });
 });
 afterEach(() => server.close());

@@ -1,7 +1,5 @@
 // The page under a path of another site: https://example.org/podkeep behind a proxy that strips the path or keeps it.
 import { afterEach, describe, expect, test } from "bun:test";
-import { actAsUser } from "../../../src/services/actor.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { type Browser, openBrowser } from "../browser.ts";
@@ -33,7 +31,7 @@ describe.each([
   async function open(): Promise<TestUser> {
     server = await openTestApp({ public_url: `${ORIGIN}${base}/` });
     const user = await server.user("ann");
-    await setPassword(server.app, actAsUser(user.id), PASSWORD);
+    await user.setPassword(PASSWORD);
     browser = openBrowser(behindProxy(server, base, strips));
     return user;
   }

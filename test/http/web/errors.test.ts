@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
@@ -20,7 +19,7 @@ let token_id: string;
 beforeEach(async () => {
   server = await openTestApp({ busy_timeout: "20ms" });
   user = await server.user("ann");
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
   for (let n = 1; n <= 12; n++) await user.add(`https://${n}.example/`, guidOf(n));
   server.clock.advance(HOUR);
   const { id, token } = await issueToken(server.app, actAsUser(user.id), {

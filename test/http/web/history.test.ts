@@ -8,7 +8,6 @@ import { identifyClient } from "../../../src/services/clients.ts";
 import { uploadFeedChanges } from "../../../src/services/device-uploads.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
@@ -258,7 +257,7 @@ test("the history can be filtered by app and by podcast", async () => {
 });
 
 test("two devices with one app are two choices, each with its own changes", async () => {
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
   browser = await signedIn(server, user);
   for (const device of ["laptop", "desktop"]) {
     const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };

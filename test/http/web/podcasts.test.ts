@@ -7,7 +7,6 @@ import { assets } from "../../../src/http/web/assets.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { noteSync } from "../../../src/services/devices.ts";
 import { pruneHistory } from "../../../src/services/history.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -120,7 +119,7 @@ test("a podcast that is in the list already is said to be, and the list opens at
 
 test("an empty list offers to connect an app only if the session may do that", async () => {
   expect((await browser.open("/podcasts")).body).not.toContain('href="/connect"');
-  await setPassword(server.app, actAsUser(user.id), "correct horse");
+  await user.setPassword("correct horse");
   const byPassword = await signedIn(server, { name: "ann", token: "correct horse" });
   expect((await byPassword.open("/podcasts")).body).toContain('href="/connect"');
 });

@@ -11,7 +11,6 @@ import { createThrottle } from "../../../src/http/throttle.ts";
 import { serveWeb } from "../../../src/http/web/protocol.tsx";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { startLoginFlow } from "../../../src/services/login-flow.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { createUser } from "../../../src/services/users.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -32,7 +31,7 @@ let flow: string;
 beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
   browser = await signedIn(server, { name: "ann", token: PASSWORD });
   await user.add("https://a.example/feed", guidOf(1));
   await syncDevice("phone");

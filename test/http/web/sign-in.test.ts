@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { openBrowser, signedIn } from "../browser.ts";
@@ -14,7 +13,7 @@ let user: TestUser;
 beforeEach(async () => {
   server = await openTestApp();
   user = await server.user("ann");
-  await setPassword(server.app, actAsUser(user.id), PASSWORD);
+  await user.setPassword(PASSWORD);
 });
 afterEach(() => server.close());
 
