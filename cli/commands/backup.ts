@@ -1,6 +1,5 @@
 // `podkeep backup`: create, list, verify, restore, prune.
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { describeLocation } from "../../src/config/location.ts";
@@ -50,18 +49,16 @@ export function addBackupCommands(program: Command): void {
 }
 
 async function createOne(command: Command, file?: string): Promise<void> {
-  const { createBackup, requireResponse } = await import("../../src/backups/backups.ts");
+  const { createBackup } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
-  await requireResponse(file === undefined ? config.backup_dir : dirname(file));
-  const made = createBackup(config, systemClock, file);
+  const made = await createBackup(config, systemClock, file);
   await printResult(command, made, () => `${made.file}\n${describe(made)}`);
 }
 
 async function listAll(command: Command): Promise<void> {
-  const { listAllBackups, requireResponse } = await import("../../src/backups/backups.ts");
+  const { listAllBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
-  await requireResponse(config.backup_dir);
-  const backups = listAllBackups(config, systemClock);
+  const backups = await listAllBackups(config, systemClock);
   const json = backups.map(({ created_at, ...backup }) => ({ ...backup, created: formatTime(created_at) }));
   await printResult(command, json, () =>
     layTable(
@@ -75,9 +72,8 @@ async function listAll(command: Command): Promise<void> {
 const describeSize = (bytes: number) => `${Math.ceil(bytes / 1024)} KiB`;
 
 async function verifyOne(command: Command, file: string): Promise<void> {
-  const { verifyBackup, requireResponse } = await import("../../src/backups/backups.ts");
-  await requireResponse(dirname(file));
-  const found = verifyBackup(file);
+  const { verifyBackup } = await import("../../src/backups/backups.ts");
+  const found = await verifyBackup(file);
   await printResult(command, found, () => `${found.file} is a valid backup\n${describe(found)}`);
 }
 
@@ -97,13 +93,11 @@ function describe({
 }
 
 async function restoreOne(command: Command, file: string, yes?: boolean): Promise<void> {
-  const { requireResponse } = await import("../../src/backups/backups.ts");
   const { restoreBackup } = await import("../../src/backups/restore.ts");
   const { config } = settingsOf(command);
   if ("file" in config.location && existsSync(config.location.file)) {
     await confirm(`Replace the data in ${describeLocation(config.location)} with ${file}?`, yes);
   }
-  await requireResponse(dirname(file));
   const restored = await restoreBackup(config, systemClock, file);
   const lines = [`Restored ${restored.file} into ${describeLocation(config.location)}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
@@ -132,11 +126,10 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
 }
 
 async function pruneAll(command: Command, keep?: number, yes?: boolean): Promise<void> {
-  const { pruneBackups, requireResponse } = await import("../../src/backups/backups.ts");
+  const { pruneBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const count = keep ?? config.backup_keep;
   await confirm(`Remove all backups but the newest ${count} from ${config.backup_dir}?`, yes);
-  await requireResponse(config.backup_dir);
-  const removed = pruneBackups(config, systemClock, count);
+  const removed = await pruneBackups(config, systemClock, count);
   await printResult(command, { removed }, () => (removed.length > 0 ? removed.join("\n") : "Nothing to remove"));
 }

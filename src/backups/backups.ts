@@ -1,7 +1,7 @@
 // Backups of the database file: making, checking and pruning.
 import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
@@ -18,10 +18,9 @@ import {
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
 import { isMissing } from "../db/sqlite/file.ts";
-import { refuseLost } from "../db/sqlite/lost.ts";
+import { refuseLost, requireBackups } from "../db/sqlite/lost.ts";
+import { requireResponse } from "../db/sqlite/response.ts";
 import { codeOf, DomainError } from "../errors.ts";
-
-export { requireResponse } from "../db/sqlite/response.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -39,10 +38,13 @@ export function requireFile({ location }: Config): string {
 
 /**
  * Makes a backup while others read and write: as `file`, or in the backup directory under a name with the time.
- * @throws DomainError "not_found" if there is no database, and as `copyDatabase` does
+ * @throws DomainError "not_found" if there is no database, "unavailable" if the directory doesn't respond, and as
+ * `copyDatabase` does
  */
-export function createBackup(config: Config, clock: Clock, file?: string): Backup {
+export async function createBackup(config: Config, clock: Clock, file?: string): Promise<Backup> {
   const database = requireFile(config);
+  await requireResponse(file === undefined ? config.backup_dir : dirname(file));
+  await requireBackups(database, config.backup_dir);
   refuseLost(database, config.backup_dir);
   if (isMissing(database)) throw new DomainError("not_found", `There is no database ${database}`);
   const unlock = lockDirectory(config.data_dir, "command");
@@ -62,8 +64,9 @@ function nextName({ backup_dir }: Config, clock: Clock): string {
 }
 
 /** Lists the backups in the backup directory, as `listDated` does. @throws DomainError "config" on PostgreSQL, "unavailable" */
-export function listAllBackups(config: Config, clock: Clock): DatedBackup[] {
+export async function listAllBackups(config: Config, clock: Clock): Promise<DatedBackup[]> {
   requireFile(config);
+  await requireResponse(config.backup_dir);
   return listDated(config.backup_dir, clock.now());
 }
 
@@ -105,8 +108,14 @@ function readNames(directory: string): Promise<string[]> {
   return read;
 }
 
-/** Checks a whole backup. @throws DomainError as `checkCopy` does */
-export function verifyBackup(file: string): Backup {
+/** Checks a whole backup. @throws DomainError as `checkCopy` does, "unavailable" if its directory doesn't respond */
+export async function verifyBackup(file: string): Promise<Backup> {
+  await requireResponse(dirname(file));
+  return readBackup(file);
+}
+
+/** As verifyBackup(), in a directory that responds. */
+export function readBackup(file: string): Backup {
   const path = existsSync(file) ? realpathSync(file) : file;
   const becomeRoot = becomeReaderOf(path);
   try {
@@ -121,8 +130,9 @@ export function verifyBackup(file: string): Backup {
  * Returns the removed names.
  * @throws DomainError "config" if the data is on PostgreSQL, "unavailable" if the directory can't be read
  */
-export function pruneBackups(config: Config, clock: Clock, keep: number): string[] {
+export async function pruneBackups(config: Config, clock: Clock, keep: number): Promise<string[]> {
   requireFile(config);
+  await requireResponse(config.backup_dir);
   const directory = config.backup_dir;
   const names = listBackups(directory, clock.now());
   // A lost database is followed by backups without users.

@@ -10,6 +10,7 @@ import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { replaceDatabase, replacedCopy, stagedFile, undoReplacement, unpackCopy } from "../db/sqlite/replacement.ts";
+import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { DomainError, isDiskFull, messageOf } from "../errors.ts";
@@ -56,13 +57,14 @@ interface Restored extends Contents {
  * may have seen, so that apps that are ahead of the backup get everything again. If the old data can be read, a token
  * that was revoked since stays revoked, a user who was deleted since comes back without tokens and password, and the
  * history goes on from that of the old data.
- * @throws DomainError "conflict" if a server uses the data directory, "config" if the database is a symbolic link, and as
- * `checkCopy` does; then nothing was changed
+ * @throws DomainError "conflict" if a server uses the data directory, "config" if the database is a symbolic link,
+ * "unavailable" if the backup's directory doesn't respond, and as `checkCopy` does; then nothing was changed
  */
 export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
   const current = requireFile(config);
   const staged = stagedFile(current);
   refuseLink(current);
+  await requireResponse(dirname(file));
   refuseInUse(file);
   // Before root becomes the directory's owner, who may not read it.
   const backup = openSync(file, "r");

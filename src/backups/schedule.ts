@@ -3,6 +3,7 @@ import { Cron } from "croner";
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
+import { LONGEST_RESPONSE } from "../db/sqlite/response.ts";
 import { reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import type { Logger } from "../log.ts";
@@ -14,8 +15,6 @@ const Made = z.object({ file: z.string(), bytes: z.number(), tables: z.object({ 
 const Pruned = z.object({ removed: z.array(z.string()) });
 /** Milliseconds that a backup may take. */
 export const LONGEST = 60 * 60 * 1000;
-/** Milliseconds in which the backup directory responds. A disk that sleeps takes ten seconds. */
-const RESPONSE = 20_000;
 
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
@@ -39,7 +38,7 @@ export function scheduleBackups(
   const run = async () => {
     const silent = setTimeout(() => {
       log.warn(`${config.backup_dir} does not respond: a backup that is due is made when it does`);
-    }, RESPONSE);
+    }, LONGEST_RESPONSE);
     try {
       const due = await isDue(config, systemClock.now()).finally(() => clearTimeout(silent));
       if (!due || ended.signal.aborted) return;

@@ -1,7 +1,7 @@
 // The backups: the age of the newest one, and whether the schedule is kept.
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { latestBackup, verifyBackup } from "../backups/backups.ts";
+import { latestBackup, readBackup } from "../backups/backups.ts";
 import { LONGEST, lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
@@ -42,7 +42,7 @@ export function checkNewestBackup(config: Config, now: number): Finding[] {
   }
   if (!latest) return [];
   try {
-    const { tables } = verifyBackup(latest.file);
+    const { tables } = readBackup(latest.file);
     if (tables["users"]) return [ok("newest backup", "undamaged")];
     return [warning("newest backup", `${latest.file} has no users`, "If there were any, restore an older backup")];
   } catch (error) {

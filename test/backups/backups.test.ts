@@ -33,11 +33,11 @@ const { backup, inDirectory, restore, add, list } = backupsOf(() => ({ podkeep, 
 describe("making a backup", () => {
   test("a backup holds all acknowledged writes of a running server, readable for its owner only", async () => {
     await add("a", "b", "c");
-    const made = backup();
+    const made = await backup();
     expect(made.file).toStartWith(inDirectory("backups/podkeep-2026-01-01T00-00-"));
     expect(made.tables).toMatchObject({ users: 1, tokens: 1, subscriptions: 3, guids: 3, feeds: 3 });
     expect([mode(made.file), mode(inDirectory("backups"))]).toEqual([0o600, 0o700]);
-    expect(verifyBackup(made.file)).toEqual(made);
+    expect(await verifyBackup(made.file)).toEqual(made);
     expect(readdirSync(inDirectory("backups"))).toHaveLength(1);
   });
 
@@ -49,7 +49,7 @@ describe("making a backup", () => {
     })();
     for (let count = 0; count < 10; count++) {
       await Bun.sleep(1);
-      const { tables } = backup();
+      const { tables } = await backup();
       expect(tables["subscriptions"]! % 2).toBe(0);
       expect(tables["guids"]).toBe(tables["subscriptions"]!);
     }
@@ -58,86 +58,87 @@ describe("making a backup", () => {
     expect(written).toBeGreaterThan(0);
   });
 
-  test("a backup never replaces another file", () => {
+  test("a backup never replaces another file", async () => {
     writeFileSync(inDirectory("diary.txt"), "dear diary");
-    expect(() => backup(inDirectory("diary.txt"))).toThrow("exists already");
+    await expect(backup(inDirectory("diary.txt"))).rejects.toThrow("exists already");
     expect(statSync(inDirectory("diary.txt")).size).toBe(10);
   });
 
-  test("if the backup directory can't be written, the error says why", () => {
+  test("if the backup directory can't be written, the error says why", async () => {
     writeFileSync(inDirectory("backups"), "a file");
-    expect(() => backup()).toThrow(/can't be read: a part of the path is not a directory/);
+    await expect(backup()).rejects.toThrow(/can't be read: a part of the path is not a directory/);
   });
 
   test("if the database can't be opened, the error names it, not the backup", async () => {
     await podkeep.app.close();
     mkdirSync(inDirectory("podkeep.db-wal"));
     const reason = `${inDirectory("podkeep.db")} can't be opened as a database: `;
-    expect(() => backup()).toThrow(reason);
+    await expect(backup()).rejects.toThrow(reason);
     rmdirSync(inDirectory("podkeep.db-wal"));
     await podkeep.open();
   });
 
-  test("pruning keeps the newest backups, even if the clock went back, and files with other names", () => {
-    const first = backup();
+  test("pruning keeps the newest backups, even if the clock went back, and files with other names", async () => {
+    const first = await backup();
     podkeep.clock.advance(1000);
-    backup();
+    await backup();
     podkeep.clock.set(START - 1_000_000);
-    const last = backup();
-    const own = backup(inDirectory("backups/mine.db"));
-    expect(pruneBackups(podkeep.app.config, podkeep.clock, 2)).toEqual([first.file.slice(-35)]);
+    const last = await backup();
+    const own = await backup(inDirectory("backups/mine.db"));
+    expect(await pruneBackups(podkeep.app.config, podkeep.clock, 2)).toEqual([first.file.slice(-35)]);
     expect([last, own].map(({ file }) => existsSync(file))).toEqual([true, true]);
   });
 
   const namesIn = () => readdirSync(inDirectory("backups")).sort();
 
   test("pruning keeps the newest backup with users while later ones have none", async () => {
-    const good = [0, 1, 2].map(() => {
+    const good: string[] = [];
+    for (let night = 0; night < 3; night++) {
       podkeep.clock.advance(1000);
-      return backup().file.slice(-35);
-    });
+      good.push((await backup()).file.slice(-35));
+    }
     await deleteUser(podkeep.app, "ann");
     for (let night = 0; night < 5; night++) {
       podkeep.clock.advance(86_400_000);
-      backup();
-      pruneBackups(podkeep.app.config, podkeep.clock, 2);
+      await backup();
+      await pruneBackups(podkeep.app.config, podkeep.clock, 2);
       expect(namesIn()[0]).toBe(good[2] ?? "");
     }
     expect(namesIn()).toHaveLength(3);
     await podkeep.user("bob");
     podkeep.clock.advance(1000);
-    backup();
-    pruneBackups(podkeep.app.config, podkeep.clock, 2);
+    await backup();
+    await pruneBackups(podkeep.app.config, podkeep.clock, 2);
     expect(namesIn()).toHaveLength(2);
   });
 
-  test("a backup from a clock that was ahead is not the newest, for pruning, names and missed backups", () => {
+  test("a backup from a clock that was ahead is not the newest, for pruning, names and missed backups", async () => {
     const { config } = podkeep.app;
     podkeep.clock.advance(10 * 365 * 86_400_000);
-    const ahead = backup();
+    const ahead = await backup();
     podkeep.clock.set(START);
     expect(latestBackup(config, podkeep.clock.now())).toBeNull();
-    const first = backup();
+    const first = await backup();
     podkeep.clock.advance(86_400_000);
-    const second = backup();
+    const second = await backup();
     expect(second.file).toContain("podkeep-2026-01-02T");
     expect(latestBackup(config, podkeep.clock.now())?.file).toBe(second.file);
-    expect(listAllBackups(config, podkeep.clock).map(({ file }) => file)).toEqual(
+    expect((await listAllBackups(config, podkeep.clock)).map(({ file }) => file)).toEqual(
       [ahead, first, second].map(({ file }) => file),
     );
-    expect(pruneBackups(config, podkeep.clock, 2)).toEqual([ahead.file.slice(-35)]);
+    expect(await pruneBackups(config, podkeep.clock, 2)).toEqual([ahead.file.slice(-35)]);
   });
 
   test("a scheduled backup is made at its time, or when it was missed, and not again after the clock was in 1970", async () => {
     const config = { ...podkeep.app.config, backup_schedule: "30 3 * * *" };
     const at = (day: number, ...time: number[]) => new Date(2026, 2, day, ...time).getTime();
     podkeep.clock.set(at(1, 12));
-    backup();
+    await backup();
     for (const now of [300_000, at(1, 12, 0, 1), at(2, 3, 29, 59, 999)]) expect(await isDue(config, now)).toBe(false);
     for (const now of [at(2, 3, 30), at(2, 3, 30, 1), at(9, 12)]) expect(await isDue(config, now)).toBe(true);
   });
 
-  test("pruning removes what killed backups left, with its journal, also if the clock was ahead then", () => {
+  test("pruning removes what killed backups left, with its journal, also if the clock was ahead then", async () => {
     mkdirSync(inDirectory("backups"));
     const left = ["podkeep-2020-01-01T00-00-00-000Z.db.partial", "podkeep-2020-01-01T00-00-00-000Z.db.partial-journal"];
     for (const [index, name] of left.entries()) {
@@ -145,26 +146,26 @@ describe("making a backup", () => {
       const time = new Date(START + (index === 0 ? -2 : 900) * 86_400_000);
       utimesSync(inDirectory(`backups/${name}`), time, time);
     }
-    pruneBackups(podkeep.app.config, podkeep.clock, 7);
+    await pruneBackups(podkeep.app.config, podkeep.clock, 7);
     expect(namesIn()).toEqual([]);
   });
 
-  test("a backup that gets its name during pruning is not an error", () => {
+  test("a backup that gets its name during pruning is not an error", async () => {
     mkdirSync(inDirectory("backups"));
     // Is listed and can't be found, like a file that was renamed in between.
     symlinkSync("gone", inDirectory("backups/podkeep-2020-01-01T00-00-00-000Z.db.partial"));
-    expect(pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
+    expect(await pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
   });
 
-  test("a backup that is removed while the backups are listed is left out", () => {
-    const { file } = createBackup(podkeep.app.config, podkeep.clock);
+  test("a backup that is removed while the backups are listed is left out", async () => {
+    const { file } = await createBackup(podkeep.app.config, podkeep.clock);
     symlinkSync("gone", inDirectory("backups/podkeep-2020-01-01T00-00-00-000Z.db"));
-    expect(listAllBackups(podkeep.app.config, podkeep.clock).map((one) => one.file)).toEqual([file]);
+    expect((await listAllBackups(podkeep.app.config, podkeep.clock)).map((one) => one.file)).toEqual([file]);
   });
 
-  test("for data on PostgreSQL the error names pg_dump, and where restoring is explained", () => {
+  test("for data on PostgreSQL the error names pg_dump, and where restoring is explained", async () => {
     const config = { ...podkeep.app.config, location: { url: "postgres://localhost/podkeep" } };
-    expect(() => createBackup(config, podkeep.clock)).toThrow(
+    await expect(createBackup(config, podkeep.clock)).rejects.toThrow(
       "pg_dump, and restore a dump as podkeep help postgresql says",
     );
   });
@@ -204,23 +205,23 @@ describe("checking a backup", () => {
   for (const [what, spoil, reason] of refused) {
     test(`a backup that is ${what} is refused, and the data stays`, async () => {
       await add(...Array.from({ length: 50 }, (_, index) => `feed${index}`));
-      const { file } = backup();
+      const { file } = await backup();
       const before = await list();
       spoil(file);
-      expect(() => verifyBackup(file)).toThrow(reason);
+      await expect(verifyBackup(file)).rejects.toThrow(reason);
       await expect(restore(file)).rejects.toThrow(reason);
       expect(await list()).toEqual(before);
     });
   }
 
-  test("names in a backup are not read as SQL", () => {
-    const { file } = backup();
+  test("names in a backup are not read as SQL", async () => {
+    const { file } = await backup();
     change(file, 'create table "x"" union select 7 --" (a)');
-    expect(verifyBackup(file).tables).toMatchObject({ users: 1, 'x" union select 7 --': 0 });
+    expect((await verifyBackup(file)).tables).toMatchObject({ users: 1, 'x" union select 7 --': 0 });
   });
 
-  test("a missing file is not found", () => {
-    expect(() => verifyBackup(inDirectory("none.db"))).toThrow("There is no file");
+  test("a missing file is not found", async () => {
+    await expect(verifyBackup(inDirectory("none.db"))).rejects.toThrow("There is no file");
   });
 });
 

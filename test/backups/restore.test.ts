@@ -48,7 +48,7 @@ describe("restoring a backup", () => {
     const guids = await add(...Array.from({ length: 12 }, (_, n) => `p${n}`));
     const merge = (guid: string | undefined, into: string) =>
       ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: `https://${into}.test/rss` });
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(60_000);
     await merge(guids[0], "p1");
     await restore(file);
@@ -63,7 +63,7 @@ describe("restoring a backup", () => {
     const [a = "", b = "", c = ""] = await add("a", "b", "c");
     await ann.request("DELETE", `/subscriptions/${c}`);
     await podkeep.drain();
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(3_600_000);
     await ann.request("PATCH", `/subscriptions/${a}`, { is_subscribed: false });
     await ann.request("DELETE", `/subscriptions/${b}`);
@@ -87,7 +87,7 @@ describe("restoring a backup", () => {
     const [old = ""] = await add("a");
     const fresh = crypto.randomUUID();
     await ann.request("PATCH", `/subscriptions/${old}`, { new_guid: fresh });
-    const { file } = backup();
+    const { file } = await backup();
     await ann.request("PATCH", `/subscriptions/${fresh}`, { new_guid: old });
     const since = latest(await list());
 
@@ -97,7 +97,7 @@ describe("restoring a backup", () => {
 
   test("every subscription gets its own timestamp, in the old order, and later changes come after", async () => {
     await add(...Array.from({ length: 30 }, (_, index) => `feed${index}`));
-    const { file } = backup();
+    const { file } = await backup();
     const before = (await list()).map(({ feed_url }) => feed_url);
     await restore(file);
     const after = await list();
@@ -108,7 +108,7 @@ describe("restoring a backup", () => {
   });
 
   test("timestamps continue past those of a server whose clock was ahead", async () => {
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(30 * 86_400_000);
     await add("a");
     const since = latest(await list());
@@ -120,7 +120,7 @@ describe("restoring a backup", () => {
 
   test("a poll that got 304 before gets everything after", async () => {
     await add("a");
-    const { file } = backup();
+    const { file } = await backup();
     const { headers } = await ann.request("GET", "/subscriptions");
     const poll = () => ann.request("GET", "/subscriptions", undefined, { "If-None-Match": headers.get("etag") ?? "" });
     expect((await poll()).status).toBe(304);
@@ -130,7 +130,7 @@ describe("restoring a backup", () => {
 
   test("a deletion id that was given out since is not used again", async () => {
     const [a = "", b = ""] = await add("a", "b");
-    const { file } = backup();
+    const { file } = await backup();
     const lost = (await ann.request("DELETE", `/subscriptions/${a}`)).body.deletion_id;
     await restore(file);
     expect((await ann.request("DELETE", `/subscriptions/${b}`)).body.deletion_id).not.toBe(lost);
@@ -139,7 +139,7 @@ describe("restoring a backup", () => {
 
   test("the history goes on: changes since the backup, the restore, and what it changed", async () => {
     const [a = "", b = ""] = await add("a", "b");
-    const { file } = backup();
+    const { file } = await backup();
     const times: number[] = [];
     const lists: string[][] = [];
     const mark = async () => {
@@ -199,7 +199,7 @@ describe("restoring a backup", () => {
     test(`the history begins with ${whose}`, async () => {
       podkeep.clock.advance(60_000);
       await add("a");
-      const { file } = backup();
+      const { file } = await backup();
       change(file, `update users set history_since = ${backup_since}`);
       podkeep.clock.advance(60_000);
       await add("b");
@@ -213,9 +213,9 @@ describe("restoring a backup", () => {
   }
 
   test("a backup that is newer than the data brings its own history, without a difference", async () => {
-    const { file: early } = backup();
+    const { file: early } = await backup();
     await add("a", "b");
-    const { file: later } = backup();
+    const { file: later } = await backup();
     await podkeep.app.close();
     copyFileSync(early, inDirectory("podkeep.db"));
     await podkeep.open();
@@ -225,7 +225,7 @@ describe("restoring a backup", () => {
   });
 
   test("a token that was revoked since stays revoked", async () => {
-    const { file } = backup();
+    const { file } = await backup();
     await revokeToken(podkeep.app, ann.token.split("_")[1] ?? "");
     await restore(file);
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
@@ -235,7 +235,7 @@ describe("restoring a backup", () => {
     const bob = await podkeep.user("bob");
     await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), "old password");
     await bob.add("https://a.test/rss");
-    const { file } = backup();
+    const { file } = await backup();
     await deleteUser(podkeep.app, "bob");
     const carl = await podkeep.user("carl");
     expect(await restore(file)).toMatchObject({ returned: ["bob"], gone: ["carl"] });
@@ -276,7 +276,7 @@ describe("restoring a backup", () => {
     const { text } = await createSession(podkeep.app, await as("ann"), "app");
     await createSession(podkeep.app, await as("ann"), "page");
     const flow = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(1000);
     await setPassword(podkeep.app, await as("ann"), "new password");
     await setPassword(podkeep.app, await as("bob"), null);
@@ -292,7 +292,7 @@ describe("restoring a backup", () => {
   test("a password that was set since stays so, though the clock went back in between", async () => {
     const admin = await actAsAdmin(podkeep.app, "ann", "test");
     await setPassword(podkeep.app, admin, "old password");
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(-3_600_000);
     await setPassword(podkeep.app, admin, "new password");
     const hash = () => podkeep.sql("select password_hash from users");
@@ -303,10 +303,10 @@ describe("restoring a backup", () => {
 
   test("a password in the backup that was changed later than the data's is restored", async () => {
     await ann.setPassword("early password");
-    const { file: early } = backup();
+    const { file: early } = await backup();
     podkeep.clock.advance(1000);
     await ann.setPassword("later password");
-    const { file: later } = backup();
+    const { file: later } = await backup();
     const hash = () => podkeep.sql("select password_hash from users");
     const expected = await hash();
     await restore(early);
@@ -319,10 +319,10 @@ describe("restoring a backup", () => {
   });
 
   test("the old data is kept as it was, and no other file is left", async () => {
-    const { file } = backup(inDirectory("b.db"));
+    const { file } = await backup(inDirectory("b.db"));
     await add("later");
     const { replaced } = await restore(file);
-    const old = verifyBackup(join(replaced ?? "", "podkeep.db"));
+    const old = await verifyBackup(join(replaced ?? "", "podkeep.db"));
     expect(old.tables["subscriptions"]).toBe(1);
     expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toEqual([
       replaced?.split("/").at(-1) ?? "",
@@ -331,7 +331,7 @@ describe("restoring a backup", () => {
   });
 
   test("old data that can't be read is kept too, and the result says so", async () => {
-    const { file } = backup();
+    const { file } = await backup();
     await podkeep.app.close();
     writeFileSync(inDirectory("podkeep.db"), "rubbish");
     const { replaced, unread } = await restoreBackup(podkeep.app.config, podkeep.clock, file);
@@ -342,7 +342,7 @@ describe("restoring a backup", () => {
   });
 
   test("a database behind a symbolic link is not replaced by a restore, which says where to restore", async () => {
-    const { file } = backup();
+    const { file } = await backup();
     await podkeep.app.close();
     mkdirSync(inDirectory("disk"));
     renameSync(inDirectory("podkeep.db"), inDirectory("disk/podkeep.db"));
@@ -355,7 +355,7 @@ describe("restoring a backup", () => {
 
   test("a backup can be restored into an empty directory", async () => {
     await add("a");
-    const { file } = backup();
+    const { file } = await backup();
     const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
     expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({
       replaced: null,
@@ -370,7 +370,7 @@ describe("restoring a backup", () => {
   for (const used of [false, true]) {
     test(`a backup keeps tokens and passwords on another machine, whose new server has ${used ? "a" : "no"} user`, async () => {
       await ann.setPassword("correct horse");
-      const { file } = backup();
+      const { file } = await backup();
       const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
       const fresh = await openApp(config, { use: "server" });
       if (used) await createUser(fresh, "ann");
@@ -387,7 +387,7 @@ describe("restoring a backup", () => {
     const now = START + 30 * 86_400_000;
     podkeep.clock.set(now);
     await add("a");
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(3 * 86_400_000);
     await add("later");
     const since = latest(await list());
@@ -403,7 +403,7 @@ describe("restoring a backup", () => {
   });
 
   test("the only user, deleted since, comes back without access, also if there is another one now", async () => {
-    const { file } = backup();
+    const { file } = await backup();
     await deleteUser(podkeep.app, "ann");
     expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
     await deleteUser(podkeep.app, "ann");
@@ -414,7 +414,7 @@ describe("restoring a backup", () => {
   });
 
   test("nothing is restored while a server or a command uses the data directory", async () => {
-    const { file } = backup();
+    const { file } = await backup();
     await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow("stop it first");
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
   });
@@ -428,7 +428,7 @@ describe("restoring a backup", () => {
   });
 
   test("after a restore was interrupted, podkeep asks to repeat it and creates no empty database", async () => {
-    const { file } = backup(inDirectory("b.db"));
+    const { file } = await backup(inDirectory("b.db"));
     await podkeep.app.close();
     mkdirSync(inDirectory("restoring"));
     mkdirSync(inDirectory("aside"));
@@ -442,7 +442,7 @@ describe("restoring a backup", () => {
 
   test("a restore that was interrupted between the old data and the new is repeated with the old data", async () => {
     await add("a");
-    const { file } = backup();
+    const { file } = await backup();
     podkeep.clock.advance(10 * 86_400_000);
     await add("later");
     const since = latest(await list());
@@ -455,7 +455,7 @@ describe("restoring a backup", () => {
     rmdirSync(obstacle);
     await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
     const { replaced } = await restore(file);
-    expect(verifyBackup(join(replaced ?? "", "podkeep.db")).tables["subscriptions"]).toBe(2);
+    expect((await verifyBackup(join(replaced ?? "", "podkeep.db"))).tables["subscriptions"]).toBe(2);
     expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toHaveLength(1);
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
     const { token } = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, "ann", "test"), {

@@ -42,6 +42,8 @@ test.skipIf(!CAN_MOUNT)("commands that need it, and a first start, end and name 
     ["backup", "list"],
     ["backup", "create"],
     ["backup", "create", backup],
+    // It is read to know whether there was a database.
+    ["backup", "create", join(podkeep.folder, "elsewhere.db")],
     ["backup", "verify", backup],
     ["backup", "restore", backup, "--yes"],
     ["backup", "prune", "--yes"],

@@ -281,7 +281,7 @@ const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 test.if(onSqlite)("a restored backup has its plays, with the apps that sent them", async () => {
   await upload("phone", [play(60, { sent_at: now() })]);
   const before = await listened();
-  const { file } = createBackup(podkeep.app.config, podkeep.clock);
+  const { file } = await createBackup(podkeep.app.config, podkeep.clock);
   await upload("tablet", [play(600, { sent_at: now() })]);
   await podkeep.app.close();
   await restoreBackup(podkeep.app.config, podkeep.clock, file);

@@ -16,7 +16,7 @@ const answers = {
   app: await askAsApp(podkeep.send),
   draft: await askAsDraft(podkeep.send, ann.token),
 };
-const backup = createBackup(podkeep.app.config, podkeep.clock);
+const backup = await createBackup(podkeep.app.config, podkeep.clock);
 await Bun.write(file, Bun.gzipSync(await Bun.file(backup.file).bytes()));
 await Bun.write(file.replace(/db\.gz$/, "json"), `${JSON.stringify(answers, null, 2)}\n`);
 await podkeep.close();

@@ -267,7 +267,7 @@ describe("what apps have synced", () => {
 
   test("survives a restore, but for what apps were told: they get everything again", async () => {
     await openRecorded(SCHEMA_VERSION);
-    const { file } = createBackup(podkeep.app.config, podkeep.clock);
+    const { file } = await createBackup(podkeep.app.config, podkeep.clock);
     const before = await readTables();
     await podkeep.app.close();
     await restoreBackup(podkeep.app.config, podkeep.clock, file);
@@ -363,7 +363,7 @@ describe("a database that needs a migration", () => {
     const before = await Bun.file(databaseFile(podkeep.app.config)).bytes();
     await expect(openApp(podkeep.app.config)).rejects.toThrow("could not be migrated");
     const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
-    expect(verifyBackup(backup).tables).toMatchObject({ users: 2, [MIGRATION_TABLE]: 0 });
+    expect((await verifyBackup(backup)).tables).toMatchObject({ users: 2, [MIGRATION_TABLE]: 0 });
     expect(await Bun.file(databaseFile(podkeep.app.config)).bytes()).toEqual(before);
   });
 
@@ -376,7 +376,7 @@ describe("a database that needs a migration", () => {
     const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
     const migration = { from: "0007_feed_lookups", to: SCHEMA_VERSION, backup };
     expect(lines).toEqual([[migration, "schema migrated; the backup is from before it"]]);
-    expect(verifyBackup(backup).schema).toBe("0007_feed_lookups");
+    expect((await verifyBackup(backup)).schema).toBe("0007_feed_lookups");
     await (await openApp(podkeep.app.config, { use: "server", log })).close();
     expect(lines).toHaveLength(1);
   });

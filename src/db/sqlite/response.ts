@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
 
 /** Milliseconds in which a directory responds. A disk that sleeps takes ten seconds. */
-const PATIENCE = 20_000;
+export const LONGEST_RESPONSE = 20_000;
 
 /**
  * Another process asks: root becomes the owner of the data directory, for which all threads of a process must run.
@@ -16,7 +16,7 @@ export async function requireResponse(directory: string): Promise<void> {
     // The executable is Bun itself.
     env: { BUN_BE_BUN: "1" },
   });
-  const responds = await Promise.race([child.exited.then(() => true), Bun.sleep(PATIENCE).then(() => false)]);
+  const responds = await Promise.race([child.exited.then(() => true), Bun.sleep(LONGEST_RESPONSE).then(() => false)]);
   if (responds) return;
   child.kill("SIGKILL");
   throw new DomainError("unavailable", `${directory} does not respond: check its disk, or the network to it`);

@@ -48,7 +48,7 @@ test.each(loseIt)(
   "a database that is %s beside backups is refused, with the backup to restore",
   async (state, lose) => {
     await makeData();
-    const { file: backup } = createBackup(configOf(), systemClock);
+    const { file: backup } = await createBackup(configOf(), systemClock);
     lose();
     const size = existsSync(file) ? 0 : null;
     for (const use of ["server", "command"] as const) {
@@ -60,7 +60,7 @@ test.each(loseIt)(
       });
     }
     expect(existsSync(file) ? statSync(file).size : null).toBe(size);
-    expect(() => createBackup(configOf(), systemClock)).toThrow("exists");
+    await expect(createBackup(configOf(), systemClock)).rejects.toThrow("exists");
     await restoreBackup(configOf(), systemClock, backup);
     const app = await openApp(configOf(), { use: "server" });
     expect(await listUsers(app)).toMatchObject([{ name: "ann" }]);
@@ -71,7 +71,7 @@ test.each(loseIt)(
 test("backups in another directory count, and so do those in the default one", async () => {
   const elsewhere = mkdtempSync(join(tmpdir(), "podkeep-backups-"));
   await makeData();
-  createBackup(configOf(elsewhere), systemClock);
+  await createBackup(configOf(elsewhere), systemClock);
   rmSync(file);
   await expect(openApp(configOf(elsewhere))).rejects.toMatchObject({ code: "config" });
   renameSync(elsewhere, join(folder, "backups"));
@@ -80,11 +80,11 @@ test("backups in another directory count, and so do those in the default one", a
 
 test("the newest backup that has users is named, not a later one without", async () => {
   await makeData();
-  const { file: good } = createBackup(configOf(), systemClock);
+  const { file: good } = await createBackup(configOf(), systemClock);
   renameSync(join(folder, "backups"), join(folder, "aside"));
   rmSync(file);
   await (await openApp(configOf())).close();
-  createBackup(configOf(), systemClock);
+  await createBackup(configOf(), systemClock);
   renameSync(join(folder, "aside", good.slice(-35)), good);
   rmSync(file);
   await expect(openApp(configOf())).rejects.toThrow(`restore ${good}`);
@@ -92,7 +92,7 @@ test("the newest backup that has users is named, not a later one without", async
 
 test("a backup from before an upgrade is named if no other is newer", async () => {
   await makeData();
-  const { file: older } = createBackup(configOf(), { ...systemClock, now: () => Date.now() - 60_000 });
+  const { file: older } = await createBackup(configOf(), { ...systemClock, now: () => Date.now() - 60_000 });
   const before = join(folder, "backups", "podkeep-before-0021_numbered_users.db");
   copyFileSync(file, before);
   rmSync(file);

@@ -36,7 +36,7 @@ async function placeOlder(): Promise<string> {
 test("a new database and its backups have small pages", async () => {
   podkeep = await openTestApp();
   expect(pageSizeOf(databaseFile(podkeep.app.config))).toBe(1024);
-  expect(pageSizeOf(createBackup(podkeep.app.config, podkeep.clock).file)).toBe(1024);
+  expect(pageSizeOf((await createBackup(podkeep.app.config, podkeep.clock)).file)).toBe(1024);
 });
 
 test("a database of an older version gets small pages, and nothing is left beside it", async () => {

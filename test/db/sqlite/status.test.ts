@@ -54,7 +54,7 @@ test("the metrics have the time of the newest backup, and count backups that fai
   const endpoint = createMetricsEndpoint(() => newestBackupTime(config, server.clock.now()));
   const read = async () => (await endpoint.fetch(server.app, new Request("http://127.0.0.1:9042/metrics"))).text();
   expect(await read()).toContain("podkeep_backup_newest_timestamp_seconds 0\n");
-  createBackup(config, server.clock);
+  await createBackup(config, server.clock);
   endpoint.metrics.backupFailed();
   const text = await read();
   expect(text).toContain(`podkeep_backup_newest_timestamp_seconds ${START / 1000}\n`);

@@ -45,7 +45,7 @@ function appOf(client: TestUser, agent: string | null, path = PATH) {
 }
 
 async function restore(): Promise<void> {
-  const backup = createBackup(podkeep.app.config, podkeep.clock, join(podkeep.folder, "copy.db"));
+  const backup = await createBackup(podkeep.app.config, podkeep.clock, join(podkeep.folder, "copy.db"));
   await podkeep.app.close();
   podkeep.clock.advance(MINUTE);
   await restoreBackup(podkeep.app.config, podkeep.clock, backup.file);

@@ -155,7 +155,7 @@ for (const [name, as_of] of [
 
 const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 test.if(onSqlite)("podcasts that a restored backup lost come back from the history page", async () => {
-  const { file } = createBackup(server.app.config, server.clock);
+  const { file } = await createBackup(server.app.config, server.clock);
   const outline = '<outline type="rss" text="Meta-Cast" xmlUrl="https://new.example/"/>';
   await browser.submit("/podcasts/import", { file: new File([`<opml><body>${outline}</body></opml>`], "list.opml") });
   await user.request("PATCH", `/subscriptions/${guidOf(3)}`, { is_subscribed: false });

@@ -238,7 +238,7 @@ const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 test.if(onSqlite)("after a restored backup, a podcast's page still says when it was added", async () => {
   for (const n of [1, 2, 3]) await user.add(`https://${n}.example/`, guidOf(n));
   server.clock.advance(5 * 86_400_000);
-  const { file } = createBackup(server.app.config, server.clock);
+  const { file } = await createBackup(server.app.config, server.clock);
   await user.request("PATCH", `/subscriptions/${guidOf(2)}`, { is_subscribed: false });
   await server.app.close();
   await restoreBackup(server.app.config, server.clock, file);
