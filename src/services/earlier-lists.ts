@@ -41,7 +41,9 @@ async function readStart(tx: Tx, user_id: number, now: number): Promise<{ since:
 async function readPast(tx: Tx, user_id: number, from: number) {
   const present = await listSubscriptions(tx, { user_id });
   const past = new Map(present.map((row) => [row.id, readSubscription(row)]));
-  await readChangesFrom(tx, { user_id, from }, (row) => undoChange(past, changeOf(row)));
+  for await (const changes of readChangesFrom(tx, { user_id, from })) {
+    for (const row of changes) undoChange(past, changeOf(row));
+  }
   return { present, past };
 }
 
@@ -163,10 +165,12 @@ export async function putBack(context: Context, actor: Actor, { by, from, to }: 
   const app = appOf(by);
   const guids = await context.database.read(async (tx) => {
     const removed: string[] = [];
-    await readChangesFrom(tx, { user_id, from }, (row) => {
-      if (!row.guid || row.changed_at > to || !isRemoval(row)) return;
-      if (appOf(readChangedBy(row)) === app) removed.push(row.guid);
-    });
+    for await (const changes of readChangesFrom(tx, { user_id, from })) {
+      for (const row of changes) {
+        if (!row.guid || row.changed_at > to || !isRemoval(row)) continue;
+        if (appOf(readChangedBy(row)) === app) removed.push(row.guid);
+      }
+    }
     return removed.toReversed();
   });
   return changeInParts(context, actor, guids, subscribeAgain);

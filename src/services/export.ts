@@ -1,5 +1,4 @@
 // All data of a user, for the user: every table, without secrets.
-import { PAGE } from "../store/rows.ts";
 import { type Row, type Transfer, transfers } from "../store/transfer.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -17,13 +16,9 @@ export const exportAccount = (context: Context, actor: Actor): ExportedTable[] =
 async function* partsOf(
   { database }: Context,
   { user_id }: Actor,
-  { exported, listPage }: Transfer,
+  { exported, pages }: Transfer,
 ): AsyncGenerator<Row[]> {
-  let last: Row | null = null;
-  do {
-    const after: Row | null = last;
-    const rows: Row[] = await database.read((tx) => listPage(tx, { user_id }, after));
-    if (rows.length > 0) yield rows.map((row) => Object.fromEntries(exported.map((name) => [name, row[name] ?? null])));
-    last = rows.length === PAGE ? (rows.at(-1) ?? null) : null;
-  } while (last);
+  for await (const rows of pages(database, { user_id })) {
+    yield rows.map((row) => Object.fromEntries(exported.map((name) => [name, row[name] ?? null])));
+  }
 }

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
-import { listInPages, PAGE } from "./rows.ts";
+import { joinPages, PAGE, readPages } from "./rows.ts";
 
 /** Subscriptions in the order of the change feed, from the timestamp `from` on. */
 export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
@@ -36,10 +36,12 @@ const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
 
 /** Subscriptions that changed after `start`, oldest change first. */
 export const listChangedAfter = (tx: Tx, { user_id, start }: Owner & { start: number }) =>
-  listInPages(
-    start,
-    (after) => listAfter(tx, { user_id, after, limit: PAGE }),
-    ({ changed_at }) => changed_at,
+  joinPages(
+    readPages(
+      start,
+      (after) => listAfter(tx, { user_id, after, limit: PAGE }),
+      ({ changed_at }) => changed_at,
+    ),
   );
 
 /** One row if a subscription changed, left a feed, or is resent to the client, after `start`. */

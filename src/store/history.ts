@@ -3,7 +3,7 @@ import { type ExpressionBuilder, type Kysely, sql } from "kysely";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows, PAGE, readInPages } from "./rows.ts";
+import { ACTOR, bigint, insertRows, joinPages, PAGE, readPages } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -126,25 +126,16 @@ const listChangesBefore = statement((db, p: Position & { from: number }) =>
   pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
 );
 
-/** Gives `take` all changes from a timestamp on, newest first. */
-export const readChangesFrom = (
-  tx: Tx,
-  { user_id, from }: Owner & { from: number },
-  take: (change: HistoryTable) => void,
-) =>
-  readInPages(
+/** Reads all changes from a timestamp on, newest first. */
+export const readChangesFrom = (tx: Tx, { user_id, from }: Owner & { from: number }) =>
+  readPages(
     { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 },
     ({ changed_at, seq }) => listChangesBefore(tx, { user_id, from, changed_at, seq, limit: PAGE }),
     ({ changed_at, seq }) => ({ changed_at, seq }),
-    take,
   );
 
 /** All changes from a timestamp on, newest first. */
-export async function listChangesFrom(tx: Tx, p: Owner & { from: number }): Promise<HistoryTable[]> {
-  const changes: HistoryTable[] = [];
-  await readChangesFrom(tx, p, (change) => void changes.push(change));
-  return changes;
-}
+export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) => joinPages(readChangesFrom(tx, p));
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: Position & { from: number }) =>

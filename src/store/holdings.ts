@@ -1,7 +1,7 @@
 // Statements on what clients hold.
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { columnOf, listInPages, PAGE, saveRows } from "./rows.ts";
+import { columnOf, joinPages, PAGE, readPages, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -28,10 +28,12 @@ const listAfter = statement((db, p: OfClient & { after: string; limit: number })
 );
 
 export const listHoldings = (tx: Tx, of: OfClient) =>
-  listInPages(
-    "",
-    (after) => listAfter(tx, { ...of, after, limit: PAGE }),
-    ({ feed }) => feed,
+  joinPages(
+    readPages(
+      "",
+      (after) => listAfter(tx, { ...of, after, limit: PAGE }),
+      ({ feed }) => feed,
+    ),
   );
 
 /** Holdings whose feeds are resent to the client after `start`. */

@@ -91,29 +91,19 @@ export const PAGE = 256;
 /**
  * Reads all rows after a key, a page in each statement, so that others get a turn between them.
  * @param list lists a page after a key, in the order of the keys
- * @param take gets each row, which the memory need not hold after that
  */
-export async function readInPages<Key, Row>(
+export async function* readPages<Key, Row>(
   first: Key,
   list: (after: Key) => Promise<Row[]>,
   keyOf: (row: Row) => Key,
-  take: (row: Row) => void,
-): Promise<void> {
-  for (let page = await list(first); ; ) {
-    for (const row of page) take(row);
+): AsyncGenerator<Row[]> {
+  for (let page = await list(first); page.length > 0; ) {
+    yield page;
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    page = await list(keyOf(last));
+    page = last && page.length === PAGE ? await list(keyOf(last)) : [];
   }
 }
 
-/** The same as a list. */
-export async function listInPages<Key, Row>(
-  first: Key,
-  list: (after: Key) => Promise<Row[]>,
-  keyOf: (row: Row) => Key,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  await readInPages(first, list, keyOf, (row) => void rows.push(row));
-  return rows;
-}
+/** All rows of pages. */
+export const joinPages = async <Row>(pages: AsyncIterable<Row[]>): Promise<Row[]> =>
+  (await Array.fromAsync(pages)).flat();

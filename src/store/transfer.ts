@@ -1,10 +1,11 @@
 // Statements on whole rows of every table: copying a user to another database, deleting a user.
 import { type RawBuilder, sql } from "kysely";
+import type { Database } from "../db/database.ts";
 import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
-import { insertInto, listInPages, PAGE, refs } from "./rows.ts";
+import { insertInto, joinPages, PAGE, readPages, refs } from "./rows.ts";
 
 export type Row = Record<string, string | number | null>;
 
@@ -40,16 +41,13 @@ export const transfers = owned
   .filter(({ cache }) => !cache)
   .map((table) => {
     const listPage = listPageOf(table);
+    const pages = (read: (last: Row | null) => Promise<Row[]>) => readPages<Row | null, Row>(null, read, (row) => row);
     return {
       name: table.name,
       exported: exportedColumns(table),
-      listPage,
-      list: (tx: Tx, of: Owner) =>
-        listInPages<Row | null, Row>(
-          null,
-          (last) => listPage(tx, of, last),
-          (row) => row,
-        ),
+      /** Pages, each read by a read transaction of its own. */
+      pages: (database: Database, of: Owner) => pages((last) => database.read((tx) => listPage(tx, of, last))),
+      list: (tx: Tx, of: Owner) => joinPages(pages((last) => listPage(tx, of, last))),
       insert: bulkStatement((_, __: Record<never, never>, rows: Row[]) =>
         insertInto(table.name, Object.keys(table.columns), rows),
       ),
