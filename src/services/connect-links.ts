@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { deleteExpiredLinks, deleteOldLinks, findLink, insertLink, openLink } from "../store/connect-links.ts";
-import { lasting } from "../store/expiry.ts";
+import { lastingFor } from "../store/expiry.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { createToken, hashSecret, keepToken } from "./tokens.ts";
@@ -10,8 +10,7 @@ import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 10 * 60_000;
-/** What is good at a wall time. */
-const goodAt = (now: number) => lasting(now, LIFETIME);
+const goodAt = lastingFor(LIFETIME);
 /** Links of a user; one more ends the one that was made first. */
 const MOST_LINKS = 100;
 

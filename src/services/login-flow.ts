@@ -2,7 +2,7 @@
 import { base32, type Ids } from "../clock.ts";
 import { networkOf } from "../domain/networks.ts";
 import { DomainError } from "../errors.ts";
-import { lasting } from "../store/expiry.ts";
+import { lastingFor } from "../store/expiry.ts";
 import {
   approveFlow,
   claimFlow,
@@ -24,8 +24,7 @@ import { transact } from "./transact.ts";
 
 /** Milliseconds that a user has to sign in and the app to fetch the token. */
 const LIFETIME = 20 * 60_000;
-/** What is good at a wall time. */
-const goodAt = (now: number) => lasting(now, LIFETIME);
+const goodAt = lastingFor(LIFETIME);
 /** Flows that are kept at a time: many, because behind a proxy that no setting names, all clients have one address. */
 const MOST_OF_ADDRESS = 1000;
 const MOST = 10_000;

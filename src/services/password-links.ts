@@ -1,6 +1,6 @@
 // Links by which users choose their password: they work once, for seven days.
 import { DomainError } from "../errors.ts";
-import { lasting } from "../store/expiry.ts";
+import { lastingFor } from "../store/expiry.ts";
 import {
   deletePasswordLink,
   findPasswordLink as findRow,
@@ -15,8 +15,7 @@ import { transact } from "./transact.ts";
 
 /** Milliseconds. */
 const LIFETIME = 7 * 24 * 60 * 60 * 1000;
-/** What is good at a wall time. */
-const goodAt = (now: number) => lasting(now, LIFETIME);
+const goodAt = lastingFor(LIFETIME);
 /** Characters of 5 bits. */
 const SECRET_LENGTH = 32;
 

@@ -3,8 +3,10 @@ import { sql } from "kysely";
 
 export type Lasting = { now: number; latest: number };
 
-/** What is good at a wall time, of rows that last for `lifetime` milliseconds. */
-export const lasting = (now: number, lifetime: number): Lasting => ({ now, latest: now + 2 * lifetime });
+/** Makes a function that says what is good at a wall time, of rows that last for `lifetime` milliseconds. */
+export const lastingFor =
+  (lifetime: number) =>
+  (now: number): Lasting => ({ now, latest: now + 2 * lifetime });
 
 /**
  * Whether a row is still good. One that has more than twice its lifetime before it was made while the clock was ahead;
