@@ -30,10 +30,11 @@ export function refuseCrossSite({ forwarded }: Shared, { page }: { page: boolean
 }
 
 /** For who has opened that: Apache sends the name of its backend, and the public one in X-Forwarded-Host. */
-const proxyHint = ({ req }: Context<HttpEnv>) =>
-  req.header("X-Forwarded-Host") === undefined
-    ? ""
-    : `. If that is open, the proxy changed the Host header to ${new URL(req.url).host}: let it pass on the one that it got`;
+const proxyHint = (c: Context<HttpEnv>) =>
+  c.req.header("X-Forwarded-Host") === undefined ? "" : `. If that is open, ${changedHost(c)} the one that it got`;
+
+const changedHost = ({ req }: Context<HttpEnv>) =>
+  `the proxy changed the Host header to ${new URL(req.url).host}: let it pass on`;
 
 /** What else makes podkeep's own page look like another site's: a proxy that changes the Host header, or http. */
 function hintFor(c: Context<HttpEnv>, forwarded: Shared["forwarded"]): string {
@@ -41,8 +42,7 @@ function hintFor(c: Context<HttpEnv>, forwarded: Shared["forwarded"]): string {
   if (!sent || !/^https?:$/.test(sent.protocol)) return "";
   const base = forwarded.baseUrlOf(c);
   if (sent.host === new URL(base).host) return ` If it was podkeep's own page: open ${base}`;
-  const { host } = new URL(c.req.raw.url);
-  return ` If it was podkeep's own page, the proxy changed the Host header to ${host}: let it pass on that of ${sent.origin}`;
+  return ` If it was podkeep's own page, ${changedHost(c)} that of ${sent.origin}`;
 }
 
 const isBrowser = ({ req }: Context<HttpEnv>) =>
