@@ -1,4 +1,4 @@
-// The cookies of sessions: their names, and reading and writing them.
+// Cookies: their options, and the names, reading and writing of those of sessions.
 import type { Context } from "hono";
 import { setCookie } from "hono/cookie";
 import type { Audience } from "../services/sessions.ts";
@@ -23,7 +23,8 @@ function nameOf(c: Context<HttpEnv>, { forwarded }: Shared, audience: Audience):
   return (protocol === "https:" && !forwarded.basePath ? "__Host-" : "") + PAGE + (port && `_${port}`);
 }
 
-const optionsOf = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
+/** Options of all cookies; they are sent to all of podkeep. */
+export const cookieOptions = (c: Context<HttpEnv>, { forwarded }: Shared) => ({
   path: forwarded.basePath || "/",
   httpOnly: true,
   sameSite: "Lax" as const,
@@ -48,7 +49,7 @@ export function writeSessionCookie(
   audience: Audience,
   { text, maxAge }: { text: string; maxAge: number },
 ): void {
-  setCookie(c, nameOf(c, shared, audience), text, { ...optionsOf(c, shared), maxAge });
+  setCookie(c, nameOf(c, shared, audience), text, { ...cookieOptions(c, shared), maxAge });
 }
 
 /** Has the browser or app forget the session. */

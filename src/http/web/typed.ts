@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
 import { parseJson } from "../../json.ts";
+import { cookieOptions } from "../cookies.ts";
 import type { Frame, HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 
@@ -19,18 +20,13 @@ const Kept = z.object({ page: z.string(), fields: Fields });
 export type TypedField = keyof z.infer<typeof Fields>;
 
 /** @param page the one that has the form, which alone gets it back */
-export async function keepTyped(c: Context<HttpEnv>, { forwarded }: Shared, page: string): Promise<void> {
+export async function keepTyped(c: Context<HttpEnv>, shared: Shared, page: string): Promise<void> {
   // What has no length, no browser sent.
   if (!(Number(c.req.header("Content-Length")) <= LONGEST)) return;
   const fields = Fields.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text()))).data ?? {};
   if (Object.keys(fields).length === 0) return;
-  setCookie(c, NAME, JSON.stringify({ page, fields }), {
-    path: pathOf(c, page),
-    httpOnly: true,
-    sameSite: "Lax",
-    secure: forwarded.baseUrlOf(c).startsWith("https:"),
-    maxAge: MAX_AGE,
-  });
+  const options = { ...cookieOptions(c, shared), path: pathOf(c, page), maxAge: MAX_AGE };
+  setCookie(c, NAME, JSON.stringify({ page, fields }), options);
 }
 
 /** Gives what was typed on a page, once. */
