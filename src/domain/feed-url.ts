@@ -1,5 +1,5 @@
 // Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
-import { maskFeedUrl } from "./readable-url.ts";
+import { maskText } from "./readable-url.ts";
 import { parseUrl } from "./url.ts";
 
 /** A valid feed URL. */
@@ -57,13 +57,22 @@ function readKey(feed_url: string): string | FeedUrlRefusal {
 }
 
 /** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
-const PODCAST_LINK = /^(?:feed|itpc|pcast|podcast):(?:\/\/)?(?=.)/i;
+const PODCAST_LINK = /^(?:feed|itpc|pcast|podcast):(?:\/\/|(?!\d+(?:\/|$)))(?=.)/i;
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** A feed URL from what people and files have: without spaces around it, and from a link that opens podcast apps. */
 export function takeFeedUrl(text: string): string {
   const url = text.trim().replace(PODCAST_LINK, "");
   return url === text.trim() || HAS_SCHEME.test(url) ? url : `https://${url}`;
+}
+
+/** A host with a dot or a port, and without a user: that mailto:ann@a.example has a user is not what it means. */
+const BARE_HOST = /^(?=[^/?#]*(?:\.|:\d))[^\s/?#@:]+(?::\d+)?(?:[/?#]|$)/;
+
+/** The same from a field that takes URLs without https://, as browsers show them. */
+export function takeTypedUrl(text: string): string {
+  const url = takeFeedUrl(text);
+  return BARE_HOST.test(url) ? `https://${url}` : url;
 }
 
 const hashOf = (key: string) => Bun.SHA256.hash(key, "hex");
@@ -123,11 +132,5 @@ export const reasonOfRefusal = ({ message }: FeedUrlRefusal): string => REASONS[
 
 /** An error for people about what was given for a feed URL, without what may be a secret. */
 export function describeRefusal(text: string, refusal: FeedUrlRefusal): string {
-  // Without slashes, what looks like a protocol may be a user: user:password@host.
-  const masked =
-    text.includes("://") && URL.canParse(text)
-      ? maskFeedUrl(text)
-      : maskFeedUrl(`https://${text}`).replace("https://", "");
-  const shown = text.includes("/") ? masked : masked.replace(/\/$/, "");
-  return `"${shown}" is not a feed URL: ${reasonOfRefusal(refusal)} (example: https://example.org/feed.xml)`;
+  return `"${maskText(text)}" is not a feed URL: ${reasonOfRefusal(refusal)} (example: https://example.org/feed.xml)`;
 }

@@ -33,6 +33,15 @@ export function maskFeedUrl(feed_url: string): string {
   return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
 }
 
+/** The same of what may be no URL: without what is before an @ or after a question mark. */
+export const maskText = (text: string): string =>
+  text
+    .replace(/^([a-z]+:\/\/)?.*@/is, "$1…@")
+    .replace(/\?.+/s, "?…")
+    .split("/")
+    .map((part) => part.replace(RANDOM, "…$1"))
+    .join("/");
+
 /** Names that many files share. */
 const COMMON = /^(default|media|audio|stream|download|file|episode|index|listen)?$/i;
 

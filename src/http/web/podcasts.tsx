@@ -5,7 +5,7 @@ import { compress } from "hono/compress";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../config/positive.ts";
-import { readFeedUrl, reasonOfRefusal, takeFeedUrl } from "../../domain/feed-url.ts";
+import { readFeedUrl, reasonOfRefusal, takeTypedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns } from "../../domain/opml.ts";
 import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
@@ -52,10 +52,9 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
   http.post("/podcasts/add", async (c) => {
     const { feed_url } = await readForm(c, { feed_url: z.string() });
     const typed = feed_url.trim();
-    const url = takeFeedUrl(typed);
     const refuse = (problem: string) =>
       show(c, <AddPage feed_url={typed} problem={problem} findsFeeds={findFeed !== undefined} />, 400);
-    const address = readFeedUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`);
+    const address = readFeedUrl(takeTypedUrl(typed));
     if ("message" in address) return refuse(texts.podcasts.badUrl(reasonOfRefusal(address)));
     const find = () => findFeed?.(address.feed_url) ?? Promise.resolve(address.feed_url);
     const found = canWrite(c) ? await finding.run(c.get("actor").user_id, find) : address.feed_url;

@@ -139,6 +139,33 @@ test("a bad feed URL is refused with the reason, and stays in its field", async 
   expect(await user.changes()).toEqual([]);
 });
 
+test.each([
+  ["mailto:ann@a.example", "it begins with neither http:// nor https://"],
+  ["ann:s3cret@a.example/show", "it begins with neither http:// nor https://"],
+  ["file:/etc/passwd", "it begins with neither http:// nor https://"],
+  ["javascript:alert(1)", "it begins with neither http:// nor https://"],
+  ["ftp:a.example/show", "it begins with neither http:// nor https://"],
+  ["http:/a.example/show", "it is not a URL that apps can read"],
+  ["https//a.example/show", "it has no http:// or https://"],
+  ["ann@a.example", "it has no http:// or https://"],
+  ["My podcast", "it has no http:// or https://"],
+  ["Podcast", "it has no http:// or https://"],
+])("%s, which is no feed URL without its protocol either, is not added", async (feed_url, reason) => {
+  const page = await browser.submit("/podcasts/add", { feed_url });
+  expect([page.status, await user.changes()]).toEqual([400, []]);
+  expect(page.body).toContain(`This feed URL can't be added: ${reason}.`.replaceAll("'", "&#39;"));
+});
+
+test("a host with a port needs no protocol, even if it has a name as links that open podcast apps have", async () => {
+  const typed = ["localhost:8080/1", "podcast:8080/2", "feed:99.example/3", "[::1]/4"];
+  for (const feed_url of typed) await browser.submit("/podcasts/add", { feed_url });
+  expect((await user.changes()).map((item) => item.feed_url)).toEqual([
+    "https://localhost:8080/1",
+    "https://podcast:8080/2",
+    "https://99.example/3",
+  ]);
+});
+
 test("an OPML file is imported with its titles, and exported again", async () => {
   const file = opml('<outline type="rss" text="Über &amp; Co" xmlUrl="https://a.example/?key=1"/>');
   const page = await browser.submit("/podcasts/import", { file });
