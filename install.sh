@@ -43,7 +43,10 @@ fetch() { # NAME FILE
         fail "curl or wget is needed: install one of them"
       fi
       ;;
-    *) cp "$source/$1" "$2" 2>/dev/null || fail "$source/$1 not found" ;;
+    *)
+      [ -e "$source/$1" ] || fail "$source/$1 not found"
+      cp "$source/$1" "$2" || fail "can't copy $source/$1 to $bin"
+      ;;
   esac
 }
 
@@ -65,6 +68,8 @@ main() {
 
   bin=$(cd "$bin" && pwd)
 
+  # Left by an installation that was killed.
+  rm -rf "$bin"/.podkeep.??????
   # In the same directory, so that mv replaces the program in one step, even while it runs.
   work=$(mktemp -d "$bin/.podkeep.XXXXXX")
   trap 'rm -rf "$work"' EXIT
@@ -79,9 +84,11 @@ main() {
   [ -n "$wanted" ] || fail "SHA256SUMS does not name $name"
   [ "$(sum "$work/$name")" = "$wanted" ] || fail "$name is damaged: its checksum differs from SHA256SUMS"
 
-  gzip -dc "$work/$name" > "$work/podkeep"
+  gzip -dc "$work/$name" > "$work/podkeep" || fail "can't unpack $name in $bin"
   chmod 755 "$work/podkeep"
   version=$("$work/podkeep" --version 2>&1) || fail "the program does not run here: $(reason "$name" "$version")"
+  # A power failure must not find the new name with an empty file.
+  sync
   mv -f "$work/podkeep" "$bin/podkeep"
 
   echo "podkeep $version is installed as $bin/podkeep"

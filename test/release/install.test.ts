@@ -1,11 +1,12 @@
 // install.sh on several platforms, from a local directory.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -13,11 +14,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
 
 const SCRIPT = new URL("../../install.sh", import.meta.url).pathname;
 
 /** What every system has that install.sh needs. */
-const TOOLS = "awk chmod cp cut dirname grep gzip mkdir mktemp mv rm sh sha256sum".split(" ");
+const TOOLS = "awk chmod cp cut dirname grep gzip mkdir mktemp mv rm sh sha256sum sync".split(" ");
 
 let folder: string;
 let source: string;
@@ -30,6 +32,7 @@ beforeEach(() => {
   mkdirSync(source);
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(unmountDisks);
 
 /** Publishes a program that prints its name. */
 function publish(name: string, says = name): void {
@@ -196,6 +199,50 @@ test.each([
   writeFileSync(sent, "");
   expect(await child.exited).toBe(code);
   expect(readdirSync(bin)).toEqual([]);
+});
+
+test("after SIGKILL the installed version stays, and the next installation removes the temporary files", async () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  install();
+  const begun = join(source, "begun");
+  pose("gzip", `touch ${begun}; exec sleep 1000`);
+  const child = Bun.spawn(["sh", SCRIPT], { env: environment(), stdout: "ignore", stderr: "ignore", detached: true });
+  while (!existsSync(begun)) await Bun.sleep(10);
+  process.kill(-child.pid, "SIGKILL");
+  await child.exited;
+  expect(runs()).toBe("1.0.0");
+  expect(readdirSync(bin)).toHaveLength(2);
+  rmSync(join(folder, "tools/gzip"));
+  expect(install().exitCode).toBe(0);
+  expect(readdirSync(bin)).toEqual(["podkeep"]);
+});
+
+test("a power failure finds the old version or the whole new one", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  install();
+  rmSync(join(source, "SHA256SUMS"));
+  publish("podkeep-linux-x64", "1.1.0");
+  pose("sync", `for one in ${bin}/podkeep ${bin}/.podkeep.*/podkeep; do $one >> ${folder}/on-disk; done`);
+  expect(install().exitCode).toBe(0);
+  expect(readFileSync(join(folder, "on-disk"), "utf8")).toBe("1.0.0\n1.1.0\n");
+});
+
+test.skipIf(!CAN_MOUNT).each([
+  ["packed", Buffer.from(crypto.getRandomValues(new Uint8Array(60_000))).toString("hex")],
+  ["unpacked", "x".repeat(120_000)],
+])("without room for the new version %s it says that the disk is full, and the installed one stays", (_, large) => {
+  bin = mountDisk("size=64k");
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  install();
+  rmSync(join(source, "SHA256SUMS"));
+  publish("podkeep-linux-x64", large);
+  const said = expect.stringMatching(/No space left on device\ninstall.sh: can't .* \S+$/m);
+  expect(install()).toEqual({ exitCode: 1, said });
+  expect(runs()).toBe("1.0.0");
+  expect(readdirSync(bin)).toEqual(["podkeep"]);
 });
 
 test("in a directory that the system's service doesn't see, it suggests a service for the account", () => {
