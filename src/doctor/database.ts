@@ -1,6 +1,7 @@
 // The database: whether it opens, and whether it is damaged.
 import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
+import { OtherSchema } from "../db/migrations/migrate.ts";
 import { findDamage, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
 import { reasonOf } from "../errors.ts";
@@ -10,6 +11,7 @@ const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
   file: "Fix the cause, or restore a backup with podkeep backup restore",
+  schema: "podkeep help upgrade says when to restart the server, and how to go back",
   server: "Check PODKEEP_DATABASE_URL, and that PostgreSQL runs and accepts this machine (pg_hba.conf)",
 };
 
@@ -31,8 +33,14 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
     return without(finding);
   } catch (error) {
     await app?.close();
-    return without(problem(ABOUT, reasonOf(error), "file" in location ? ADVICE.file : ADVICE.server));
+    return without(problem(ABOUT, reasonOf(error), adviseOn(error, "file" in location)));
   }
+}
+
+function adviseOn(error: unknown, isFile: boolean): string {
+  // Before a server is restarted, or after an older program was installed. A restored backup would lose what is new.
+  if (error instanceof OtherSchema) return ADVICE.schema;
+  return isFile ? ADVICE.file : ADVICE.server;
 }
 
 /** Transactions at the same time, which a connection pooler in between may mix up. */

@@ -62,6 +62,9 @@ export const COPYING = "copying";
 /** When a database is migrated: at each opening, or by `podkeep migrate` only. */
 export type Migrating = "start" | "command";
 
+/** A database with the schema of an older or a newer program. */
+export class OtherSchema extends DomainError {}
+
 /**
  * The migrations that the database lacks.
  * @param names of the applied migrations, in any order, and COPYING
@@ -82,7 +85,7 @@ export function pendingMigrations(
   const known = Object.keys(migrationsFor(dialect));
   const newest = [...applied].sort().at(-1);
   if (applied.some((name) => !known.includes(name))) {
-    throw new DomainError(
+    throw new OtherSchema(
       "config",
       `The database has schema version ${newest}, this program knows up to ${SCHEMA_VERSION}: use a newer podkeep`,
     );
@@ -96,7 +99,7 @@ export function pendingMigrations(
   if (pending.length > 0 && (migrating === "command" || isOther)) {
     const has =
       newest === undefined ? "no schema yet" : `schema version ${newest}, this program needs ${SCHEMA_VERSION}`;
-    throw new DomainError("config", `The ${isOther ? "target" : "database"} has ${has}: run podkeep migrate`);
+    throw new OtherSchema("config", `The ${isOther ? "target" : "database"} has ${has}: run podkeep migrate`);
   }
   return pending;
 }

@@ -64,13 +64,18 @@ test("an empty database file is not a problem, as a missing one is none", async 
   expect(await ask("database")).toMatchObject({ ...found, detail: `${file()} does not exist` });
 });
 
-test("a database of an older version is a problem that names both versions", async () => {
+test("a database of another version is a problem that names both versions, and no reason to restore a backup", async () => {
+  const advice = "podkeep help upgrade says when to restart the server, and how to go back";
   change("delete from podkeep_migration where name > '0021'");
-  const { state, detail } = await ask("database");
-  expect([state, detail]).toEqual([
-    "problem",
-    expect.stringMatching(/^The database has schema version 0020\w+, this program needs 00\w+: run podkeep migrate$/),
-  ]);
+  expect(await ask("database")).toMatchObject({
+    state: "problem",
+    detail: expect.stringMatching(
+      /^The database has schema version 0020\w+, this program needs 00\w+: run podkeep migrate$/,
+    ),
+    advice,
+  });
+  change("insert into podkeep_migration values ('9999_newer', '2026-01-01T00:00:00Z')");
+  expect(await ask("database")).toMatchObject({ detail: expect.stringContaining("version 9999_newer"), advice });
 });
 
 test("a data directory that others can read is reported", async () => {
