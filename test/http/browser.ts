@@ -48,6 +48,13 @@ export function openBrowser(server: Pick<TestApp, "http">, userAgent = "", origi
   };
 }
 
+/** Titles of pages, by which tabs of a browser are told apart. */
+export async function titlesOf(browser: Browser, paths: string[]): Promise<string[]> {
+  const titles: string[] = [];
+  for (const path of paths) titles.push(/<title>(.*?)<\/title>/.exec((await browser.open(path)).body)?.[1] ?? "");
+  return titles;
+}
+
 /** Signs a user in by a token, or the password in its place. */
 export async function signedIn(server: TestApp, user: { name: string; token: string }): Promise<Browser> {
   const browser = openBrowser(server);

@@ -72,6 +72,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const removed = page.groups.flatMap((group) => [...group.removed]);
     const props = {
       next,
+      after,
       by,
       podcast,
       notice,
@@ -166,7 +167,7 @@ async function findName(app: App, actor: Actor, guid: string): Promise<string> {
 }
 
 function readPosition(text: string | undefined): HistoryPosition | null {
-  const [, changed_at, seq] = /^(\d{1,16})\.(\d{1,6})$/.exec(text ?? "") ?? [];
+  const [, changed_at, seq] = /^(\d{1,15})\.(\d{1,6})$/.exec(text ?? "") ?? [];
   return changed_at && seq ? { changed_at: Number(changed_at), seq: Number(seq) } : null;
 }
 

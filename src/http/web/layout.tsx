@@ -8,8 +8,13 @@ import { texts } from "./texts.ts";
 
 export type Section = keyof typeof texts.menu;
 
+/** Parts of a title; empty ones are left out. */
+export type Which = (string | number | false | null | undefined)[];
+
 interface LayoutProps {
   title?: string;
+  /** What tells it from others of this title: its place in a list, filters. */
+  which?: Which;
   /** The section that is marked in the menu. */
   section?: Section | null;
   /** Those that only this page needs. */
@@ -17,13 +22,13 @@ interface LayoutProps {
   children?: Child;
 }
 
-export function Layout({ title, section = null, scripts = [], children }: LayoutProps) {
+export function Layout({ title, which = [], section = null, scripts = [], children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{title ? `${title} · ${texts.name}` : texts.name}</title>
+        <title>{[title, ...which, texts.name].filter(Boolean).join(" · ")}</title>
         <link rel="icon" href={assets.icon.path} type="image/svg+xml" />
         <link rel="apple-touch-icon" href={assets.touchIcon.path} />
         <link rel="manifest" href={assets.manifest.path} />

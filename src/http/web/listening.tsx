@@ -70,6 +70,7 @@ export function serveListening(http: Hono<HttpEnv>, app: App): void {
         podcastName={name}
         players={await listPlayers(app, actor)}
         next={next && `${next.begun_at}.${next.id}`}
+        after={after}
         searchedTo={next && plays.length < PER_PAGE ? next.begun_at : null}
         zone={calendar.zone}
         hasZone={hasZone}
@@ -88,6 +89,7 @@ export function serveListening(http: Hono<HttpEnv>, app: App): void {
         episode={episode}
         plays={plays}
         next={next && `${next.begun_at}.${next.id}`}
+        after={after}
         canWrite={canWrite(c)}
         notice={noticeOf(c.req.query("done"), episode.position)}
       />,
@@ -152,6 +154,6 @@ function readId(text: string | undefined): number | undefined {
 }
 
 function readPosition(text: string | undefined): PlayPosition | undefined {
-  const [, begun_at, id] = /^(-?\d{1,16})\.(\d{1,15})$/.exec(text ?? "") ?? [];
+  const [, begun_at, id] = /^(-?\d{1,15})\.(\d{1,15})$/.exec(text ?? "") ?? [];
   return begun_at && id ? { begun_at: Number(begun_at), id: Number(id) } : undefined;
 }

@@ -14,6 +14,7 @@ export const texts = {
   copied: "Copied",
   show: "Show",
   cancel: "Cancel",
+  before: (ms: number) => `before ${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`,
 
   signIn: {
     title: "Sign in",
@@ -59,6 +60,8 @@ export const texts = {
   podcasts: {
     count: (count: number) => plural(count, "podcast", "podcasts"),
     found: (count: number, search: string) => `${plural(count, "podcast", "podcasts")} for “${search}”`,
+    foundUnsubscribed: (count: number, search: string) =>
+      `${plural(count, "unsubscribed podcast", "unsubscribed podcasts")} for “${search}”`,
     search: "Search",
     add: "Add",
     addTitle: "Add a podcast",

@@ -11,7 +11,7 @@ import { importFeeds } from "../../../src/services/imports.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { type Browser, openBrowser, signedIn } from "../browser.ts";
+import { type Browser, openBrowser, signedIn, titlesOf } from "../browser.ts";
 
 const HOUR = 3_600_000;
 const PASSWORD = "correct horse battery";
@@ -54,6 +54,17 @@ test("changes are grouped by app, newest first", async () => {
   expect(body).toContain("removed 12");
   expect(body).toContain("added 12");
   expect(body.indexOf("removed 12")).toBeLessThan(body.indexOf("added 12"));
+});
+
+test("parts of the history have titles of their own", async () => {
+  await wipe();
+  const query = `by=${phone.token.split("_")[1]}&podcast=${guidOf(1)}&after=${server.clock.now()}.0`;
+  const paths = [`/history?${query}`, "/history/restore", "/history/restore?before=1"];
+  expect(await titlesOf(browser, paths)).toEqual([
+    "History · 1.example · AntennaPod, phone · before 2026-01-01 01:00:00 UTC · podkeep",
+    "Restore the list · podkeep",
+    "Restore the list · Preview · podkeep",
+  ]);
 });
 
 test("a list that an app emptied is said above every page, and one click brings it back", async () => {

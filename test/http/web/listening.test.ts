@@ -12,7 +12,7 @@ import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { type Browser, openBrowser, signedIn } from "../browser.ts";
+import { type Browser, openBrowser, signedIn, titlesOf } from "../browser.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -96,9 +96,22 @@ test("the history has days with their hours, by UTC, and by the zone of the brow
 
 test("tabs of the browser can be told apart by the titles of their pages", async () => {
   const paths = ["/listening", "/listening/history", "/listening/year", "/listening/year?year=2025", "/history"];
-  const titles = new Set<string>();
-  for (const path of paths) titles.add(/<title>(.*?)<\/title>/.exec((await browser.open(path)).body)?.[1] ?? "");
-  expect(titles.size).toBe(paths.length);
+  expect(new Set(await titlesOf(browser, paths)).size).toBe(paths.length);
+});
+
+test("so can the parts of a history, by its filters and where they start", async () => {
+  const at = Date.parse("2026-02-27T23:30:00Z");
+  await upload("phone", [1800, { episode_url: url("late"), sent_at: at }]);
+  const { plays } = await listPlays(server.app, actAsUser(user.id), { limit: 1 });
+  const [play] = plays;
+  const after = `after=${at}.${play?.id}`;
+  const query = `podcast=${play?.podcast}&by=phone&search=late`;
+  const paths = [`/listening/history?${query}&${after}`, `/listening/episodes/${play?.episode}?${after}`];
+  expect(await titlesOf(browser, [...paths, "/listening/history?after=9999999999999999.1"])).toEqual([
+    "History · Listening · a.example/rss · AntennaPod on phone · late · before 2026-02-27 23:30:00 UTC · podkeep",
+    "late · before 2026-02-27 23:30:00 UTC · podkeep",
+    "History · Listening · podkeep",
+  ]);
 });
 
 test("a history without plays has nothing to search or to download, one with plays and no match has", async () => {

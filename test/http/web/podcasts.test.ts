@@ -11,7 +11,7 @@ import { issueToken } from "../../../src/services/tokens.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { playOf } from "../../support/play.ts";
-import { type Browser, signedIn } from "../browser.ts";
+import { type Browser, signedIn, titlesOf } from "../browser.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -57,6 +57,20 @@ test("a list of several pages opens at the podcast that was unsubscribed, subscr
     expect(body).toContain("Page 2 of 2");
     expect(body).toContain(`<a href="${path}" autofocus=""`);
   }
+});
+
+test("pages of a list, and searches in it, have titles of their own", async () => {
+  const outlines = Array.from({ length: 501 }, (_, n) => `<outline text="Show ${n}" xmlUrl="https://${n}.example/"/>`);
+  await browser.submit("/podcasts/import", { file: opml(...outlines) });
+  const queries = ["", "?page=2", "?search=show&page=2", "/unsubscribed", "/unsubscribed?search=show"];
+  const paths = queries.map((query) => `/podcasts${query}`);
+  expect(await titlesOf(browser, paths)).toEqual([
+    "Podcasts · podkeep",
+    "Podcasts · Page 2 of 2 · podkeep",
+    "501 podcasts for “show” · Page 2 of 2 · podkeep",
+    "0 unsubscribed · podkeep",
+    "0 unsubscribed podcasts for “show” · podkeep",
+  ]);
 });
 
 test("unsubscribing again, as a browser does that resends a form, changes nothing more", async () => {

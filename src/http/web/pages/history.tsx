@@ -1,7 +1,7 @@
 // The history, and restoring a list.
 /** @jsxImportSource hono/jsx */
 import { useContext } from "hono/jsx";
-import type { Change, ChangedBy, What } from "../../../domain/history.ts";
+import type { Change, ChangedBy, HistoryPosition, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import { fieldWith, Problem } from "../fields.tsx";
 import { FrameContext } from "../frame.ts";
@@ -13,6 +13,8 @@ interface HistoryProps {
   groups: ChangeGroup[];
   /** Where the next page starts; null on the last one. */
   next: string | null;
+  /** After which change this page starts; null on the first one. */
+  after: HistoryPosition | null;
   /** Only changes by this app; null for all. */
   by: string | null;
   /** Only changes of this podcast; null for all. */
@@ -25,12 +27,15 @@ interface HistoryProps {
   notice: string | null;
 }
 
-export function HistoryPage({ groups, next, by, podcast, changers, missing, canWrite, notice }: HistoryProps) {
+export function HistoryPage(props: HistoryProps) {
+  const { groups, next, after, by, podcast, changers, missing, canWrite, notice } = props;
   const text = texts.history;
+  const apps = choicesOf(changers, by, useContext(FrameContext).captions);
+  const which = [podcast?.name, by && apps.get(by), after && texts.before(after.changed_at)];
   const filters = { ...(by && { by }), ...(podcast && { podcast: podcast.guid }) };
   const query = (more: Record<string, string>) => `/history?${new URLSearchParams({ ...filters, ...more })}`;
   return (
-    <Layout title={text.title} section="history">
+    <Layout title={text.title} which={which} section="history">
       <div class="bar">
         <h1>{text.title}</h1>
         {canWrite && (
@@ -46,7 +51,7 @@ export function HistoryPage({ groups, next, by, podcast, changers, missing, canW
           <a href={by ? `/history?${new URLSearchParams({ by })}` : "/history"}>{text.all}</a>
         </p>
       )}
-      <Filter by={by} podcast={podcast?.guid ?? null} changers={changers} />
+      <Filter by={by} podcast={podcast?.guid ?? null} apps={apps} />
       {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
@@ -67,17 +72,15 @@ export function HistoryPage({ groups, next, by, podcast, changers, missing, canW
 }
 
 /** Chooses whose changes are shown. */
-function Filter({ by, podcast, changers }: { by: string | null; podcast: string | null; changers: ChangedBy[] }) {
+function Filter({ by, podcast, apps }: { by: string | null; podcast: string | null; apps: Map<string, string> }) {
   const text = texts.history;
-  const { captions } = useContext(FrameContext);
-  const options = choicesOf(changers, by, captions);
-  if (options.size < 2 && !by) return null;
+  if (apps.size < 2 && !by) return null;
   return (
     <form method="get" action="/history" class="bar">
       {podcast && <input type="hidden" name="podcast" value={podcast} />}
       <select name="by" aria-label={text.filter}>
         <option value="">{text.everybody}</option>
-        {[...options].map(([key, name]) => (
+        {[...apps].map(([key, name]) => (
           <option value={key} selected={key === by}>
             {name}
           </option>
@@ -172,7 +175,7 @@ export function RestorePage(props: RestoreProps) {
   const { as_of = "", before, zone = 0, exact = false, since, moments = [], problem, preview } = props;
   const text = texts.history;
   return (
-    <Layout title={text.restore} section="history">
+    <Layout title={text.restore} which={[preview && text.preview]} section="history">
       <h1>{text.restore}</h1>
       <Problem>{problem}</Problem>
       {moments.length > 0 && (

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { clockOf } from "../../../domain/play-time.ts";
 import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/listening.ts";
-import type { PlayEntry } from "../../../services/play-list.ts";
+import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -15,16 +15,18 @@ interface EpisodeProps {
   plays: PlayEntry[];
   /** Where the next page starts; null at the end. */
   next: string | null;
+  /** After which play this page starts. */
+  after: PlayPosition | undefined;
   canWrite: boolean;
   notice: string | null;
 }
 
-export function EpisodePage({ episode, plays, next, canWrite, notice }: EpisodeProps) {
+export function EpisodePage({ episode, plays, next, after, canWrite, notice }: EpisodeProps) {
   const { episode: id, podcast, position, total } = episode;
   const length = lengthOf(episode);
   const path = `/listening/episodes/${id}`;
   return (
-    <Layout title={episodeName(episode)} section="listening">
+    <Layout title={episodeName(episode)} which={[after && texts.before(after.begun_at)]} section="listening">
       <ListeningStyle />
       <h1>
         <bdi>{episodeName(episode)}</bdi>

@@ -1,11 +1,7 @@
 // The form that filters the history of listening.
 /** @jsxImportSource hono/jsx */
-import { useContext } from "hono/jsx";
-import type { ChangedBy } from "../../../domain/history.ts";
 import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
-import { FrameContext } from "../frame.ts";
-import { choicesOf } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 const text = texts.listening;
@@ -23,16 +19,11 @@ interface FilterProps {
   filters: Filters;
   /** Names of the podcasts that are offered, by id. */
   podcasts: Map<string, string>;
-  /** What the podcast of the filter is called, if it is in the list. */
-  podcastName: string | null;
-  players: ChangedBy[];
+  /** The same of apps. */
+  apps: Map<string, string>;
 }
 
-export function Filter({ filters: { podcast, by, search }, podcasts, podcastName, players }: FilterProps) {
-  const { captions } = useContext(FrameContext);
-  const apps = choicesOf(players, by, captions);
-  if (podcast && podcastName !== null) podcasts.set(String(podcast), podcastName);
-  if (podcast && !podcasts.has(String(podcast))) podcasts.set(String(podcast), text.thisPodcast);
+export function Filter({ filters: { podcast, by, search }, podcasts, apps }: FilterProps) {
   return (
     <form method="get" action="/listening/history" class="bar filter">
       <input type="search" name="search" value={search} aria-label={text.search} placeholder={text.search} />

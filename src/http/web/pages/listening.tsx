@@ -1,13 +1,14 @@
 // What is begun, and the history of listening.
 /** @jsxImportSource hono/jsx */
-import type { Child } from "hono/jsx";
+import { type Child, useContext } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
 import { type BegunEpisode, type EpisodePlace, episodeName, type NamedEpisode } from "../../../services/listening.ts";
-import type { PlayEntry } from "../../../services/play-list.ts";
+import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { assets } from "../assets.ts";
-import { ActorName, Layout, Time } from "../layout.tsx";
+import { FrameContext } from "../frame.ts";
+import { ActorName, choicesOf, Layout, Time, type Which } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { Filter, type Filters, podcastsOf } from "./listening-filter.tsx";
 
@@ -19,13 +20,14 @@ interface ListeningProps {
   tab: keyof typeof TABS;
   /** The tab's, if it is missing. */
   title?: string;
+  which?: Which;
   children?: Child;
 }
 
 /** A page about listening, with links to the others. */
-export function ListeningLayout({ tab, title = TABS[tab], children }: ListeningProps) {
+export function ListeningLayout({ tab, title = TABS[tab], which = [], children }: ListeningProps) {
   return (
-    <Layout title={`${title} · ${text.title}`} section="listening">
+    <Layout title={title} which={[text.title, ...which]} section="listening">
       <ListeningStyle />
       <h1>{text.title}</h1>
       <div class="bar tabs">
@@ -129,6 +131,8 @@ interface HistoryProps {
   players: ChangedBy[];
   /** Where the next page starts; null at the end. */
   next: string | null;
+  /** After which play this page starts. */
+  after: PlayPosition | undefined;
   /** How far back was searched, if the page is not full. */
   searchedTo: number | null;
   zone: string;
@@ -145,19 +149,17 @@ export function historyPath({ podcast, by, search }: Partial<Filters>, more: Rec
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: "UTC" });
 
 export function PlayHistoryPage(props: HistoryProps) {
-  const { days, filters, podcastName, players, next, searchedTo, zone, hasZone } = props;
+  const { days, filters, podcastName, players, next, after, searchedTo, zone, hasZone } = props;
   const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
+  const apps = choicesOf(players, filters.by, useContext(FrameContext).captions);
+  const podcasts = podcastsOf(days.flatMap(({ plays }) => plays));
+  const key = String(filters.podcast);
+  if (filters.podcast) podcasts.set(key, podcastName ?? podcasts.get(key) ?? text.thisPodcast);
+  const which = [filters.podcast && podcasts.get(key), filters.by && apps.get(filters.by), filters.search];
   const hasPlays = days.length > 0 || isFiltered || next !== null;
   return (
-    <ListeningLayout tab="/history">
-      {hasPlays && (
-        <Filter
-          filters={filters}
-          podcasts={podcastsOf(days.flatMap(({ plays }) => plays))}
-          podcastName={podcastName}
-          players={players}
-        />
-      )}
+    <ListeningLayout tab="/history" which={[...which, after && texts.before(after.begun_at)]}>
+      {hasPlays && <Filter filters={filters} podcasts={podcasts} apps={apps} />}
       {days.length === 0 && <p class="muted">{isFiltered ? text.noneFound : text.noPlays}</p>}
       {days.map(({ day, seconds, plays }) => (
         <section>

@@ -38,9 +38,11 @@ export function PodcastsPage(props: PodcastsProps) {
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
   const rows = undo ? sortPodcasts([undo, ...page.podcasts]) : page.podcasts;
   const isNew = is_subscribed && page.subscribed + page.unsubscribed === 0;
-  const heading = isNew ? texts.menu.podcasts : search ? podcasts.found(page.matches, search) : all;
+  const found = is_subscribed ? podcasts.found : podcasts.foundUnsubscribed;
+  const heading = isNew ? texts.menu.podcasts : search ? found(page.matches, search) : all;
+  const title = is_subscribed && !search ? texts.menu.podcasts : heading;
   return (
-    <Layout title={is_subscribed && !search ? texts.menu.podcasts : heading} section="podcasts">
+    <Layout title={title} which={[query.page > 1 && pageOf(page, query)]} section="podcasts">
       <div class="bar">
         <h1>{heading}</h1>
         {!isNew && <Search page={page} query={query} />}
@@ -128,15 +130,19 @@ function emptyText({ unsubscribed }: PodcastPage, { search, is_subscribed }: Pod
   return unsubscribed > 0 ? podcasts.allUnsubscribed : podcasts.none;
 }
 
-function Pages({ page: { matches }, query }: { page: PodcastPage; query: PodcastQuery }) {
+/** "Page 2 of 3" */
+const pageOf = ({ matches }: PodcastPage, { page, per_page }: PodcastQuery) =>
+  texts.podcasts.page(page, Math.ceil(matches / per_page));
+
+function Pages({ page: list, query }: { page: PodcastPage; query: PodcastQuery }) {
   const { podcasts } = texts;
-  const pages = Math.ceil(matches / query.per_page);
+  const pages = Math.ceil(list.matches / query.per_page);
   if (pages < 2) return null;
   const { page } = query;
   return (
-    <nav class="pages" aria-label={podcasts.page(page, pages)}>
+    <nav class="pages" aria-label={pageOf(list, query)}>
       {page > 1 ? <a href={hrefOf({ ...query, page: page - 1 })}>{podcasts.previous}</a> : <span />}
-      <span class="muted">{podcasts.page(page, pages)}</span>
+      <span class="muted">{pageOf(list, query)}</span>
       {page < pages ? <a href={hrefOf({ ...query, page: page + 1 })}>{podcasts.next}</a> : <span />}
     </nav>
   );
