@@ -11,7 +11,7 @@ const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
   file: "Fix the cause, or restore a backup with podkeep backup restore",
-  schema: "podkeep help upgrade says when to restart the server, and how to go back",
+  schema: "podkeep help upgrades says when to restart the server, and how to go back",
   server: "Check PODKEEP_DATABASE_URL, and that PostgreSQL runs and accepts this machine (pg_hba.conf)",
 };
 

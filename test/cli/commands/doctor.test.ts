@@ -65,7 +65,7 @@ test("an empty database file is not a problem, as a missing one is none", async 
 });
 
 test("a database of another version is a problem that names both versions, and no reason to restore a backup", async () => {
-  const advice = "podkeep help upgrade says when to restart the server, and how to go back";
+  const advice = "podkeep help upgrades says when to restart the server, and how to go back";
   change("delete from podkeep_migration where name > '0021'");
   expect(await ask("database")).toMatchObject({
     state: "problem",
