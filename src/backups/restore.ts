@@ -9,7 +9,14 @@ import { timeInName } from "../db/sqlite/backup-files.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
-import { replaceDatabase, replacedCopy, stagedFile, undoReplacement, unpackCopy } from "../db/sqlite/replacement.ts";
+import {
+  emptyLogOf,
+  replaceDatabase,
+  replacedCopy,
+  stagedFile,
+  undoReplacement,
+  unpackCopy,
+} from "../db/sqlite/replacement.ts";
 import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
@@ -78,6 +85,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     known = await readKnown(config);
     const { returned, gone, ahead } = await renewFile(config, clock, known);
     const compared = returned !== null;
+    emptyLogOf(staged);
     const contents = checkCopy(staged);
     const aside = resolve(config.data_dir, `replaced-${timeInName(clock.now())}`);
     const kept = existsSync(current);

@@ -1,4 +1,5 @@
 // Replacing the database by a copy, as a restore does. If it is interrupted, the old data is found again.
+import { Database as Sqlite } from "bun:sqlite";
 import {
   closeSync,
   existsSync,
@@ -55,6 +56,22 @@ export function unpackCopy(copy: number, file: string): void {
     }
   } catch (error) {
     throw new DomainError("unavailable", `${file} can't be written: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Writes the log of a closed database back, which closing leaves out silently if the disk is full.
+ * @throws DomainError "unavailable"
+ */
+export function emptyLogOf(file: string): void {
+  let sqlite: Sqlite | undefined;
+  try {
+    sqlite = new Sqlite(file, { readwrite: true });
+    sqlite.run("pragma wal_checkpoint(truncate)");
+  } catch (error) {
+    throw new DomainError("unavailable", `${file} can't be written: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    sqlite?.close();
   }
 }
 

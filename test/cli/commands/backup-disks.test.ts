@@ -66,6 +66,24 @@ test.skipIf(!CAN_MOUNT)("a full disk under the data is not taken for one under t
   expect([code, err]).toEqual([1, `error: ${join(data, "podkeep.db")}-shm can't be written: the disk is full\n`]);
 });
 
+/**
+ * Restores with more and more room until it succeeds, and expects that the data stays until then.
+ * @param free KiB of the first attempt
+ * @returns the output
+ */
+async function restoreWithMoreRoom(file: string, data: string, free: number): Promise<string> {
+  const before = readFileSync(join(data, "podkeep.db"));
+  for (; ; free += 20) {
+    fill(free);
+    const { code, out, err } = await podkeep.run(["backup", "restore", file, "--yes", "--data-dir", data]);
+    rmSync(join(disk, "rest"));
+    if (code === 0) return out;
+    expect([free, code, err]).toEqual([free, 1, expect.stringMatching(/^error: .*: the disk is full\n$/)]);
+    expect(readdirSync(data).filter((name) => name.startsWith("re"))).toEqual([]);
+    expect(readFileSync(join(data, "podkeep.db"))).toEqual(before);
+  }
+}
+
 test.skipIf(!CAN_MOUNT)(
   "a restore without room for all of it is refused, and revokes and keeps what it must",
   async () => {
@@ -74,19 +92,16 @@ test.skipIf(!CAN_MOUNT)(
     const { json } = await run("user", "create", "ann", "--token", "phone", "--json");
     await run("backup", "create", "copy.db");
     await run("token", "revoke", json.token.id, "--yes");
-    const before = readFileSync(join(data, "podkeep.db"));
-    for (let free = 40; ; free += 20) {
-      fill(free);
-      const { code, out, err } = await run("backup", "restore", "copy.db", "--yes");
-      rmSync(join(disk, "rest"));
-      if (code === 0) {
-        expect(out).not.toContain("could not be read");
-        break;
-      }
-      expect([free, code, err]).toEqual([free, 1, expect.stringMatching(/^error: .*: the disk is full\n$/)]);
-      expect(readdirSync(data).filter((name) => name.startsWith("re"))).toEqual([]);
-      expect(readFileSync(join(data, "podkeep.db"))).toEqual(before);
-    }
+    expect(await restoreWithMoreRoom("copy.db", data, 40)).not.toContain("could not be read");
     expect((await run("token", "list", "--json")).json).toMatchObject([{ id: json.token.id, state: "revoked" }]);
   },
 );
+
+test.skipIf(!CAN_MOUNT)("without room to migrate an older backup, a restore says that the disk is full", async () => {
+  const data = join(disk, "data");
+  await podkeep.run(["user", "create", "ann", "--data-dir", data]);
+  const older = join(podkeep.folder, "older.db");
+  const recorded = join(import.meta.dir, "../../upgrades/0006_history.db.gz");
+  writeFileSync(older, Bun.gunzipSync(readFileSync(recorded)));
+  expect(await restoreWithMoreRoom(older, data, 560)).toContain("Restored");
+});
