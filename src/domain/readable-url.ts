@@ -1,4 +1,5 @@
 // URLs for people: without what may be a secret.
+import { domainToUnicode } from "node:url";
 import { parseUrl } from "./url.ts";
 
 /** Host and path of a URL; only the host if it has a user, a password or a query. */
@@ -10,7 +11,21 @@ export function readableUrl(feed_url: string): string {
   return host + (url.pathname === "/" ? "" : url.pathname);
 }
 
-const withoutWww = ({ host }: URL) => host.replace(/^www\./, "");
+const withoutWww = (url: URL) => readableHost(url).replace(/^www\./, "");
+
+/** Letters of European languages, of Chinese and Japanese, or of Korean: mixed, some look like others. */
+const ONE_SCRIPT =
+  /^(?:[a-z\d\u00df-\u00f6\u00f8-\u017e-]+|[\p{sc=Han}\p{scx=Hira}\p{scx=Kana}\d-]+|[\p{sc=Hang}\d-]+)$/u;
+/** Many of these letters look like Latin ones, unless the whole host has none. */
+const WHOLE_HOST = /^(?:[\p{sc=Cyrl}\d.-]+|[\p{sc=Grek}\d.-]+)$/u;
+
+/** With the letters that xn-- stands for, if the host can't be taken for another one. */
+function readableHost({ host, hostname }: URL): string {
+  if (!hostname.includes("xn--")) return host;
+  const name = domainToUnicode(hostname);
+  const isSafe = WHOLE_HOST.test(name) || name.split(".").every((label) => ONE_SCRIPT.test(label));
+  return isSafe ? name + host.slice(hostname.length) : host;
+}
 
 /** The host of a URL, without www. */
 export function hostOf(feed_url: string): string {

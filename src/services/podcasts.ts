@@ -61,10 +61,9 @@ export async function listPodcasts(
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
   const words = wordsOf(search);
   await nextTurn();
-  const found = rows.filter(({ title, feed_url, ...row }) => {
+  const found = rows.filter((row) => {
     if ((row.is_subscribed === 1) !== is_subscribed) return false;
-    if (words.length === 0) return true;
-    return hasWords(`${title ?? ""} ${feed_url}`, words);
+    return words.length === 0 || hasWords(`${nameOf(row)} ${row.feed_url}`, words);
   });
   const named = await mapInTurns(found, withName);
   await nextTurn();

@@ -1,6 +1,6 @@
 // What people see of URLs.
 import { expect, test } from "bun:test";
-import { maskFeedUrl, readableEpisode } from "../../src/domain/readable-url.ts";
+import { maskFeedUrl, readableEpisode, readableUrl } from "../../src/domain/readable-url.ts";
 
 test.each([
   ["https://a.example/shows/12-The-long_way.mp3?token=secret", "12 The long way"],
@@ -13,6 +13,24 @@ test.each([
 ])("the episode %s is called %s", (url, name) => {
   expect(readableEpisode(url)).toBe(name);
 });
+
+test.each([
+  ["https://bücher.example/feed", "bücher.example/feed"],
+  ["https://www.xn--bcher-kva.example:8443/?key=1", "bücher.example:8443/•••"],
+  ["https://xn--e1afmkfd.xn--p1ai/", "пример.рф"],
+  ["https://xn--hxajbheg2az3al.xn--jxalpdlp/", "παράδειγμα.δοκιμή"],
+  ["https://xn--r8jz45g.jp/", "例え.jp"],
+  ["https://xn--9t4b11yi5a.com/", "테스트.com"],
+])("%s is called %s, in the letters of its host", (url, name) => expect(readableUrl(url)).toBe(name));
+
+test.each([
+  ["https://аpple.example/", "xn--pple-43d.example"],
+  ["https://аррӏе.example/", "xn--80ak6aa92e.example"],
+  ["https://xn--80ak6aa92e.com/feed", "xn--80ak6aa92e.com/feed"],
+  ["https://ɑpple.example/", "xn--pple-p5b.example"],
+  ["https://example一com.example/", "xn--examplecom-wf2p.example"],
+  ["https://مثال.example/1", "xn--mgbh0fb.example/1"],
+])("%s, which can be taken for another, is called %s", (url, name) => expect(readableUrl(url)).toBe(name));
 
 test.each([
   ["https://user:pass@a.example/feed", "https://…@a.example/feed"],

@@ -204,6 +204,13 @@ for (const [name, file, reason] of [
   });
 }
 
+test("a podcast without a title is found by the letters of its host, in both spellings of it", async () => {
+  await user.add("https://b\u00fccher.example/1", guidOf(1));
+  await user.add("https://xn--bcher-kva.example/2", guidOf(2));
+  const { body } = await browser.open("/podcasts?search=B\u00dcCHER");
+  expect([1, 2].filter((n) => body.includes(`b\u00fccher.example/${n}<`))).toEqual([1, 2]);
+});
+
 test("an import whose form is broken says what is wrong", async () => {
   for (const type of ["multipart/form-data", "multipart/form-data; boundary=x", "text/plain"]) {
     const headers = { Cookie: `podkeep_page=${browser.cookies.get("podkeep_page")}`, "Content-Type": type };
