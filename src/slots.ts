@@ -4,9 +4,17 @@
 export class Slots {
   /** By user, the one whose turn is next first. */
   readonly #waiting = new Map<number, (() => void)[]>();
-  #running = 0;
+  /** How many run, by user. */
+  readonly #running = new Map<number, number>();
+  #left: number;
 
-  constructor(private readonly most: number) {}
+  /** @param mostOfUser how many of them may be one user's */
+  constructor(
+    most: number,
+    private readonly mostOfUser = most,
+  ) {
+    this.#left = most;
+  }
 
   /** Number of jobs that have not begun. */
   get waiting(): number {
@@ -15,16 +23,30 @@ export class Slots {
 
   /** @param user whose job it is; all without one are one user's */
   async run<T>(job: () => Promise<T>, user = 0): Promise<T> {
-    if (this.#running >= this.most) await new Promise<void>((resolve) => this.#wait(user, resolve));
-    else this.#running++;
+    if (this.#mayBegin(user)) this.#begin(user);
+    else await new Promise<void>((resolve) => this.#wait(user, resolve));
     try {
       return await job();
     } finally {
-      // The next one takes over this one's place.
-      const next = this.#takeNext();
-      if (next) next();
-      else this.#running--;
+      this.#end(user);
+      this.#beginNext();
     }
+  }
+
+  #mayBegin(user: number): boolean {
+    return this.#left > 0 && (this.#running.get(user) ?? 0) < this.mostOfUser;
+  }
+
+  #begin(user: number): void {
+    this.#left--;
+    this.#running.set(user, (this.#running.get(user) ?? 0) + 1);
+  }
+
+  #end(user: number): void {
+    this.#left++;
+    const running = (this.#running.get(user) ?? 0) - 1;
+    if (running > 0) this.#running.set(user, running);
+    else this.#running.delete(user);
   }
 
   #wait(user: number, begin: () => void): void {
@@ -33,13 +55,13 @@ export class Slots {
     else this.#waiting.set(user, [begin]);
   }
 
-  #takeNext(): (() => void) | undefined {
-    const [first] = this.#waiting;
-    if (!first) return;
-    const [user, jobs] = first;
-    const next = jobs.shift();
+  #beginNext(): void {
+    const user = this.#waiting.keys().find((one) => this.#mayBegin(one));
+    const jobs = user === undefined ? undefined : this.#waiting.get(user);
+    if (user === undefined || !jobs) return;
+    this.#begin(user);
+    jobs.shift()?.();
     this.#waiting.delete(user);
     if (jobs.length > 0) this.#waiting.set(user, jobs);
-    return next;
   }
 }

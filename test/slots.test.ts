@@ -31,3 +31,22 @@ test("one user's jobs, however many, don't keep another user's waiting", async (
   await Promise.all([run("a1", 1), run("a2", 1), run("a3", 1), run("a4", 1), run("b1", 2), run("c1", 3), run("b2", 2)]);
   expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
 });
+
+test("a user whose jobs run one by one leaves the other places to others", async () => {
+  const slots = new Slots(2, 1);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const run = async (name: string, user: number) =>
+    slots.run(() => {
+      begun.push(name);
+      return new Promise<void>((resolve) => ends.set(name, resolve));
+    }, user);
+  const jobs = [run("a1", 1), run("a2", 1), run("b1", 2), run("b2", 2), run("c1", 3)];
+  expect(begun).toEqual(["a1", "b1"]);
+  for (const name of ["b1", "b2", "a1", "a2", "c1"]) {
+    ends.get(name)?.();
+    await Bun.sleep(0);
+  }
+  await Promise.all(jobs);
+  expect(begun).toEqual(["a1", "b1", "b2", "c1", "a2"]);
+});

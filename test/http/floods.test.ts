@@ -6,6 +6,7 @@ import { type Answer, openTestApp, type TestApp, type TestUser } from "../suppor
 import { basicAuth } from "../support/basic-auth.ts";
 import { until } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
+import { signedIn } from "./browser.ts";
 
 const FLOOD = 1500;
 
@@ -44,6 +45,32 @@ test("strangers who start more logins than can wait keep no user from storing a 
   const statuses = new Set((await Promise.all(flood)).map(({ status }) => status));
   expect([...statuses].sort()).toEqual([200, 503]);
   expect([other.status, (await startLogin()).status]).toEqual([200, 200]);
+});
+
+const WHOLE = [
+  ["GET", "/api/2/subscriptions/USER/phone.json"],
+  ["GET", "/subscriptions/USER.json"],
+  ["GET", "/subscriptions/USER/phone.opml"],
+  ["GET", "/index.php/apps/gpoddersync/subscriptions"],
+  ["GET", "/podcasts"],
+  ["GET", "/podcasts/podkeep.opml"],
+  ["GET", "/history"],
+  ["GET", "/history/restore?as_of=2020-01-01"],
+  ["POST", "/history/restore"],
+  ["POST", "/history/put-back"],
+  ["GET", "/listening/year"],
+] as const;
+
+test.each(WHOLE)("%s %s: a user who asks a hundred times at once keeps no other user waiting", async (method, path) => {
+  const answered: string[] = [];
+  const asker = async ({ name, token }: TestUser) => {
+    const [cookie = []] = (await signedIn(server, { name, token })).cookies;
+    const headers = { ...basicAuth(name, token), Cookie: cookie.join("=") };
+    return () => server.send(method, path.replace("USER", name), { headers }).then(() => answered.push(name));
+  };
+  const [askAsAnn, askAsBob] = [await asker(ann), await asker(bob)];
+  await Promise.all([...Array.from({ length: 100 }, askAsAnn), askAsBob()]);
+  expect(answered.indexOf("bob")).toBeLessThan(50);
 });
 
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {

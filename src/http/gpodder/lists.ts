@@ -12,6 +12,7 @@ import type { HttpEnv } from "../env.ts";
 import { listOf, requireFew, schemaFor } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
 import { readJson } from "../sync-requests.ts";
+import { waitInLine } from "../whole-lists.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 /** A URL in a JSON list, or an object as in the list of a user. */
@@ -20,7 +21,7 @@ const urlList = schemaFor((limits) => listOf(Url, limits));
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
   const whole = "/subscriptions/:user";
-  http.get(whole, requireUserInPath, async (c) => {
+  http.get(whole, requireUserInPath, waitInLine, async (c) => {
     const file = c.req.param("user");
     if (!file.endsWith(".json")) return sendList(c, app, null, file);
     // `url` as gpodder.net has it, `feed` as oPodSync; the rest isn't known without the feed.
@@ -37,7 +38,7 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
   http.put(whole, requireUserInPath, (c) => receiveList(c, app, c.req.param("user")));
 
   const path = "/subscriptions/:user/:device";
-  http.get(path, requireUserInPath, (c) => {
+  http.get(path, requireUserInPath, waitInLine, (c) => {
     const file = c.req.param("device");
     nameDeviceOf(c, file);
     return sendList(c, app, clientOf(c), file);

@@ -10,12 +10,13 @@ import type { Shared } from "../shared.ts";
 import { nameDevice, requireScope, requireSignIn } from "../sign-in.ts";
 import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../sync-requests.ts";
 import { productOf } from "../user-agent.ts";
+import { waitInLine } from "../whole-lists.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   for (const place of ["/index.php/apps/gpoddersync", "/apps/gpoddersync"]) {
     const signIn = requireSignIn(app, shared, { sessions: false });
     http.use(`${place}/*`, refuseCrossSite(shared, { page: false }), signIn, requireScope);
-    http.get(`${place}/subscriptions`, (c) => sendFeedChanges(c, app, clientOf(c)));
+    http.get(`${place}/subscriptions`, waitInLine, (c) => sendFeedChanges(c, app, clientOf(c)));
     http.post(`${place}/subscription_change/create`, async (c) =>
       c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),
     );

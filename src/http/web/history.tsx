@@ -13,8 +13,8 @@ import { findUnsubscribed, listChangers, listHistory } from "../../services/hist
 import { keepRemovals } from "../../services/noticed-removals.ts";
 import { nameOf } from "../../services/podcasts.ts";
 import { findSubscription } from "../../services/subscriptions.ts";
-import { Slots } from "../../slots.ts";
 import type { HttpEnv } from "../env.ts";
+import { waitInLine } from "../whole-lists.ts";
 import { readForm } from "./form.ts";
 import { type ChangeGroup, groupChanges } from "./history-groups.ts";
 import { HistoryPage, RestorePage } from "./pages/history.tsx";
@@ -27,8 +27,6 @@ const PER_PAGE = 500;
 /** Moments that are offered for a restore. */
 const MOMENTS = 5;
 const MINUTE = 60_000;
-/** Each reads the history, and has the whole list in memory. */
-const restoring = new Slots(2);
 
 const By = z.object({
   kind: z.enum(["token", "session", "page", "admin", "worker"]),
@@ -83,7 +81,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     return show(c, <HistoryPage groups={page.groups} {...props} />);
   });
 
-  http.post("/history/put-back", async (c) => {
+  http.post("/history/put-back", waitInLine, async (c) => {
     const { by, from, to } = await readForm(c, PutBackForm);
     const changes = await putBack(app, c.get("actor"), { by: readBy(by), from, to });
     return c.redirect(`/history?done=${changes.length}`, 303);
@@ -106,16 +104,13 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     return show(c, <RestorePage {...props} />);
   });
 
-  http.post("/history/restore", async (c) => restore(c, app, await readForm(c, RestoreForm), false));
+  http.post("/history/restore", waitInLine, async (c) => restore(c, app, await readForm(c, RestoreForm), false));
 }
 
 type RestoreFields = z.infer<z.ZodObject<typeof RestoreForm>>;
 
 /** Restores a list. @param dry_run true to show what would change */
-const restore = (c: Context<HttpEnv>, app: App, fields: RestoreFields, dry_run: boolean): Promise<Response> =>
-  restoring.run(() => restoreInTurn(c, app, fields, dry_run), c.get("actor").user_id);
-
-async function restoreInTurn(
+async function restore(
   c: Context<HttpEnv>,
   app: App,
   { as_of = "", before, zone = 0, exact }: RestoreFields,

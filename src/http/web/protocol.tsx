@@ -12,6 +12,7 @@ import { mostActionBytes } from "../limits.ts";
 import { OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
 import { requireScope } from "../sign-in.ts";
+import { waitInLine } from "../whole-lists.ts";
 import { serveAccount } from "./account.tsx";
 import { serveAllow } from "./allow.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
@@ -115,6 +116,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   for (const path of OPEN_PATHS) http.use(path, openToStrangers);
   http.use(requireSession(app, shared));
   limitBodies(http, app);
+  http.use((c, next) => (c.get("actor") && c.req.method === "GET" ? waitInLine(c, next) : next()));
   serveSignIn(http, app, shared);
   for (const path of WITH_MENU) http.use(path, showMenu(app, shared));
   serveDocs(http, document);
