@@ -7,7 +7,7 @@ import { createRemovalWatch } from "../../src/services/removal-watch.ts";
 import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, until } from "../support/patience.ts";
 import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -61,7 +61,7 @@ describe("an app that removes most of a list", () => {
   const removals = () => listMassRemovals(server.app, me(), START);
   /** Lets the list be counted. */
   async function settle(expected: number): Promise<void> {
-    for (let reads = 0; warnings.length < expected && reads < 1000; reads++) await removals();
+    await until(() => warnings.length >= expected);
     for (let reads = 0; reads < 10; reads++) await removals();
     expect(warnings).toHaveLength(expected);
   }
