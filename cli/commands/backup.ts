@@ -129,7 +129,7 @@ async function pruneAll(command: Command, keep?: number, yes?: boolean): Promise
   const { pruneBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const count = keep ?? config.backup_keep;
-  await confirm(`Remove all backups but the newest ${count} from ${config.backup_dir}?`, yes);
+  await confirm(`Keep the newest ${counted(count, "backup")} in ${config.backup_dir}, and remove all others?`, yes);
   const removed = await pruneBackups(config, systemClock, count);
   await printResult(command, { removed }, () => (removed.length > 0 ? removed.join("\n") : "Nothing to remove"));
 }

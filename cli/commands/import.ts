@@ -82,7 +82,7 @@ function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run:
   const { added, failed } = verbsOf(dry_run);
   return [
     `From ${printable(source)}: ${counted(feeds.added.length, "subscription")} ${added}, ${feeds.present.length} already here, ${feeds.failed.length} ${failed}`,
-    `${actions} positions and marks of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
+    `${counted(actions, "position or mark", "positions and marks")} of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
     ...(devices > 0 ? [`${counted(devices, "device")} ${added}`] : []),
     ...layFeeds(feeds, dry_run),
   ].join("\n");

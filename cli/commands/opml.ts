@@ -9,7 +9,7 @@ import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
-import { printResult } from "../terminal/output.ts";
+import { counted, printResult } from "../terminal/output.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { withApp } from "../with-app.ts";
 
@@ -87,7 +87,7 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
   await printResult(
     command,
     { user, feeds: feeds.length, file },
-    () => `Wrote ${feeds.length} subscriptions to ${file}`,
+    () => `Wrote ${counted(feeds.length, "subscription")} to ${file}`,
   );
 }
 

@@ -9,7 +9,7 @@ import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
+import { counted, formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -115,7 +115,7 @@ async function restore(
     const planned = await restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: true });
     if (dry_run) return planned;
     const lost = planned.filter(({ what }) => what === "unsubscribed").length;
-    if (lost > 0) await confirm(`Unsubscribe ${user} from ${lost} podcasts?`, yes);
+    if (lost > 0) await confirm(`Unsubscribe ${user} from ${counted(lost, "podcast")}?`, yes);
     return restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: false });
   });
   await printChanges(command, changes, dry_run);

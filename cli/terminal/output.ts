@@ -7,7 +7,7 @@ import { codeOf } from "../../src/errors.ts";
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 
 /** A count with its noun. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 /** Prints a command's result: `value` with --json, else the text. */
 export async function printResult(command: Command, value: unknown, text: () => string): Promise<void> {

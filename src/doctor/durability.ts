@@ -22,7 +22,7 @@ export async function checkDurability({ database }: App): Promise<Finding> {
   const [waiting] = await database.read((tx) => countWaiting(tx, {}));
   if (waiting && waiting.count > 0) {
     const advice = "Start the standby that synchronous_standby_names names, or take it out and reload PostgreSQL";
-    return problem(ABOUT, `${waiting.count} changes wait for a synchronous standby of PostgreSQL`, advice);
+    return problem(ABOUT, `changes wait for a synchronous standby of PostgreSQL: ${waiting.count}`, advice);
   }
   const rows = await database.read((tx) => listOff(tx, {}));
   if (rows.length === 0) return ok(ABOUT, "PostgreSQL keeps acknowledged changes in a crash");

@@ -1,5 +1,5 @@
 // Imports and exports of subscription lists.
-import { readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
+import { readFeedUrl, reasonOfRefusal, takeFeedUrl } from "../domain/feed-url.ts";
 import { readGuid } from "../domain/guid.ts";
 import { statusOf } from "../domain/history.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
@@ -49,7 +49,7 @@ export async function importFeeds(
   });
   const valid = read.flatMap(({ feed, shown, ...rest }) => {
     if ("hash" in feed) return [{ feed, shown, ...rest }];
-    result.failed.push({ ...shown, reason: feed.message });
+    result.failed.push({ ...shown, reason: reasonOfRefusal(feed) });
     return [];
   });
   let done = result.failed.length;

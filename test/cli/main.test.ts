@@ -119,11 +119,11 @@ test("an import shows each feed by its title and host", async () => {
   const opml = OPML.replace("</outline>", '<outline text="Typo" xmlUrl="secret"/><outline xmlUrl="key"/></outline>');
   const { out } = await program.run(["opml", "import", "alice", "-", "--dry-run"], opml);
   const [, ...feeds] = out.trim().split("\n");
-  expect(feeds.map((line) => line.split(": ").slice(0, 2).join(": "))).toEqual([
+  expect(feeds).toEqual([
     "would be added: A & B (a.example)",
-    "would fail: Bad (b.example)",
-    "would fail: Typo",
-    "would fail: (no title)",
+    "would fail: Bad (b.example): it begins with neither http:// nor https://",
+    "would fail: Typo: it has no http:// or https://",
+    "would fail: (no title): it has no http:// or https://",
   ]);
   expect(out).not.toMatch(/secret|key/);
 });

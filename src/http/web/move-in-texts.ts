@@ -17,13 +17,15 @@ export const moveIn = {
   failed: (count: number) => `${plural(count, "feed URL", "feed URLs")} can't be used.`,
   noEpisodes: "It has no play positions.",
   episodes: (all: number, stored: number) =>
-    `${plural(all, "position or mark", "positions and marks")} of episodes, ${stored} of them new or later than here.`,
+    `${plural(all, "position or mark", "positions and marks")} of episodes, ${stored} new or later than here.`,
   devices: (count: number) => `${plural(count, "device", "devices")} will be added.`,
   more: (count: number) => `and ${count} more`,
   add: "Move in",
   other: "Choose another file",
   done: (podcasts: number, episodes: number) =>
-    `${plural(podcasts, "podcast was", "podcasts were")} added, and ${plural(episodes, "position or mark", "positions and marks")} of episodes. Each app gets them at its next sync.`,
+    podcasts + episodes === 0
+      ? "Nothing was added: it is all here already."
+      : `${plural(podcasts, "podcast was", "podcasts were")} added, and ${plural(episodes, "position or mark", "positions and marks")} of episodes. Each app gets them at its next sync.`,
   back: "Back to the account",
   busy: "Other files are being read",
 };

@@ -69,6 +69,12 @@ test("a server that passes gives a table and exit code 0, and its list is empty 
   expect(await list(naive)).toEqual([]);
 });
 
+test("a run of one check is counted as one", async () => {
+  const { url } = serveNaive();
+  const { err } = await run(url, ["--check", "nextcloud/subscriptions/again-changes-nothing"]);
+  expect(err).toMatch(/^1 check, (1 request|\d+ requests)\n$/);
+});
+
 test("what the server does not remove is said, and so is a list that can't be read afterwards", async () => {
   const removes = async ({ method, url }: Request, text: string) =>
     method === "POST" && url.includes("/subscription") && JSON.parse(text).remove.length > 0;

@@ -222,6 +222,15 @@ describe("from a file", () => {
     },
   );
 
+  test("one of each is counted as one", async () => {
+    writeAntennaPod(file("one.db"), FEEDS.slice(0, 1), EPISODES.slice(0, 1));
+    const name = await user("one");
+    expect((await run("import", name, file("one.db"))).out).toContain(
+      "1 subscription added, 0 already here, 0 failed\n1 position or mark of episodes read, 1 new",
+    );
+    expect((await run("opml", "export", name, file("one.opml"))).out).toContain("Wrote 1 subscription to");
+  });
+
   test("gPodder's database", async () => {
     const database = new Database(file("Database"));
     database.run("create table podcast (id integer primary key, title text, url text)");

@@ -52,7 +52,7 @@ test("the account leads to a form, a file to what it has, and a second step adds
   const text = textOf(preview.body);
   expect(text).toContain("From AntennaPod");
   expect(text).toContain("1 podcast will be added, 0 are here already.");
-  expect(text).toContain("1 position or mark of episodes, 1 of them new or later than here.");
+  expect(text).toContain("1 position or mark of episodes, 1 new or later than here.");
   expect(preview.body).toContain("A &lt;b&gt;podcast&lt;/b&gt;");
   expect(preview.body).not.toContain("secret");
   expect(await listOf()).toEqual([]);
@@ -65,7 +65,7 @@ test("the account leads to a form, a file to what it has, and a second step adds
   expect(textOf((await browser.open("/listening/history")).body)).toContain("moved from AntennaPod");
 
   const again = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
-  expect(textOf(again.body)).toContain("0 podcasts were added, and 0 positions and marks of episodes.");
+  expect(textOf(again.body)).toContain("Nothing was added: it is all here already.");
 });
 
 test.each<[string, File | string, string]>([
