@@ -1,7 +1,10 @@
 // Bodies that are written while they are read.
+import type { Context } from "hono";
+import type { HttpEnv } from "./env.ts";
 
 /** Streams text as fast as it is read. */
-export function streamText(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+export function streamText(c: Context<HttpEnv>, parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  c.set("isStream", true);
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {

@@ -11,7 +11,6 @@ import { readFeedChanges } from "../services/device-list.ts";
 import { uploadFeedChanges } from "../services/device-uploads.ts";
 import { readActions } from "../services/episode-actions.ts";
 import { uploadActions } from "../services/episode-uploads.ts";
-import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import { appNamed, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";
@@ -26,9 +25,6 @@ type Ctx = Context<HttpEnv>;
 
 /** Bytes that take a millisecond or two to parse. */
 const SHORT_BODY = 128 * 1024;
-
-/** Each holds two pages of actions, half a megabyte. */
-const reading = new Slots(16);
 
 /** Parses a body as JSON with any Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
 export async function readJson<T>(c: Ctx, app: App, schema: z.ZodType<T>): Promise<T> {
@@ -106,13 +102,12 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
     c.req.raw.signal.throwIfAborted();
     return texts.next();
   };
-  const [first, second] = await reading.run(async () => {
-    const first = await readPage();
-    return [first, first.done ? first : await readPage()] as const;
-  }, c.get("actor").user_id);
+  const first = await readPage();
+  const second = first.done ? first : await readPage();
   const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
   if (second.done) return c.body(`${start}]}`, 200, headers);
-  return c.body(streamText(inOneList(`${start},${second.value}`, texts)), 200, headers);
+  if (second.done) return c.body(`${start}]}`, 200, headers);
+  return c.body(streamText(c, inOneList(`${start},${second.value}`, texts)), 200, headers);
 }
 
 async function* inOneList(start: string, pages: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,21 +1,110 @@
-// Requests that take reading all of a user's list, history or plays: one of a user at a time.
-import type { Context } from "hono";
+// Requests that take reading all of a user's list, history or plays: one of a user at a time, until its response is sent.
+import type { Context, MiddlewareHandler } from "hono";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
 
-/** Each has the list in memory several times: tens of megabytes, of 10,000 podcasts. */
-const reading = new Slots(8, 1);
-const giveTurn = takeTurns();
+/** Responses that are made at a time, of all users: each has a list in memory several times. */
+const making = new Slots(8);
+/** Characters of a response that may wait for its client while the user's next one is made. */
+const SHORT = 512 * 1024;
+/** Bytes that are sent at a time of others. */
+const PART = 256 * 1024;
+/** Milliseconds after which a response no longer keeps the user's next one waiting. */
+const LONGEST = 10 * 60_000;
 
-/** Middleware: begins when the user's earlier requests of this kind have ended. */
-export function waitInLine(c: Context<HttpEnv>, next: () => Promise<void>): Promise<void> {
-  return reading.run(async () => {
-    if (reading.waiting > 0) {
-      await giveTurn();
-      // An app that gave up asks again.
-      c.req.raw.signal.throwIfAborted();
-    }
-    return next();
-  }, c.get("actor").user_id);
+/** Makes a middleware that begins when the user's earlier requests in this line are answered. @param most at a time */
+function createLine(most = 1): MiddlewareHandler<HttpEnv> {
+  const line = new Slots(Number.POSITIVE_INFINITY, most);
+  const giveTurn = takeTurns();
+  return (c, next) => {
+    const { user_id } = c.get("actor");
+    const made = Promise.withResolvers<void>();
+    const answer = async () => {
+      if (line.waiting > 0) {
+        await giveTurn();
+        // An app that gave up asks again.
+        c.req.raw.signal.throwIfAborted();
+      }
+      await making.run(next, user_id);
+      const body = await readLong(c);
+      const sent = body && Promise.withResolvers<void>();
+      if (sent) respondWith(c, streamWhile(body, c.req.raw.signal, sent.resolve));
+      made.resolve();
+      await sent?.promise;
+    };
+    line.run(answer, user_id).catch(made.reject);
+    return made.promise;
+  };
+}
+
+/** For lists and pages. */
+export const waitInLine = createLine();
+/** For files, which a browser may save while its user reads pages. */
+export const waitForFile = createLine();
+/** For episodes: two devices may read them slowly. */
+export const waitForEpisodes = createLine(2);
+
+/** Items of a page up to which it is read at once. */
+const FEW = 50;
+
+/** For pages of which the client chooses the size. @param name of that parameter */
+export const waitIfLarge =
+  (name: string): MiddlewareHandler<HttpEnv> =>
+  (c, next) =>
+    Number(c.req.query(name)) > FEW ? waitInLine(c, next) : next();
+
+/** The body of a response if it is a stream or long; null if it is short. */
+async function readLong(c: Context<HttpEnv>): Promise<AsyncIterator<Uint8Array> | null> {
+  if (c.req.raw.method === "HEAD") return null;
+  const { res } = c;
+  if (res.body !== null && (c.get("isStream") || res.headers.has("Content-Encoding"))) {
+    return res.body[Symbol.asyncIterator]();
+  }
+  const text = await res.text();
+  if (text.length > SHORT) return partsOf(Buffer.from(text));
+  respondWith(c, text || null);
+  return null;
+}
+
+async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PART) yield bytes.subarray(at, at + PART);
+}
+
+/** Gives the response another body. */
+function respondWith(c: Context<HttpEnv>, body: ReadableStream | string | null): void {
+  const { res } = c;
+  // Hono would copy the headers twice.
+  c.res = undefined;
+  c.res = new Response(body, res);
+}
+
+/** Streams a body. @param end is called when it was read, or nobody reads it any more */
+function streamWhile(
+  body: AsyncIterator<Uint8Array>,
+  signal: AbortSignal,
+  end: () => void,
+): ReadableStream<Uint8Array> {
+  const leave = async () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", leave);
+    end();
+    await body.return?.();
+  };
+  const timer = setTimeout(end, LONGEST);
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const part = await body.next();
+        if (!part.done) return controller.enqueue(part.value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      await leave();
+    },
+    cancel: leave,
+  });
 }

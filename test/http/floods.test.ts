@@ -9,6 +9,7 @@ import { playOf } from "../support/play.ts";
 import { signedIn } from "./browser.ts";
 
 const FLOOD = 1500;
+const ON_POSTGRES = process.env["PODKEEP_TEST_ENGINE"] === "postgres";
 
 let server: TestApp;
 let ann: TestUser;
@@ -61,16 +62,65 @@ const WHOLE = [
   ["GET", "/listening/year"],
 ] as const;
 
-test.each(WHOLE)("%s %s: a user who asks a hundred times at once keeps no other user waiting", async (method, path) => {
-  const answered: string[] = [];
-  const asker = async ({ name, token }: TestUser) => {
-    const [cookie = []] = (await signedIn(server, { name, token })).cookies;
-    const headers = { ...basicAuth(name, token), Cookie: cookie.join("=") };
-    return () => server.send(method, path.replace("USER", name), { headers }).then(() => answered.push(name));
+// On PostgreSQL the order is that of its processes.
+test.skipIf(ON_POSTGRES).each(WHOLE)(
+  "%s %s: a user who asks a hundred times at once keeps no other user waiting",
+  async (method, path) => {
+    const answered: string[] = [];
+    const asker = async ({ name, token }: TestUser) => {
+      const [cookie = []] = (await signedIn(server, { name, token })).cookies;
+      const headers = { ...basicAuth(name, token), Cookie: cookie.join("=") };
+      return () => server.send(method, path.replace("USER", name), { headers }).then(() => answered.push(name));
+    };
+    const [askAsAnn, askAsBob] = [await asker(ann), await asker(bob)];
+    await Promise.all([...Array.from({ length: 100 }, askAsAnn), askAsBob()]);
+    expect(answered.indexOf("bob")).toBeLessThan(50);
+  },
+);
+
+const LONG = [
+  ["/api/2/subscriptions/ann/phone.json", 1],
+  ["/subscriptions/ann/phone.opml", 1],
+  ["/index.php/apps/gpoddersync/subscriptions", 1],
+  ["/v1/subscriptions?per_page=1000", 1],
+  ["/podcasts", 1],
+  ["/podcasts/podkeep.opml", 1],
+  ["/account/podkeep.json", 1],
+  ["/listening/plays.csv", 1],
+  ["/api/2/episodes/ann.json", 2],
+  ["/index.php/apps/gpoddersync/episode_action", 2],
+] as const;
+
+test.each(LONG)("%s: a client that doesn't read has no more than %d long responses in memory", async (path, most) => {
+  const [cookie = []] = (await signedIn(server, ann)).cookies;
+  const headers = path.startsWith("/v1")
+    ? { Authorization: `Bearer ${ann.token}` }
+    : { ...basicAuth("ann", ann.token), Cookie: cookie.join("=") };
+  const add = Array.from({ length: 150 }, (_, n) => `https://${n}.example/${"x".repeat(5000)}`);
+  const upload = (path: string, body: unknown) => server.send("POST", path, { headers, body: JSON.stringify(body) });
+  const plays = Array.from({ length: 1100 }, (_, n) => playOf("https://0.example/x", `https://0.example/${n}.mp3`));
+  await Promise.all([
+    upload("/api/2/subscriptions/ann/tablet.json", { add, remove: [] }),
+    upload("/api/2/episodes/ann.json", plays),
+  ]);
+  const answered: Response[] = [];
+  const abort = new AbortController();
+  const ask = async (init: RequestInit = {}) => {
+    const request = new Request(`http://podkeep.test${path}`, { headers, ...init });
+    answered.push(await server.http.fetch(request, {}));
   };
-  const [askAsAnn, askAsBob] = [await asker(ann), await asker(bob)];
-  await Promise.all([...Array.from({ length: 100 }, askAsAnn), askAsBob()]);
-  expect(answered.indexOf("bob")).toBeLessThan(50);
+  for (let n = 0; n < most; n++) await ask(n === 0 ? { signal: abort.signal } : {});
+  const others = [ask(), ask()];
+  for (let n = 0; n < 100; n++) await server.send("GET", path, { headers: { Authorization: `Bearer ${bob.token}` } });
+  expect(answered).toHaveLength(most);
+  // It goes away, or reads.
+  abort.abort();
+  await until(() => answered.length > most);
+  expect(answered).toHaveLength(most + 1);
+  await answered[most]?.text();
+  await Promise.all(others);
+  expect(new Set(answered.map(({ status }) => status))).toEqual(new Set([200]));
+  for (const { body } of answered) if (!body?.locked) await body?.cancel().catch(() => {});
 });
 
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {

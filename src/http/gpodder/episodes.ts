@@ -3,11 +3,14 @@ import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import type { HttpEnv } from "../env.ts";
 import { receiveActions, sendActions } from "../sync-requests.ts";
+import { waitForEpisodes } from "../whole-lists.ts";
 import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   const path = "/api/2/episodes/:user";
-  http.get(path, requireUserInPath, async (c) => sendActions(c, app, await clientIfNamed(c, app), "gpodder"));
+  http.get(path, requireUserInPath, waitForEpisodes, async (c) =>
+    sendActions(c, app, await clientIfNamed(c, app), "gpodder"),
+  );
   http.post(path, requireUserInPath, async (c) =>
     c.json({ timestamp: await receiveActions(c, app, (device) => clientIfNamed(c, app, device)), update_urls: [] }),
   );

@@ -10,7 +10,7 @@ import type { Shared } from "../shared.ts";
 import { nameDevice, requireScope, requireSignIn } from "../sign-in.ts";
 import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../sync-requests.ts";
 import { productOf } from "../user-agent.ts";
-import { waitInLine } from "../whole-lists.ts";
+import { waitForEpisodes, waitInLine } from "../whole-lists.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   for (const place of ["/index.php/apps/gpoddersync", "/apps/gpoddersync"]) {
@@ -20,7 +20,7 @@ export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
     http.post(`${place}/subscription_change/create`, async (c) =>
       c.json({ timestamp: await receiveFeedChanges(c, app, clientOf(c)) }),
     );
-    http.get(`${place}/episode_action`, (c) => sendActions(c, app, clientOf(c), "nextcloud"));
+    http.get(`${place}/episode_action`, waitForEpisodes, (c) => sendActions(c, app, clientOf(c), "nextcloud"));
     http.post(`${place}/episode_action/create`, async (c) =>
       c.json({ timestamp: await receiveActions(c, app, () => clientOf(c)) }),
     );

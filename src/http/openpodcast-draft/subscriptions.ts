@@ -6,6 +6,7 @@ import { getEntity, listEntities } from "../../services/sync-entities.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
+import { waitIfLarge } from "../whole-lists.ts";
 import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";
 import { DEFAULT_LIMITS, Entity, EntityParams, ListQuery, Subscriptions } from "./schemas.ts";
 import { pageUrl, writeEntity } from "./wire.ts";
@@ -14,7 +15,7 @@ const TAGS = { tags: ["Subscriptions"] };
 
 export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
   const { max_per_page } = app.config;
-  const middleware = [requireToken(app, shared, "read", authenticateLogin)];
+  const middleware = [requireToken(app, shared, "read", authenticateLogin), waitIfLarge("limit")];
 
   api.openapi(
     createRoute({

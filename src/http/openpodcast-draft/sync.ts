@@ -9,6 +9,7 @@ import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
 import type { Shared } from "../shared.ts";
+import { waitIfLarge } from "../whole-lists.ts";
 import { describeErrors, jsonBody, SIGNED_IN, sentBody } from "./openapi.ts";
 import { Action, ClientHeaders, DEFAULT_LIMITS, SyncPage, SyncQuery, SyncRequest, SyncResponse } from "./schemas.ts";
 import { pageUrl, writeEntity, writeTime } from "./wire.ts";
@@ -59,7 +60,7 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
       description:
         "Oldest change first, page by page. When there is no next page, the last `last_updated` is the next `since`.",
       path: "/api/v1/sync",
-      middleware: [requireToken(app, shared, "read", authenticateLogin)],
+      middleware: [requireToken(app, shared, "read", authenticateLogin), waitIfLarge("limit")],
       request: { headers: ClientHeaders, query: SyncQuery },
       responses: {
         200: jsonBody("A page of changes", SyncPage),

@@ -9,6 +9,7 @@ import { closeWalk, findPageEnd, savePageEnd } from "../../services/page-ends.ts
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
+import { waitIfLarge } from "../whole-lists.ts";
 import { conditional, setETag } from "./etag.ts";
 import { conditionalBody, describeErrors, notModified, reads } from "./openapi.ts";
 import { readCursor, SubscriptionQuery, Subscriptions, writeCursor } from "./schemas/subscriptions.ts";
@@ -43,7 +44,7 @@ export function serveChangeFeed(api: OpenAPIHono<HttpEnv>, app: App, shared: Sha
           "The change feed, oldest change first, page by page. Follow `next` until a page has none; then the latest timestamp of all items is the next `since`. Deleted subscriptions stay in it, with `deleted`.",
       }),
       path: "/subscriptions",
-      middleware: [requireToken(app, shared, "read"), readPage],
+      middleware: [requireToken(app, shared, "read"), readPage, waitIfLarge("per_page")],
       request: { query: SubscriptionQuery },
       responses: {
         200: conditionalBody("A page of the change feed", Subscriptions),

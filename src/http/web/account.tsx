@@ -66,7 +66,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
   http.get("/account/podkeep.json", (c) => {
     const parts = writeExport(c.get("userName"), exportAccount(app, c.get("actor")));
-    return c.body(streamText(parts), 200, {
+    return c.body(streamText(c, parts), 200, {
       "Content-Type": "application/json",
       "Content-Disposition": 'attachment; filename="podkeep.json"',
     });

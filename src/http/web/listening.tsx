@@ -133,7 +133,10 @@ function noticeOf(done: string | undefined, position: number | null): string | n
 
 /** Responds with a file. */
 const download = (c: Context<HttpEnv>, parts: AsyncGenerator<string>, filename: string, type: string): Response =>
-  c.body(streamText(parts), 200, { "Content-Type": type, "Content-Disposition": `attachment; filename="${filename}"` });
+  c.body(streamText(c, parts), 200, {
+    "Content-Type": type,
+    "Content-Disposition": `attachment; filename="${filename}"`,
+  });
 
 /** The visitor's calendar, by the cookie that the script sets. */
 function calendarOf(c: Context<HttpEnv>) {

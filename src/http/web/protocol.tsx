@@ -12,7 +12,7 @@ import { mostActionBytes } from "../limits.ts";
 import { OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
 import { requireScope } from "../sign-in.ts";
-import { waitInLine } from "../whole-lists.ts";
+import { waitForFile, waitInLine } from "../whole-lists.ts";
 import { serveAccount } from "./account.tsx";
 import { serveAllow } from "./allow.tsx";
 import { serveApps, serveConnectLinks } from "./apps.tsx";
@@ -52,6 +52,7 @@ const MOST_OPEN_FORM = 16 * 1024;
 /** Open pages that have the menu for those who are signed in. */
 const WITH_MENU = ["/docs", "/connect/:secret", "/setup/:code", "/password/:secret"];
 
+const FILES = ["/account/podkeep.json", "/listening/plays.csv", "/listening/plays.json"];
 const MOVING_PATHS = ["/account/move-in", "/account/move-in/confirm"];
 
 /** Limits bodies before they are read, by who sends them. Behind requireSession(). */
@@ -116,7 +117,10 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   for (const path of OPEN_PATHS) http.use(path, openToStrangers);
   http.use(requireSession(app, shared));
   limitBodies(http, app);
-  http.use((c, next) => (c.get("actor") && c.req.method === "GET" ? waitInLine(c, next) : next()));
+  http.use((c, next) => {
+    if (!c.get("actor") || c.req.method !== "GET") return next();
+    return (FILES.includes(c.req.path) ? waitForFile : waitInLine)(c, next);
+  });
   serveSignIn(http, app, shared);
   for (const path of WITH_MENU) http.use(path, showMenu(app, shared));
   serveDocs(http, document);
