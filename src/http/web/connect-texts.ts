@@ -1,16 +1,20 @@
 // Texts of connecting an app.
+
+const apps = {
+  antennapod: "AntennaPod",
+  kasts: "Kasts",
+  gpodder: "gPodder",
+  pinepods: "PinePods",
+  openpodcast: "Open Podcast API app",
+  other: "Another app",
+};
+const inSentence = { ...apps, openpodcast: "an Open Podcast API app", other: "another app" };
+
 export const connect = {
   title: "Connect an app",
   choose: "Which app?",
-  apps: {
-    antennapod: "AntennaPod",
-    kasts: "Kasts",
-    gpodder: "gPodder",
-    pinepods: "PinePods",
-    openpodcast: "Open Podcast API app",
-    other: "Another app",
-  },
-  done: (app: string) => `Connect ${app}`,
+  apps,
+  done: (app: keyof typeof apps) => `Connect ${inSentence[app]}`,
   noTyping: "You type no password into the app: a page of this server asks you to allow it.",
   byToken: "By gpodder.net and a token instead",
   token: "The app gets its own password, a token. You can revoke it later.",

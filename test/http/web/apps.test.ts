@@ -37,6 +37,7 @@ test("an app is connected with the values that its screens ask for, and its toke
 
 test("AntennaPod is connected without a token: the code comes first, then the steps with the server's address", async () => {
   expect((await browser.open("/connect")).body).toContain('href="/connect?app=antennapod"');
+  expect((await browser.open("/connect?app=other")).body).toContain("<h1>Connect another app</h1>");
   const { body } = await browser.open("/connect?app=antennapod");
   const [code, link, nextcloud, address] = [
     "<svg",

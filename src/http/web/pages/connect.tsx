@@ -40,8 +40,8 @@ interface AskDeviceProps {
 /** Before a token is made for an app. */
 export function AskDevicePage({ kind, nonce }: AskDeviceProps) {
   return (
-    <Layout title={text.done(text.apps[kind])} section="apps">
-      <h1>{text.done(text.apps[kind])}</h1>
+    <Layout title={text.done(kind)} section="apps">
+      <h1>{text.done(kind)}</h1>
       <p class="muted">{text.token}</p>
       <form method="post" action="/connect">
         <input type="hidden" name="nonce" value={nonce} />
@@ -72,8 +72,8 @@ interface LoginProps {
 /** The steps of an app that needs no token. */
 export function LoginPage({ kind, server, link, noPhone }: LoginProps) {
   return (
-    <Layout title={text.done(text.apps[kind])} section="apps">
-      <h1>{text.done(text.apps[kind])}</h1>
+    <Layout title={text.done(kind)} section="apps">
+      <h1>{text.done(kind)}</h1>
       <p class="muted">{text.noTyping}</p>
       {noPhone && <p class="notice">{noPhone}</p>}
       {link && <Code link={link} about={text.scanSteps} />}
@@ -92,8 +92,8 @@ export function LoginPage({ kind, server, link, noPhone }: LoginProps) {
 /** An app's steps for strangers. */
 export function GuidePage({ kind, server }: { kind: AppKind; server: string }) {
   return (
-    <Layout title={text.done(text.apps[kind])}>
-      <h1>{text.done(text.apps[kind])}</h1>
+    <Layout title={text.done(kind)}>
+      <h1>{text.done(kind)}</h1>
       {hasLogin(kind) && <p class="muted">{text.noTyping}</p>}
       <Steps kind={kind} values={{ server }} />
       <p>
@@ -116,8 +116,8 @@ interface ConnectedProps {
 export function ConnectedPage({ kind, values, link, noPhone, isOwn }: ConnectedProps) {
   const codeFirst = link !== null && !isForComputers(kind);
   return (
-    <Layout title={text.done(text.apps[kind])} section={isOwn ? "apps" : null}>
-      <h1>{text.done(text.apps[kind])}</h1>
+    <Layout title={text.done(kind)} section={isOwn ? "apps" : null}>
+      <h1>{text.done(kind)}</h1>
       <p class="muted">{text.once}</p>
       {codeFirst && <ValueCodes link={link} values={values} />}
       {codeFirst && <h2>{text.steps}</h2>}
