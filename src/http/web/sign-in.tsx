@@ -43,7 +43,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     const { next, ended, done } = c.req.query();
     if (done && (await findSession(c, app, shared, "page"))) return c.redirect(safePath(next), 303);
     const problem = done ? texts.signIn.needsCookies : ended ? texts.signIn.ended : null;
-    return show(c, <SignInPage {...(await propsOf(c, next))} problem={problem} />);
+    return show(c, <SignInPage {...(await propsOf(c, next))} problem={problem} ended={Boolean(ended && !done)} />);
   });
 
   http.post("/sign-in", async (c) => {

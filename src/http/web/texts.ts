@@ -29,6 +29,7 @@ export const texts = {
       return `${refusal}. Try again in ${time}.`;
     },
     ended: "Your session has ended. Sign in to continue.",
+    otherTab: "Continue, if you have signed in in another tab",
     needsCookies: "Your browser kept no cookie. Allow cookies for this site, then sign in again.",
     needsHttps: (url: string) => `Open ${url} to sign in: over http your browser would forget that you did.`,
     appsConnectTo: "Apps connect to",

@@ -65,6 +65,17 @@ test("a page leads to the sign-in and back after it", async () => {
   expect(after.path).toBe("/podcasts/add");
 });
 
+test("after signing in in another tab, one link leads on from the page that asks again, and so does the form", async () => {
+  const browser = await signedIn(server, { name: "ann", token: PASSWORD });
+  const path = "/sign-in?next=%2Fapps%3Frename%3Dx&ended=1";
+  const { body } = await browser.open(path);
+  expect(body).toContain('<a href="/apps?rename=x">Continue, if you have signed in in another tab</a>');
+  expect((await openBrowser(server).open(path)).body).toBe(body);
+  const page = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next: "/apps" });
+  expect(page.path).toBe("/apps");
+  expect(page.body.match(/action="\/apps\/sessions\//g)).toHaveLength(1);
+});
+
 test("signing in never leads to another site", async () => {
   for (const next of [
     "https://evil.example/",

@@ -39,15 +39,23 @@ interface SignInProps {
   waiting: string | null;
   name?: string;
   problem?: string | null;
+  /** Whether there was a session, in place of which another tab may have begun one. */
+  ended?: boolean;
 }
 
-export function SignInPage({ url, noPhone, next, waiting, name = "", problem = null }: SignInProps) {
+export function SignInPage(props: SignInProps) {
+  const { url, noPhone, next, waiting, name = "", problem = null, ended = false } = props;
   const { signIn } = texts;
   return (
     <Layout title={signIn.title}>
       <Name />
       {waiting ? <p class="notice">{signIn.waiting(waiting)}</p> : <p>{texts.tagline}</p>}
       <Problem>{problem}</Problem>
+      {ended && (
+        <p>
+          <a href={next}>{signIn.otherTab}</a>
+        </p>
+      )}
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value={next} />
         <div class="field">
