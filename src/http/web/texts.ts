@@ -108,6 +108,7 @@ export const texts = {
     badUrl: (reason: string) => `This feed URL can't be added: ${reason}.`,
     badFile: (reason: string) => `Nothing was imported. ${reason}.`,
     noFile: "Choose an OPML file.",
+    moveIn: "Move in with play positions, from a file of AntennaPod, gPodder or podkeep",
     readOnly: "You are signed in with a token that can only read.",
   },
 

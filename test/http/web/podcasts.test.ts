@@ -194,6 +194,7 @@ for (const [name, file, reason] of [
   ["no file", undefined, "Choose an OPML file."],
   ["an empty file", new File([], "x"), "Choose an OPML file."],
   ["a picture", new File([new Uint8Array(100)], "x.png"), "Nothing was imported."],
+  ["a database", new File(["SQLite format 3\0"], "x.db"), 'href="/account/move-in"'],
   ["a file cut off", new File(["<opml><body><outline"], "x"), "Nothing was imported."],
 ] as const) {
   test(`an import of ${name} says what is wrong and adds nothing`, async () => {

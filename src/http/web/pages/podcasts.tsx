@@ -208,6 +208,9 @@ export function MorePage({ canWrite, problem = null }: { canWrite: boolean; prob
               {podcasts.importOpml}
             </button>
           </form>
+          <p>
+            <a href="/account/move-in">{podcasts.moveIn}</a>
+          </p>
         </>
       ) : (
         <p class="muted">{podcasts.readOnly}</p>
