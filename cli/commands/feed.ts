@@ -4,6 +4,7 @@ import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { type Feed, listFeeds } from "../../src/services/feeds.ts";
 import { nameOf } from "../terminal/changes.ts";
+import { readTypedFeed } from "../terminal/feed-url.ts";
 import { formatTime, layRecord, layTable, printResult, toDay } from "../terminal/output.ts";
 import { withApp } from "../with-app.ts";
 
@@ -64,7 +65,9 @@ async function list(user: string, failing: boolean, command: Command): Promise<v
 
 async function lookUp(user: string, url: string, command: Command): Promise<void> {
   const { lookUpNow } = await import("../../src/lookup/lookup-now.ts");
-  const feed = await withApp(command, async (app) => lookUpNow(app, await actAsAdmin(app, user, "feed lookup"), url));
+  const feed = await withApp(command, async (app) =>
+    lookUpNow(app, await actAsAdmin(app, user, "feed lookup"), readTypedFeed(url)),
+  );
   const masked = { feed_url: maskFeedUrl(feed.feed_url), moved_to: feed.moved_to && maskFeedUrl(feed.moved_to) };
   await printResult(command, withTimes(feed), () => layRecord({ ...withTimes(feed), ...masked }));
   if (feed.state === "failing") process.exitCode = 1;

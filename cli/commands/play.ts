@@ -1,16 +1,15 @@
 // `podkeep play`: what a user listened to, and setting a position.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { App } from "../../src/app.ts";
-import { describeRefusal, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
 import { writeCsv, writeJson } from "../../src/domain/play-files.ts";
 import { clockOf, parseClock } from "../../src/domain/play-time.ts";
 import { DomainError } from "../../src/errors.ts";
-import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
+import { actAsAdmin } from "../../src/services/actor.ts";
 import { episodeName, findEpisodeId, readEpisode } from "../../src/services/listening.ts";
 import { type PlayEntry, streamPlays, streamWritten } from "../../src/services/play-list.ts";
 import { findPodcastId } from "../../src/services/podcasts.ts";
 import { setPosition } from "../../src/services/positions.ts";
 import { nameOf } from "../terminal/changes.ts";
+import { readTypedFeed } from "../terminal/feed-url.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, print, printResult, wantsJson, write } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
@@ -64,7 +63,8 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
   await withApp(command, async (app) => {
     const actor = await actAsAdmin(app, user, "play list");
     const query = {
-      podcast: podcast === undefined ? undefined : await podcastIdOf(app, actor, podcast),
+      podcast:
+        podcast === undefined ? undefined : await findPodcastId(app, actor, readTypedFeed(podcast, "--podcast").hash),
       since: since?.(app.clock.now()),
     };
     if (csv || wantsJson(command)) {
@@ -102,12 +102,6 @@ const cellsOf = (play: PlayEntry) => [
   timeOf(play.total),
   [play.by.label || KINDS[play.by.kind], play.by.device && `on ${play.by.device}`].filter(Boolean).join(" "),
 ];
-
-function podcastIdOf(app: App, actor: Actor, url: string): Promise<number> {
-  const feed = readFeedUrl(takeFeedUrl(url));
-  if ("message" in feed) throw new DomainError("invalid", `--podcast ${describeRefusal(url, feed)}`);
-  return findPodcastId(app, actor, feed.hash);
-}
 
 async function set(user: string, name: string, { position, finished }: SetOptions, command: Command): Promise<void> {
   if (position === undefined && !finished) {

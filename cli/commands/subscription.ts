@@ -1,14 +1,13 @@
 // `podkeep subscription`: lists, adds, removes and restores subscriptions.
 import type { Command } from "commander";
-import { describeRefusal, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
 import type { Change } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
-import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
 import { confirm } from "../terminal/confirm.ts";
+import { readTypedFeed } from "../terminal/feed-url.ts";
 import { counted, formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
@@ -80,14 +79,8 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
   await printResult(command, json, () => layTable(head, cells, none, { shorten: toDay, spare: "GUID" }));
 }
 
-function readFeed(text: string) {
-  const feed = readFeedUrl(takeFeedUrl(text));
-  if ("hash" in feed) return feed;
-  throw new DomainError("invalid", describeRefusal(text, feed));
-}
-
 async function add(user: string, urls: string[], dry_run: boolean, command: Command): Promise<void> {
-  const feeds = urls.map(readFeed);
+  const feeds = urls.map((url) => readTypedFeed(url));
   const changes = await withApp(command, async (app) =>
     subscribe(app, await actAsAdmin(app, user, "subscription add"), feeds, { dry_run }),
   );
@@ -97,7 +90,7 @@ async function add(user: string, urls: string[], dry_run: boolean, command: Comm
 const GUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
 async function remove(user: string, feeds: string[], dry_run: boolean, command: Command): Promise<void> {
-  const which = feeds.map((text) => (GUID.test(text) ? { guid: text.toLowerCase() } : readFeed(text)));
+  const which = feeds.map((text) => (GUID.test(text) ? { guid: text.toLowerCase() } : readTypedFeed(text)));
   const changes = await withApp(command, async (app) =>
     unsubscribe(app, await actAsAdmin(app, user, "subscription remove"), which, { dry_run }),
   );

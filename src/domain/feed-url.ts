@@ -1,5 +1,4 @@
 // Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
-import { maskText } from "./readable-url.ts";
 import { parseUrl } from "./url.ts";
 
 /** A valid feed URL. */
@@ -129,8 +128,3 @@ const REASONS: Record<FeedUrlRefusal["message"], string> = {
 
 /** Why a feed URL is refused, for people: continues a sentence. */
 export const reasonOfRefusal = ({ message }: FeedUrlRefusal): string => REASONS[message];
-
-/** An error for people about what was given for a feed URL, without what may be a secret. */
-export function describeRefusal(text: string, refusal: FeedUrlRefusal): string {
-  return `"${maskText(text)}" is not a feed URL: ${reasonOfRefusal(refusal)} (example: https://example.org/feed.xml)`;
-}

@@ -1,6 +1,6 @@
 // A lookup that an admin asks for.
 import type { App } from "../app.ts";
-import { describeRefusal, readFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
+import type { FeedUrl } from "../domain/feed-url.ts";
 import { statusOf } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
@@ -14,15 +14,14 @@ import { claim, createLookupContext } from "./worker.ts";
 
 /**
  * Looks a feed up now, also if the server looks none up, and changes the subscriptions to it as the server would.
- * @param url any feed URL that one of the user's subscriptions has or had
+ * @param wanted any feed URL that one of the user's subscriptions has or had
  * @returns the user's feed after it
- * @throws DomainError "invalid" for a wrong URL, "not_found" if the user is not subscribed, "conflict" if a server looks it
- *   up at this moment
+ * @throws DomainError "not_found" if the user is not subscribed, "conflict" if a server looks it up at this moment
  */
-export async function lookUpNow(app: App, actor: Actor, url: string): Promise<Feed> {
+export async function lookUpNow(app: App, actor: Actor, wanted: FeedUrl): Promise<Feed> {
   const { database } = app;
   const { user_id } = actor;
-  const subscription = await findSubscribed(app, actor, url);
+  const subscription = await findSubscribed(app, actor, wanted);
   const { id, feed_url } = subscription;
   const feed = lookupKey(feed_url);
   await database.write(async (tx) => {
@@ -40,11 +39,9 @@ export async function lookUpNow(app: App, actor: Actor, url: string): Promise<Fe
   return found;
 }
 
-async function findSubscribed({ database }: App, { user_id }: Actor, url: string) {
-  const feed = readFeedUrl(takeFeedUrl(url));
-  if ("message" in feed) throw new DomainError("invalid", describeRefusal(url, feed));
+async function findSubscribed({ database }: App, { user_id }: Actor, { hash }: FeedUrl) {
   return database.read(async (tx) => {
-    const [known] = await findFeeds(tx, { user_id }, [{ feed: feed.hash }]);
+    const [known] = await findFeeds(tx, { user_id }, [{ feed: hash }]);
     const rows = known ? await findSubscriptions(tx, { user_id }, [{ id: known.subscription }]) : [];
     const found = rows.find((row) => statusOf(row) === "subscribed");
     if (!found) throw new DomainError("not_found", "The user is not subscribed to this feed");
