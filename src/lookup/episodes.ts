@@ -18,7 +18,7 @@ export async function findUnsought(
   feed_url: string,
 ): Promise<UnsoughtEpisode[]> {
   const found: UnsoughtEpisode[] = [];
-  for await (const page of walkSubscribers((work) => database.read(work), feed_url)) {
+  for await (const page of walkSubscribers(database, feed_url)) {
     for (const { user_id, id: podcast } of page) {
       const limit = MOST - found.length;
       const rows = await database.read((tx) => listUnsought(tx, { user_id, podcast, limit }));

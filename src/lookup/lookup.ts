@@ -49,7 +49,7 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
     await findAgain(context, row.feed);
     return null;
   }
-  if (!(await hasSubscribers((work) => database.read(work), row.feed_url))) {
+  if (!(await hasSubscribers(database, row.feed_url))) {
     await forgetUnlessFollowed(context, row);
     return null;
   }
@@ -72,7 +72,7 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
 
 // An older server keyed it, during an upgrade of one server after the other.
 async function findAgain({ database }: LookupContext, feed: string): Promise<void> {
-  for await (const users of walkFollowers((work) => database.read(work), feed)) {
+  for await (const users of walkFollowers(database, feed)) {
     await database.write((tx) => deleteWalks(tx, {}, users));
   }
   await database.write((tx) => forgetFeed(tx, { feed }));
@@ -81,7 +81,7 @@ async function findAgain({ database }: LookupContext, feed: string): Promise<voi
 // Asked again in the transaction, because a user may have subscribed since.
 function forgetUnlessFollowed({ database }: LookupContext, { feed, feed_url }: FeedLookupTable): Promise<void> {
   return database.write(async (tx) => {
-    if (!(await hasSubscribers((work) => work(tx), feed_url))) await forgetFeed(tx, { feed });
+    if (!(await hasSubscribers({ read: (work) => work(tx) }, feed_url))) await forgetFeed(tx, { feed });
   });
 }
 
@@ -200,7 +200,7 @@ const SAID: Partial<Record<Outcome, string>> = {
 async function giveToAll(context: LookupContext, finding: Finding): Promise<void> {
   const { database, log, signal } = context;
   const feed = lookupKey(finding.feed_url);
-  for await (const page of walkSubscribers((work) => database.read(work), finding.feed_url)) {
+  for await (const page of walkSubscribers(database, finding.feed_url)) {
     for (const subscriber of page) {
       if (signal.aborted) return;
       const outcome = await giveFinding(context, subscriber, finding);

@@ -1,6 +1,6 @@
 // The subscriptions that a feed's lookup is for.
+import type { Database } from "../db/database.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
-import type { Tx } from "../db/statement.ts";
 import { hashFeedUrl } from "../domain/feed-url.ts";
 import {
   applyFinding,
@@ -29,24 +29,24 @@ interface Subscriber extends LookedUp {
   id: number;
 }
 
-/** Runs reads, in a transaction or on a snapshot. */
-type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+/** A database, or a transaction on it. */
+type Source = Pick<Database, "read">;
 
 /** Who may be subscribed to a feed, in pages. @param feed key of its lookup */
-export async function* walkFollowers(read: Read, feed: string): AsyncGenerator<{ user_id: number }[]> {
+export async function* walkFollowers(source: Source, feed: string): AsyncGenerator<{ user_id: number }[]> {
   for (let after: number | undefined = 0; after !== undefined; ) {
     const page: Parameters<typeof listFollowers>[1] = { feed, after, limit: PAGE };
-    const users = await read((tx) => listFollowers(tx, page));
+    const users = await source.read((tx) => listFollowers(tx, page));
     yield users;
     after = users.length < PAGE ? undefined : users.at(-1)?.user_id;
   }
 }
 
 /** The subscriptions with exactly this feed URL, in pages that are not empty. */
-export async function* walkSubscribers(read: Read, feed_url: string): AsyncGenerator<Subscriber[]> {
+export async function* walkSubscribers(source: Source, feed_url: string): AsyncGenerator<Subscriber[]> {
   const hash = hashFeedUrl(feed_url);
-  for await (const users of walkFollowers(read, lookupKey(feed_url))) {
-    const rows = await read((tx) => findSubscribers(tx, { hash }, users));
+  for await (const users of walkFollowers(source, lookupKey(feed_url))) {
+    const rows = await source.read((tx) => findSubscribers(tx, { hash }, users));
     // Not those that have another spelling, or had the feed once.
     const subscribers = rows.filter((row) => row.feed_url === feed_url);
     if (subscribers.length > 0) yield subscribers;
@@ -54,8 +54,8 @@ export async function* walkSubscribers(read: Read, feed_url: string): AsyncGener
 }
 
 /** Whether anybody is subscribed to exactly this feed URL. */
-export async function hasSubscribers(read: Read, feed_url: string): Promise<boolean> {
-  return !(await walkSubscribers(read, feed_url).next()).done;
+export async function hasSubscribers(source: Source, feed_url: string): Promise<boolean> {
+  return !(await walkSubscribers(source, feed_url).next()).done;
 }
 
 /** Changes a subscription by what its feed says, if there is anything to change. @returns null if it was left alone */
