@@ -1,7 +1,7 @@
 // The feed behind an address that a user typed: the address of a feed, or of a podcast's web page.
 import type { Config } from "../config/settings.ts";
+import { fetchLimits, type Network } from "./context.ts";
 import { fetchFeedHead, fetchPageLink } from "./fetch.ts";
-import { fetchLimits, type Network } from "./worker.ts";
 
 /** Milliseconds: somebody waits for it. */
 const TIMEOUT = 10_000;

@@ -9,8 +9,8 @@ import { type Feed, listFeeds } from "../services/feeds.ts";
 import { findLookups, insertFollowers, insertLookups } from "../store/feed-lookups.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
-import { lookUp } from "./lookup.ts";
-import { claim, createLookupContext } from "./worker.ts";
+import { createLookupContext } from "./context.ts";
+import { claim, lookUp } from "./lookup.ts";
 
 /**
  * Looks a feed up now, also if the server looks none up, and changes the subscriptions to it as the server would.

@@ -17,7 +17,7 @@ import { readTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
 import type { Context } from "../services/context.ts";
 import { findUserName } from "../services/users.ts";
-import { deleteWalks, forgetFeed, saveLookup } from "../store/feed-lookups.ts";
+import { deleteWalks, forgetFeed, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
 import type { FetchFailed, FetchResult } from "./fetch.ts";
 import { giveFinding, hasSubscribers, walkFollowers, walkSubscribers } from "./subscribers.ts";
@@ -34,6 +34,15 @@ export interface LookupContext extends Pick<Context, "database" | "clock" | "con
   fetch: Fetch;
   /** Once it is aborted, nothing more is stored. */
   signal: AbortSignal;
+}
+
+/** Milliseconds after which a lookup is due again if its process died. */
+const CLAIM = 10 * 60_000;
+
+/** Claims a feed: the first process to move its next time looks it up. Returns false if another one has it. */
+export async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
+  const until = clock.now() + CLAIM;
+  return (await database.write((tx) => postponeLookup(tx, { feed, from: next_at, next_at: until }))).length > 0;
 }
 
 const NO_VALIDATORS = { etag: null, last_modified: null };

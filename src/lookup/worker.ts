@@ -1,27 +1,17 @@
 // The lookup worker: looks up what is due, a few feeds at a time and one per host.
-import { lookup as lookUpAddress } from "node:dns/promises";
-import { networkInterfaces } from "node:os";
-import type { App } from "../app.ts";
-import type { Config } from "../config/settings.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
 import { HORIZON, hostPause, isWaiting, timeAfterHost } from "../domain/lookup-schedule.ts";
-import { networkList } from "../domain/networks.ts";
 import { messageOf } from "../errors.ts";
 import { repeat } from "../repeat.ts";
 import { listDueLookups, listFarLookups, postponeLookup } from "../store/feed-lookups.ts";
-import { type FetchOptions, fetchFeedHead } from "./fetch.ts";
-import { type LookupContext, lookUp } from "./lookup.ts";
+import { createLookupContext, type LookupApp, type Network } from "./context.ts";
+import { claim, lookUp } from "./lookup.ts";
 import { walkUsers } from "./walk.ts";
 
 /** Lookups at a time. */
 const MOST_RUNNING = 4;
 /** Milliseconds between the starts of two lookups: they are never more than a small part of the work. */
 const PACE = 500;
-/** Milliseconds for one fetch. */
-const TIMEOUT = 30_000;
-const MAX_BYTES = 1_000_000;
-/** Milliseconds after which a lookup is due again if its process died. */
-const CLAIM = 10 * 60_000;
 /** Due feeds that are read at a time: beyond those whose host is busy. */
 const CANDIDATES = 100;
 
@@ -34,57 +24,8 @@ export interface LookupWorker {
   stop(): Promise<void>;
 }
 
-/** How the worker reaches the network. */
-export type Network = Pick<FetchOptions, "resolve" | "interfaces">;
-
-const systemNetwork: Network = {
-  async resolve(host) {
-    return (await lookUpAddress(host, { all: true })).map(({ address }) => address);
-  },
-  interfaces: () => Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []),
-};
-
-type WorkerApp = Pick<App, "database" | "clock" | "removals" | "config" | "log" | "metrics">;
-
-/** What bounds each fetch, by the settings. */
-export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: Network = systemNetwork) => ({
-  ...network,
-  allowed: networkList(config.feed_lookup_allow),
-  timeout: TIMEOUT,
-  max_bytes: MAX_BYTES,
-});
-
-/** What lookups need, with the settings. @param signal ends fetches */
-export function createLookupContext(
-  { database, clock, removals, config, log, metrics }: WorkerApp,
-  signal: AbortSignal,
-  { resolve, interfaces }: Network = systemNetwork,
-): LookupContext {
-  const limits = { ...fetchLimits(config, { resolve, interfaces }), signal };
-  return {
-    database,
-    clock,
-    removals,
-    config,
-    log,
-    signal,
-    async fetch(feed_url, { etag, last_modified }, items) {
-      const begin = performance.now();
-      const result = await fetchFeedHead(feed_url, { ...limits, etag, last_modified, ...(items && { items }) });
-      metrics?.lookedUp(result.kind, (performance.now() - begin) / 1000);
-      return result;
-    },
-  };
-}
-
-/** Claims a feed: the first process to move its next time looks it up. Returns false if another one has it. */
-export async function claim({ database, clock }: LookupContext, { feed, next_at }: FeedLookupTable): Promise<boolean> {
-  const until = clock.now() + CLAIM;
-  return (await database.write((tx) => postponeLookup(tx, { feed, from: next_at, next_at: until }))).length > 0;
-}
-
 /** Creates the worker, which does nothing until it is started. Errors are logged, and the work is tried again. */
-export function createLookupWorker(app: WorkerApp, network?: Network): LookupWorker {
+export function createLookupWorker(app: LookupApp, network?: Network): LookupWorker {
   const ended = new AbortController();
   const context = createLookupContext(app, ended.signal, network);
   const { database, clock, log } = context;
