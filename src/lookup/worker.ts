@@ -5,7 +5,7 @@ import { messageOf } from "../errors.ts";
 import { repeat } from "../repeat.ts";
 import { listDueLookups, listFarLookups, postponeLookup } from "../store/feed-lookups.ts";
 import { createLookupContext, type LookupApp, type Network } from "./context.ts";
-import { claim, lookUp } from "./lookup.ts";
+import { claim, type LookupContext, lookUp } from "./lookup.ts";
 import { walkUsers } from "./walk.ts";
 
 /** Lookups at a time. */
@@ -15,36 +15,49 @@ const PACE = 500;
 /** Due feeds that are read at a time: beyond those whose host is busy. */
 const CANDIDATES = 100;
 
-export interface LookupWorker {
-  /** Looks up what is due, after feed_lookup_poll, and later what becomes due. */
-  start(): void;
-  /** Finds new feeds and looks up all that is due. @throws DomainError "unavailable" */
-  drain(): Promise<void>;
-  /** Ends the lookups in progress and starts no more. */
-  stop(): Promise<void>;
-}
-
-/** Creates the worker, which does nothing until it is started. Errors are logged, and the work is tried again. */
-export function createLookupWorker(app: LookupApp, network?: Network): LookupWorker {
-  const ended = new AbortController();
-  const context = createLookupContext(app, ended.signal, network);
-  const { database, clock, log } = context;
-  const { config } = app;
+/** Does nothing until it is started. Errors are logged, and the work is tried again. */
+export class LookupWorker {
+  readonly #context: LookupContext;
+  readonly #ended = new AbortController();
   /** Hosts that are asked at this moment. */
-  const busy = new Set<string>();
+  readonly #busy = new Set<string>();
   /** Origins that are down or asked to wait, and until when. */
-  const waiting = new Map<string, number>();
-  let repeated: (() => Promise<void>)[] = [];
+  readonly #waiting = new Map<string, number>();
+  #repeated: (() => Promise<void>)[] = [];
 
-  async function lookUpDue(): Promise<void> {
+  constructor(app: LookupApp, network?: Network) {
+    this.#context = createLookupContext(app, this.#ended.signal, network);
+  }
+
+  /** Looks up what is due, after feed_lookup_poll, and later what becomes due. */
+  start(): void {
+    const { config, log } = this.#context;
+    const failed = (error: unknown) => log.error({ reason: messageOf(error) }, "feed lookups are delayed");
+    const times = { first: config.feed_lookup_poll, pause: config.feed_lookup_poll, failed };
+    this.#repeated = [repeat(() => walkUsers(this.#context), times), repeat(() => this.#lookUpDue(), times)];
+  }
+
+  /** Finds new feeds and looks up all that is due. @throws DomainError "unavailable" */
+  async drain(): Promise<void> {
+    await walkUsers(this.#context);
+    await this.#lookUpDue();
+  }
+
+  /** Ends the lookups in progress and starts no more. */
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    await Promise.all(this.#repeated.map((stop) => stop()));
+  }
+
+  async #lookUpDue(): Promise<void> {
     const running = new Set<Promise<void>>();
     try {
-      while (!ended.signal.aborted) {
-        const row = running.size < MOST_RUNNING ? await takeDue() : null;
+      while (!this.#ended.signal.aborted) {
+        const row = running.size < MOST_RUNNING ? await this.#takeDue() : null;
         if (row) {
-          const work = run(row).finally(() => running.delete(work));
+          const work = this.#run(row).finally(() => running.delete(work));
           running.add(work);
-          await clock.sleep(PACE);
+          await this.#context.clock.sleep(PACE);
         } else if (running.size > 0) await Promise.race(running);
         else break;
       }
@@ -54,57 +67,44 @@ export function createLookupWorker(app: LookupApp, network?: Network): LookupWor
   }
 
   /** A due feed whose host is idle, claimed; null if there is none. */
-  async function takeDue(): Promise<FeedLookupTable | null> {
+  async #takeDue(): Promise<FeedLookupTable | null> {
+    const { database, clock } = this.#context;
     for (;;) {
       const now = clock.now();
-      for (const [origin, until] of waiting) if (!isWaiting(until, now)) waiting.delete(origin);
+      for (const [origin, until] of this.#waiting) if (!isWaiting(until, now)) this.#waiting.delete(origin);
       const due = await database.read((tx) => listDueLookups(tx, { now, limit: CANDIDATES }));
       const far = await database.read((tx) => listFarLookups(tx, { horizon: now + HORIZON, limit: 1 }));
       let changed = false;
       for (const row of [...due, ...far]) {
         const { host, origin } = new URL(row.feed_url);
-        const until = waiting.get(origin);
-        if (until === undefined && busy.has(host)) continue;
-        if (until !== undefined) await postpone(row, until);
-        else if (await claim(context, row)) return row;
+        const until = this.#waiting.get(origin);
+        if (until === undefined && this.#busy.has(host)) continue;
+        if (until !== undefined) await this.#postpone(row, until);
+        else if (await claim(this.#context, row)) return row;
         changed = true;
       }
       if (!changed) return null;
     }
   }
 
-  async function postpone({ feed, next_at: from }: FeedLookupTable, until: number): Promise<void> {
-    await database.write((tx) => postponeLookup(tx, { feed, from, next_at: timeAfterHost(until, feed) }));
+  async #postpone({ feed, next_at: from }: FeedLookupTable, until: number): Promise<void> {
+    const next_at = timeAfterHost(until, feed);
+    await this.#context.database.write((tx) => postponeLookup(tx, { feed, from, next_at }));
   }
 
-  async function run(row: FeedLookupTable): Promise<void> {
+  async #run(row: FeedLookupTable): Promise<void> {
+    const { clock, log } = this.#context;
     const { host } = new URL(row.feed_url);
-    busy.add(host);
+    this.#busy.add(host);
     try {
-      const result = await lookUp(context, row);
+      const result = await lookUp(this.#context, row);
       if (result?.kind === "failed" && result.origin !== null) {
-        waiting.set(result.origin, hostPause(clock.now(), result.retry_after));
+        this.#waiting.set(result.origin, hostPause(clock.now(), result.retry_after));
       }
     } catch (error) {
       log.error({ feed: row.feed, reason: messageOf(error) }, "a feed lookup could not be stored");
     } finally {
-      busy.delete(host);
+      this.#busy.delete(host);
     }
   }
-
-  return {
-    start() {
-      const failed = (error: unknown) => log.error({ reason: messageOf(error) }, "feed lookups are delayed");
-      const times = { first: config.feed_lookup_poll, pause: config.feed_lookup_poll, failed };
-      repeated = [repeat(() => walkUsers(context), times), repeat(lookUpDue, times)];
-    },
-    async drain() {
-      await walkUsers(context);
-      await lookUpDue();
-    },
-    async stop() {
-      ended.abort();
-      await Promise.all(repeated.map((stop) => stop()));
-    },
-  };
 }

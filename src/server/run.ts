@@ -196,8 +196,8 @@ function feedFinder({ config }: App): FindFeed | undefined {
 // Loaded only if it is on, which keeps idle memory small.
 async function startLookups(app: App): Promise<LookupWorker | null> {
   if (app.config.feed_lookup === "off") return null;
-  const { createLookupWorker } = await import("../lookup/worker.ts");
-  const worker = createLookupWorker(app);
+  const { LookupWorker } = await import("../lookup/worker.ts");
+  const worker = new LookupWorker(app);
   worker.start();
   return worker;
 }

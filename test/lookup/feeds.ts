@@ -1,7 +1,7 @@
 // A network of feeds on this machine, and the lookup worker on it.
 
 import type { Logger } from "../../src/log.ts";
-import { createLookupWorker, type LookupWorker } from "../../src/lookup/worker.ts";
+import { LookupWorker } from "../../src/lookup/worker.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 export const MINUTE = 60_000;
@@ -94,7 +94,7 @@ export async function openFeeds(log?: Logger): Promise<Feeds> {
   const hostOf = (url: string) => new URL(url).hostname.replace(/\.test$/, "");
   const feeds: Feeds = {
     podkeep,
-    worker: createLookupWorker(podkeep.app, network),
+    worker: new LookupWorker(podkeep.app, network),
     ann,
     fetched,
     most,

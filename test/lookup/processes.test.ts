@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { openApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { type FeedUrl, readFeedUrl } from "../../src/domain/feed-url.ts";
-import { createLookupWorker } from "../../src/lookup/worker.ts";
+import { LookupWorker } from "../../src/lookup/worker.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { addSubscriptions } from "../../src/services/subscriptions.ts";
 import { createUser } from "../../src/services/users.ts";
@@ -67,7 +67,7 @@ test("nor if both look for due feeds at the same moment, again and again", async
   const now = Date.now();
   const clock = { now: () => now, sleep: async () => {} };
   const apps = [await openApp(config, { clock }), await openApp(config, { clock })];
-  const [first, second] = apps.map((app) => createLookupWorker(app));
+  const [first, second] = apps.map((app) => new LookupWorker(app));
   await createUser(apps[0]!, "ann");
   const items = Array.from({ length: 200 }, (_, n) => ({ feed: readFeedUrl(url(n)) as FeedUrl, guid: null }));
   await addSubscriptions(apps[0]!, await actAsAdmin(apps[0]!, "ann", "test"), items);

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { appNamed } from "../../../src/http/apps.ts";
-import { createLookupWorker } from "../../../src/lookup/worker.ts";
+import { LookupWorker } from "../../../src/lookup/worker.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { connectApp } from "../../../src/services/connect-links.ts";
@@ -161,14 +161,14 @@ test("what feed lookups know is left out, and found again in the copy", async ()
   const source = await open({});
   const ann = await source.user("ann");
   await ann.add("https://a.example/", guidOf(1));
-  await createLookupWorker(source.app).drain();
+  await new LookupWorker(source.app).drain();
   const file = newFile();
   const { counts } = await move(locationOf(source), file);
   expect(Object.keys(counts).filter((table) => table.startsWith("feed_"))).toEqual([]);
   const copied = await open(settingsOf(file));
   const known = () => copied.app.database.read((tx) => listDueLookups(tx, { now: Number.MAX_SAFE_INTEGER, limit: 9 }));
   expect(await known()).toEqual([]);
-  await createLookupWorker(copied.app).drain();
+  await new LookupWorker(copied.app).drain();
   expect(await known()).toMatchObject([{ feed_url: "https://a.example/" }]);
 });
 
