@@ -70,8 +70,7 @@ const REASONS: Record<string, string> = {
  * Fetches a feed until its head is known, with the checks of request() at each redirect. Never throws.
  */
 export async function fetchFeedHead(feed_url: string, options: FetchOptions): Promise<FetchResult> {
-  const timeout = AbortSignal.timeout(options.timeout);
-  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const signal = signalOf(options);
   const url = new URL(feed_url);
   const begin = performance.now();
   const route: Route = { url, left: null };
@@ -84,6 +83,11 @@ export async function fetchFeedHead(feed_url: string, options: FetchOptions): Pr
     const isOwn = route.left === null || (failed.reason === LATE && own >= options.timeout / 2);
     return { ...failed, origin: isOwn ? origin : null };
   }
+}
+
+function signalOf({ timeout, signal }: FetchOptions): AbortSignal {
+  const late = AbortSignal.timeout(timeout);
+  return signal ? AbortSignal.any([late, signal]) : late;
 }
 
 interface Route {
@@ -191,8 +195,7 @@ async function readHead(
 
 /** The first feed that a web page names; null if it names none, or can't be read. Never throws. */
 export async function fetchPageLink(page_url: string, options: FetchOptions): Promise<string | null> {
-  const timeout = AbortSignal.timeout(options.timeout);
-  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const signal = signalOf(options);
   const route: Route = { url: new URL(page_url), left: null };
   try {
     const { response } = await openRoute(route, options, signal);
