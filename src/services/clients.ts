@@ -64,7 +64,7 @@ export async function introduceClient(
   await insertClient(tx, { user_id, id, token_id, device, product, seen_at: now, began, from_nothing });
   if (from) await copyHoldings(tx, { user_id, from: from.id, to: id });
   await deleteClients(tx, { user_id }, ended);
-  await deleteOldClients(tx, { user_id, id, others: MOST_CLIENTS - 1 });
+  await deleteOldClients(tx, { user_id, id, kept: MOST_CLIENTS - 1 });
 }
 
 /** Those of a user's clients whose tokens ended or are gone. @param now wall time in Unix milliseconds */

@@ -1,6 +1,11 @@
 // Networks from which a user signed in lately: wrong passwords from elsewhere don't keep the user out there.
 import { networkOf } from "../domain/networks.ts";
-import { deleteOldNetworks, findKnownNetwork, keepKnownNetwork } from "../store/known-networks.ts";
+import {
+  deleteOldNetworks,
+  deleteUnseenNetworks,
+  findKnownNetwork,
+  keepKnownNetwork,
+} from "../store/known-networks.ts";
 import type { Context } from "./context.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -33,7 +38,8 @@ export function createKnownNetworks({ database, clock }: Pick<Context, "database
       database
         .write(async (tx) => {
           await keepKnownNetwork(tx, { user_id, network, seen_at });
-          await deleteOldNetworks(tx, { user_id, since: seen_at - KNOWN, kept: MOST_OF_USER });
+          await deleteUnseenNetworks(tx, { user_id, since: seen_at - KNOWN });
+          await deleteOldNetworks(tx, { user_id, kept: MOST_OF_USER });
         }, user_id)
         .catch(() => noted.delete(key));
     },

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { allButFirst, columnOf, insertRow } from "./rows.ts";
+import { columnOf, deleteAllButOneAnd, insertRow } from "./rows.ts";
 
 /** What the user's apps call themselves, and the token of each. */
 export const listProducts = statement((db, p: Owner) =>
@@ -51,20 +51,5 @@ export const deleteClients = bulkStatement((db, p: Owner, rows: { id: string }[]
   db.deleteFrom("clients").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")).returning("id"),
 );
 
-/** Deletes all but one client and the `others` that synced last. */
-export const deleteOldClients = statement((db, p: Owner & { id: string; others: number }) =>
-  db
-    .deleteFrom("clients")
-    .where("user_id", "=", p.user_id)
-    .where("id", "in", (rows) =>
-      rows
-        .selectFrom("clients")
-        .select("id")
-        .where("user_id", "=", p.user_id)
-        .where("id", "!=", p.id)
-        .orderBy(GIVEN, "desc")
-        .orderBy("seen_at", "desc")
-        .orderBy("id")
-        .$call(allButFirst(p.others)),
-    ),
-);
+/** Deletes all but one client and the `kept` others that synced last. */
+export const deleteOldClients = deleteAllButOneAnd("clients", sql`${GIVEN} desc, seen_at desc`);

@@ -1,30 +1,16 @@
 // Statements on links that show the values of a new app.
-import type { ConnectLinkTable, Owner } from "../db/schema.ts";
+import { sql } from "kysely";
+import type { ConnectLinkTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { isOver, type Lasting, lasts } from "./expiry.ts";
-import { allButFirst } from "./rows.ts";
+import { deleteAllBut, deleteRowsOf } from "./rows.ts";
 
 export const deleteExpiredLinks = statement((db, p: Lasting) => db.deleteFrom("connect_links").where(isOver(p)));
 
-export const deleteUserLinks = statement((db, p: Owner) =>
-  db.deleteFrom("connect_links").where("user_id", "=", p.user_id),
-);
+export const deleteUserLinks = deleteRowsOf("connect_links");
 
 /** Deletes all but the `kept` that expire last. */
-export const deleteOldLinks = statement((db, p: Owner & { kept: number }) =>
-  db
-    .deleteFrom("connect_links")
-    .where("user_id", "=", p.user_id)
-    .where("link_hash", "in", (rows) =>
-      rows
-        .selectFrom("connect_links")
-        .select("link_hash")
-        .where("user_id", "=", p.user_id)
-        .orderBy("expires_at", "desc")
-        .orderBy("link_hash")
-        .$call(allButFirst(p.kept)),
-    ),
-);
+export const deleteOldLinks = deleteAllBut("connect_links", sql`expires_at desc`);
 
 /** Inserts a link; returns nothing if it is there already. */
 export const insertLink = statement((db, p: Omit<ConnectLinkTable, "opened">) =>

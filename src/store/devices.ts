@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { DeviceTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
-import { allButFirst } from "./rows.ts";
+import { deleteAllButOneAnd } from "./rows.ts";
 
 export const listDevices = statement((db, p: Owner) =>
   db
@@ -63,21 +63,7 @@ export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
 );
 
 /** Deletes all devices but this one and the `kept` that synced, or were created, last. */
-export const deleteOldDevices = statement((db, p: Owner & { id: string; kept: number }) =>
-  db
-    .deleteFrom("devices")
-    .where("user_id", "=", p.user_id)
-    .where("id", "in", (rows) =>
-      rows
-        .selectFrom("devices")
-        .select("id")
-        .where("user_id", "=", p.user_id)
-        .where("id", "!=", p.id)
-        .orderBy((row) => row.fn.coalesce("last_sync_at", "created_at"), "desc")
-        .orderBy("id")
-        .$call(allButFirst(p.kept)),
-    ),
-);
+export const deleteOldDevices = deleteAllButOneAnd("devices", sql`coalesce(last_sync_at, created_at) desc`);
 
 /** Sets what is not null. */
 export const updateDevice = statement(

@@ -1,8 +1,8 @@
 // Statements on sessions of apps that were ended before they expired.
 import { sql } from "kysely";
-import type { EndedSessionTable, Owner } from "../db/schema.ts";
+import type { EndedSessionTable } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
-import { allButFirst } from "./rows.ts";
+import { deleteAllBut, deleteRowsOf } from "./rows.ts";
 import type { findTokenById } from "./tokens.ts";
 
 type Found = Awaited<ReturnType<typeof findTokenById>>[number];
@@ -32,22 +32,7 @@ export const insertEndedSession = statement((db, p: ValuesOf<EndedSessionTable>)
 );
 
 /** Deletes all but the `kept` that expire last. None is deleted by the time: the clock may be ahead for a while. */
-export const deleteOldEndedSessions = statement((db, p: Owner & { kept: number }) =>
-  db
-    .deleteFrom("ended_sessions")
-    .where("user_id", "=", p.user_id)
-    .where("session_hash", "in", (rows) =>
-      rows
-        .selectFrom("ended_sessions")
-        .select("session_hash")
-        .where("user_id", "=", p.user_id)
-        .orderBy("expires_at", "desc")
-        .orderBy("session_hash")
-        .$call(allButFirst(p.kept)),
-    ),
-);
+export const deleteOldEndedSessions = deleteAllBut("ended_sessions", sql`expires_at desc`);
 
 /** For a new session key: no session that it signed is good any more. */
-export const deleteEndedSessions = statement((db, p: Owner) =>
-  db.deleteFrom("ended_sessions").where("user_id", "=", p.user_id),
-);
+export const deleteEndedSessions = deleteRowsOf("ended_sessions");

@@ -1,14 +1,13 @@
 // Statements on login flows.
 import type { Kysely } from "kysely";
-import type { LoginFlowTable, Owner, Schema } from "../db/schema.ts";
+import type { LoginFlowTable, Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { isOver, type Lasting, lasts } from "./expiry.ts";
+import { deleteRowsOf } from "./rows.ts";
 
 export const deleteExpiredFlows = statement((db, p: Lasting) => db.deleteFrom("login_flows").where(isOver(p)));
 
-export const deleteUserFlows = statement((db, p: Owner) =>
-  db.deleteFrom("login_flows").where("user_id", "=", p.user_id),
-);
+export const deleteUserFlows = deleteRowsOf("login_flows");
 
 /** How many flows there are, and how many an address has started. */
 export const countLoginFlows = statement((db, p: { address: string }) =>

@@ -1,7 +1,8 @@
 // Statements on the web page's sessions.
+import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
-import { allButFirst, insertRow } from "./rows.ts";
+import { deleteAllBut, deleteRowsOf, insertRow } from "./rows.ts";
 
 export const insertPageSession = insertRow("page_sessions");
 
@@ -32,22 +33,6 @@ export const deleteExpiredPageSessions = statement((db, p: Owner & { now: number
 );
 
 /** Deletes all but the `kept` sessions that were seen last. */
-export const deleteOldPageSessions = statement((db, p: Owner & { kept: number }) =>
-  db
-    .deleteFrom("page_sessions")
-    .where("user_id", "=", p.user_id)
-    .where("id", "in", (rows) =>
-      rows
-        .selectFrom("page_sessions")
-        .select("id")
-        .where("user_id", "=", p.user_id)
-        .orderBy("seen_at", "desc")
-        .orderBy("created_at", "desc")
-        .orderBy("id")
-        .$call(allButFirst(p.kept)),
-    ),
-);
+export const deleteOldPageSessions = deleteAllBut("page_sessions", sql`seen_at desc, created_at desc`);
 
-export const deletePageSessions = statement((db, p: Owner) =>
-  db.deleteFrom("page_sessions").where("user_id", "=", p.user_id),
-);
+export const deletePageSessions = deleteRowsOf("page_sessions");

@@ -1,12 +1,9 @@
 // Statements on links by which users choose their password. A user has one at most.
-import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { type Lasting, lasts } from "./expiry.ts";
-import { insertRow } from "./rows.ts";
+import { deleteRowsOf, insertRow } from "./rows.ts";
 
-export const deletePasswordLink = statement((db, p: Owner) =>
-  db.deleteFrom("password_links").where("user_id", "=", p.user_id),
-);
+export const deletePasswordLink = deleteRowsOf("password_links");
 
 export const insertPasswordLink = insertRow("password_links");
 

@@ -1,6 +1,6 @@
 // Whole rows of a table, inserted or replaced as db/tables.ts describes it.
-import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
-import type { Schema } from "../db/schema.ts";
+import { type RawBuilder, sql } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Value } from "../db/statement.ts";
 import { columnsOf, type Table, tables } from "../db/tables.ts";
 
@@ -20,12 +20,6 @@ export const bigint = (value: number | null) => sql<number>`cast(${value} as big
 /** Rows of VALUES: the numbers in these columns. */
 export const numbersOf = <Column extends string>(rows: readonly Record<Column, number | null>[], columns: Column[]) =>
   sql.join(rows.map((row) => sql`(${sql.join(columns.map((column) => bigint(row[column])))})`));
-
-/** All rows of a query but the first. SQLite skips none without a limit, and plans again for one that is a parameter. */
-export const allButFirst =
-  (kept: number) =>
-  <DB, From extends keyof DB, Row>(rows: SelectQueryBuilder<DB, From, Row>) =>
-    rows.limit(sql.lit(1_000_000)).offset(kept);
 
 /** Rows with one column for a bulk statement, each value once. */
 export const rowsOf = <Column extends string, Value>(column: Column, values: Iterable<Value>) =>
@@ -84,6 +78,26 @@ export const saveRows = <
   bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared | Kept>>[]) =>
     saveInto(name, withShared(name, shared, p, rows), kept),
   );
+
+/** Makes a function that deletes all rows of a user. @param owner the column with the user's id */
+export const deleteRowsOf = (name: string, owner = "user_id") =>
+  statement((_, p: Owner) => sql<never>`delete from ${sql.table(name)} where ${sql.ref(owner)} = ${p.user_id}`);
+
+// SQLite skips no rows without a limit, and plans again for one that is a parameter.
+function deleteAfterFirst(name: Name, order: RawBuilder<unknown>, p: Owner & { kept: number }, counted = sql``) {
+  const key = sql.ref(tables[name].key.find((column) => column !== "user_id") ?? "");
+  return sql<never>`delete from ${sql.table(name)} where user_id = ${p.user_id} and ${key} in (
+    select ${key} from ${sql.table(name)} where user_id = ${p.user_id} ${counted}
+    order by ${order}, ${key} limit 1000000 offset ${p.kept})`;
+}
+
+/** Makes a function that deletes all rows of a user but the first `kept` in an order. */
+export const deleteAllBut = (name: Name, order: RawBuilder<unknown>) =>
+  statement((_, p: Owner & { kept: number }) => deleteAfterFirst(name, order, p));
+
+/** Makes a function that deletes all rows of a user but one and the first `kept` others in an order. */
+export const deleteAllButOneAnd = (name: Name, order: RawBuilder<unknown>) =>
+  statement((_, p: Owner & { id: string; kept: number }) => deleteAfterFirst(name, order, p, sql`and id != ${p.id}`));
 
 /** Rows of a page: two megabytes, if each has the longest feed URL. */
 export const PAGE = 256;

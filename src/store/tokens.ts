@@ -1,8 +1,9 @@
 // Statements on tokens.
+import { sql } from "kysely";
 import type { Owner, TokenTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { allButFirst } from "./rows.ts";
+import { deleteAllButOneAnd } from "./rows.ts";
 
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
@@ -36,21 +37,9 @@ export const insertToken = statement((db, p: Omit<TokenTable, "last_used_at" | "
 );
 
 /** Deletes all of the user's but this one and `kept` others: those that were not revoked and were used, or issued, last. */
-export const deleteOldTokens = statement((db, p: Owner & { id: string; kept: number }) =>
-  db
-    .deleteFrom("tokens")
-    .where("user_id", "=", p.user_id)
-    .where("id", "in", (rows) =>
-      rows
-        .selectFrom("tokens")
-        .select("id")
-        .where("user_id", "=", p.user_id)
-        .where("id", "!=", p.id)
-        .orderBy((row) => row.case().when("revoked_at", "is", null).then(row.lit(0)).else(row.lit(1)).end())
-        .orderBy((row) => row.fn.coalesce("revoked_at", "last_used_at", "created_at"), "desc")
-        .orderBy("id")
-        .$call(allButFirst(p.kept)),
-    ),
+export const deleteOldTokens = deleteAllButOneAnd(
+  "tokens",
+  sql`case when revoked_at is null then 0 else 1 end, coalesce(revoked_at, last_used_at, created_at) desc`,
 );
 
 export const listTokens = statement((db) =>

@@ -5,7 +5,7 @@ import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
-import { insertInto, joinPages, PAGE, readPages, refs } from "./rows.ts";
+import { deleteRowsOf, insertInto, joinPages, PAGE, readPages, refs } from "./rows.ts";
 
 export type Row = Record<string, string | number | null>;
 
@@ -56,11 +56,7 @@ export const transfers = owned
 export type Transfer = (typeof transfers)[number];
 
 /** Statements that delete a user's rows, first those that refer to others. */
-const deletes = owned
-  .toReversed()
-  .map(({ name, owner }) =>
-    statement((_, p: Owner) => sql<never>`delete from ${sql.table(name)} where ${sql.ref(owner)} = ${p.user_id}`),
-  );
+const deletes = owned.toReversed().map(({ name, owner }) => deleteRowsOf(name, owner));
 
 /** Deletes a user and everything that belongs to the user, without help of foreign keys: not all tables have them. */
 export async function deleteUserRows(tx: Tx, owner: Owner): Promise<void> {
