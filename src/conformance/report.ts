@@ -9,18 +9,19 @@ export interface Reported extends Run {
   unchecked: Account[];
 }
 
-interface Count {
+interface Section {
   section: string;
+  results: Result[];
   passed: number;
   failed: number;
   skipped: number;
 }
 
 /** Counts by protocol and subject, in the order of the checks. */
-export const countBySection = (results: readonly Result[]): Count[] =>
+export const countBySection = (results: readonly Result[]): Section[] =>
   [...Map.groupBy(results, ({ check }) => sectionOf(check))].map(([section, some]) => {
     const count = (outcome: Result["outcome"]) => some.filter((one) => one.outcome === outcome).length;
-    return { section, passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
+    return { section, results: some, passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
   });
 
 /** What a run could not remove, for who has to do it. @param left not 0 */
@@ -77,22 +78,20 @@ export function writeExchange({ request, response }: Exchange): string {
 
 /** A report that CI servers read (JUnit's XML). */
 export function writeJunit(url: string, { results, ended, unchecked }: Reported): string {
-  const suites = [...Map.groupBy(results, ({ check }) => sectionOf(check))].map(([section, some]) => {
-    const count = (outcome: Result["outcome"]) => some.filter((one) => one.outcome === outcome).length;
-    const counts = `tests="${some.length}" failures="${count("failed")}" skipped="${count("skipped")}"`;
+  const suites = countBySection(results).map(({ section, results: some, failed, skipped }) => {
+    const counts = `tests="${some.length}" failures="${failed}" skipped="${skipped}"`;
     return `  <testsuite name="${escapeXml(section)}" ${counts}>\n${some.map(writeCase).join("\n")}\n  </testsuite>`;
   });
   const skipped = unchecked.map(({ protocol, reason }) => {
     const one = `<testcase name="${protocol}"><skipped message="Not checked: ${escapeXml(reason)}"/></testcase>`;
     return `  <testsuite name="${protocol}" tests="1" skipped="1">${one}</testsuite>`;
   });
-  const error =
-    ended === null
-      ? []
-      : [
-          `  <testsuite name="run" tests="1" errors="1"><testcase name="run"><error message="${escapeXml(ended)}"/></testcase></testsuite>`,
-        ];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="${escapeXml(url)}">\n${[...suites, ...skipped, ...error].join("\n")}\n</testsuites>\n`;
+  const errors = (ended === null ? [] : [ended]).map((reason) => {
+    const one = `<testcase name="run"><error message="${escapeXml(reason)}"/></testcase>`;
+    return `  <testsuite name="run" tests="1" errors="1">${one}</testsuite>`;
+  });
+  const [start, end] = [`<testsuites name="${escapeXml(url)}">`, "</testsuites>\n"];
+  return ['<?xml version="1.0" encoding="UTF-8"?>', start, ...suites, ...skipped, ...errors, end].join("\n");
 }
 
 function writeCase({ check, outcome, reason, exchanges }: Result): string {

@@ -71,12 +71,12 @@ export async function runChecks(
   let silent = 0;
   for (const [index, check] of CHECKS.filter(wanted).entries()) {
     try {
-      const { result, silence } = await runCheck(check, new Prober(target, pace, `${run}-${index}`));
-      const shown = { ...result, reason: pace.secrets.hide(result.reason) };
-      results.push(shown);
-      watch(shown);
-      silent = silence ? silent + 1 : 0;
-      if (silent === SILENT) ended = `The server no longer responds: ${shown.reason}`;
+      const { isSilent, ...found } = await runCheck(check, new Prober(target, pace, `${run}-${index}`));
+      const result = { ...found, reason: pace.secrets.hide(found.reason) };
+      results.push(result);
+      watch(result);
+      silent = isSilent ? silent + 1 : 0;
+      if (silent === SILENT) ended = `The server no longer responds: ${result.reason}`;
     } catch (error) {
       if (!(error instanceof RunEnd)) throw error;
       ended = error.message;
@@ -92,19 +92,17 @@ export async function runChecks(
   return { results, ended, left, requests: pace.sent() };
 }
 
-async function runCheck(check: Check, prober: Prober): Promise<{ result: Result; silence: boolean }> {
-  const resultOf = (outcome: Result["outcome"], reason = "", exchanges: Exchange[] = []) => ({
-    result: { check, outcome, reason, exchanges },
-    silence: false,
-  });
+async function runCheck(check: Check, prober: Prober): Promise<Result & { isSilent: boolean }> {
+  const passed = { check, outcome: "passed" as const, reason: "", exchanges: [], isSilent: false };
   try {
     await check.run(prober);
-    return resultOf("passed");
+    return passed;
   } catch (error) {
-    if (error instanceof NotApplicable) return resultOf("skipped", error.message);
+    if (error instanceof NotApplicable) return { ...passed, outcome: "skipped", reason: error.message };
     if (!(error instanceof Failure)) throw error;
-    const failed = resultOf("failed", error.message, [...prober.exchanges]);
-    return { ...failed, silence: error instanceof NoResponse };
+    // What cleans up is no part of it.
+    const exchanges = [...prober.exchanges];
+    return { check, outcome: "failed", reason: error.message, exchanges, isSilent: error instanceof NoResponse };
   } finally {
     await prober.end();
   }

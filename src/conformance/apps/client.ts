@@ -62,7 +62,7 @@ export function syncClient(
 
   const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
     const answer = await prober.request(method, path, {
-      ...(body !== undefined && { body }),
+      body,
       headers: {
         ...(user_agent !== null && { "User-Agent": user_agent }),
         ...(cookie !== "" && { Cookie: cookie }),
@@ -79,12 +79,11 @@ export function syncClient(
   const login = () => send("POST", `/api/2/auth/${name}/login.json`, { headers: basic });
 
   async function request(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
-    const sent = body === undefined ? {} : { body, headers };
-    if (signs_in === "basic" || isNextcloud) return send(method, path, { ...sent, headers: { ...basic, ...headers } });
-    if (signs_in === "login" || cookie !== "") return send(method, path, sent);
-    const refused = await send(method, path, sent);
-    if (refused.status !== 401) return refused;
-    return send(method, path, { ...sent, headers: basic });
+    const withBasic = { body, headers: { ...basic, ...headers } };
+    if (signs_in === "basic" || isNextcloud) return send(method, path, withBasic);
+    const isChallenged = signs_in === "challenge" && cookie === "";
+    const answer = await send(method, path, { body, headers });
+    return isChallenged && answer.status === 401 ? send(method, path, withBasic) : answer;
   }
 
   const read = isNextcloud ? `${NEXTCLOUD}/subscriptions` : feeds;
@@ -141,9 +140,8 @@ export function syncClient(
 
   function timestampOf(answer: Answer): number | null {
     requireSuccess(answer);
-    return isNextcloud
-      ? (z.looseObject({ timestamp: seconds }).safeParse(parseJson(answer.text)).data?.timestamp ?? null)
-      : answer.json(Uploaded).timestamp;
+    if (!isNextcloud) return answer.json(Uploaded).timestamp;
+    return Uploaded.safeParse(parseJson(answer.text)).data?.timestamp ?? null;
   }
 }
 

@@ -101,7 +101,7 @@ export const gpodderAuthDemands: Demand[] = [
     source: "gPodder API, Authentication: Logout; Kasts",
     level: "SHOULD",
     async run(prober) {
-      const identity = { protocol: "gpodder", user_agent: "podkeep-conformance/1", signs_in: "login" } as const;
+      const identity = { ...scriptFor("gpodder"), signs_in: "login" } as const;
       const app = syncClient(prober, identity, `c-${prober.id}`);
       const cookie = cookieOf((await app.login()).headers);
       expect("Login sets no cookie", cookie !== null);

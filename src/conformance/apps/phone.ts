@@ -55,19 +55,19 @@ export class Phone {
 
   list = () => [...this.feeds].sort();
 
-  async sync(course: Course = {}): Promise<void> {
+  async sync(): Promise<void> {
     await this.#client.signIn();
-    await this.#syncFeeds(course);
+    await this.#syncFeeds();
     await this.#syncPlays();
   }
 
   /** Syncs without episodes, as apps do after a change. */
-  async syncFeeds(course: Course = {}): Promise<void> {
+  async syncFeeds(course?: Course): Promise<void> {
     await this.#client.signIn();
     await this.#syncFeeds(course);
   }
 
-  async #syncFeeds({ between, lost }: Course): Promise<void> {
+  async #syncFeeds({ between, lost }: Course = {}): Promise<void> {
     const { add, remove, timestamp } = await this.#client.readFeeds(this.#since);
     if (lost === "download") return;
     // The first sync sends the whole list.
@@ -87,6 +87,11 @@ export class Phone {
   }
 
   /** @param between after the download of places, before the upload */
+  async syncPlays(between?: () => Promise<unknown>): Promise<void> {
+    await this.#client.signIn();
+    await this.#syncPlays(between);
+  }
+
   async #syncPlays(between?: () => Promise<unknown>): Promise<void> {
     const { actions, timestamp } = await this.#client.readActions(this.#episodesSince);
     const pending = new Set(this.#plays.map(({ episode }) => episode));
@@ -104,11 +109,6 @@ export class Phone {
     this.#plays = [];
     this.#episodesSince = this.#next(timestamp, sent);
   }
-
-  syncPlays = async (between?: () => Promise<unknown>) => {
-    await this.#client.signIn();
-    await this.#syncPlays(between);
-  };
 
   /** The `since` of the next request. @param sent the timestamp of an upload; undefined without one */
   #next(received: number, sent?: number | null): number {

@@ -82,7 +82,7 @@ export function draftClient(prober: Prober) {
   if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
   const own = { Authorization: `Bearer ${token}`, "Client-ID": crypto.randomUUID() };
   const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
-    prober.request(method, path, { ...(body !== undefined && { body }), headers: { ...own, ...headers } });
+    prober.request(method, path, { body, headers: { ...own, ...headers } });
 
   /** Sends actions. @returns their results @throws Failure if they are not as many */
   async function send(...requests: Action[]): Promise<Result[]> {

@@ -68,7 +68,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
   const authorized = { Authorization: `Bearer ${token}` };
   const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
-    prober.request(method, path, { ...(body !== undefined && { body }), headers: { ...authorized, ...headers } });
+    prober.request(method, path, { body, headers: { ...authorized, ...headers } });
 
   async function add(...items: ({ feed_url: string; guid?: string } | string)[]): Promise<Added> {
     const subscriptions = items.map((item) => (typeof item === "string" ? { feed_url: item } : item));
