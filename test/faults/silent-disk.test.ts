@@ -52,11 +52,12 @@ test.skipIf(!CAN_MOUNT)("commands that need it, and a first start, end and name 
   for (const { code, err } of ended) expect([code, err]).toEqual([1, expect.stringContaining(SAID)]);
 });
 
-test.skipIf(!CAN_MOUNT)("a server whose backup waits for it says so", async () => {
+test.skipIf(!CAN_MOUNT)("a server whose backup waits for it says so, and stops", async () => {
+  giveAway();
   await openFreshProgram(PROGRAM, { PODKEEP_DATA_DIR: podkeep.data }).run(CREATE);
   const server = await podkeep.serve(["--backup-schedule", "* * * * *"]);
   expect(await server.until(SAID)).toContain('"level":"warn"');
-  await server.stop();
+  expect(await server.stop()).toBe(0);
 });
 
 test.skipIf(!CAN_TRACE)(

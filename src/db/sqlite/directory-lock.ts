@@ -19,8 +19,8 @@ const REFUSED = {
 export type DirectoryUse = keyof typeof BEGIN;
 
 /**
- * Locks the directory, which is created if it is missing. Until it is unlocked, root works as its owner. Returns the
- * function that unlocks it.
+ * Locks the directory, which is created if it is missing. Until it is unlocked, root works as its owner, as a server to
+ * its end. Returns the function that unlocks it.
  * @throws DomainError "conflict" if another process uses it in a way that excludes this one, "unavailable" if the
  * directory can't be used
  */
@@ -48,6 +48,7 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
   }
   return () => {
     lock.close();
-    becomeRoot();
+    // A server ends now. It would wait for all threads, and one may wait for a network disk that is gone.
+    if (use !== "server") becomeRoot();
   };
 }
