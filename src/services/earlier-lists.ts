@@ -15,8 +15,10 @@ import { subscribeAgain, unsubscribe } from "../domain/subscription-rules.ts";
 import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
-import { readChangesFrom, readHistoryStart } from "../store/history.ts";
+import { readChanges, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
+import { readClock } from "../store/users.ts";
+import { nextTurn } from "../turns.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf, findTimestamp } from "./history.ts";
@@ -37,27 +39,28 @@ async function readStart(tx: Tx, user_id: number, now: number): Promise<{ since:
   return { since: Math.max(deleted_to, created_at > now ? 0 : created_at), deleted_to };
 }
 
-/** All subscriptions, now and as they were before the changes from a timestamp on. */
-async function readPast(tx: Tx, user_id: number, from: number) {
-  const present = await listSubscriptions(tx, { user_id });
-  const past = new Map(present.map((row) => [row.id, readSubscription(row)]));
-  for await (const changes of readChangesFrom(tx, { user_id, from })) {
-    for (const row of changes) undoChange(past, changeOf(row));
-  }
-  return { present, past };
-}
-
-/** A subscription that was subscribed. */
-type SubscribedThen = Pick<PastSubscription, "feed_url" | "guid" | "title">;
-
-/** The list as it was at a moment. @throws DomainError "invalid" if that is before the history begins */
+/**
+ * What was subscribed at a moment. Others write while the history is read, and nothing that they change is older.
+ * @throws DomainError "invalid" if that is before the history begins
+ */
 export async function listSubscribedAt(
   { database, clock }: Context,
   { user_id }: Actor,
   moment: Moment,
-): Promise<SubscribedThen[]> {
+): Promise<PastSubscription[]> {
   const now = clock.now();
-  const { past } = await database.read(async (tx) => readPast(tx, user_id, await findMoment(tx, user_id, moment, now)));
+  const { from, to, past } = await database.read(async (tx) => {
+    const from = await findMoment(tx, user_id, moment, now);
+    const [user] = await readClock(tx, { user_id });
+    const present = await listSubscriptions(tx, { user_id });
+    return { from, to: user?.clock ?? 0, past: new Map(present.map((row) => [row.id, readSubscription(row)])) };
+  });
+  for await (const changes of readChanges(database, { user_id, from, to })) {
+    for (const row of changes) undoChange(past, changeOf(row));
+    await nextTurn();
+  }
+  // What was deleted meanwhile is missing.
+  await database.read((tx) => findMoment(tx, user_id, { before: from }, now));
   return [...past.values()].filter(({ status }) => status === "subscribed");
 }
 
@@ -67,6 +70,18 @@ type Moment = { as_of: number } | { before: number };
 interface RestoreOptions extends Rehearsal {
   /** Make the list exactly as it was. */
   exact: boolean;
+}
+
+/** The list at a moment, and what a restore of it would change. @throws as `restoreSubscriptions` does */
+export async function previewRestore(
+  context: Context,
+  actor: Actor,
+  moment: Moment,
+  exact: boolean,
+): Promise<{ then: PastSubscription[]; changes: Change[] }> {
+  requirePast(moment, context.clock.now());
+  const then = await listSubscribedAt(context, actor, moment);
+  return { then, changes: await restoreThen(context, actor, readWanted(then), { exact, dry_run: true }) };
 }
 
 /**
@@ -81,34 +96,33 @@ export async function restoreSubscriptions(
   moment: Moment,
   { exact, dry_run }: RestoreOptions,
 ): Promise<Change[]> {
-  const now = context.clock.now();
-  if ("as_of" in moment && moment.as_of > now) {
-    throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
-  }
-  const before = await context.database.read((tx) => findMoment(tx, actor.user_id, moment, now));
-  const planned = await restoreBefore(context, actor, before, { exact, dry_run: true });
+  const { then, changes: planned } = await previewRestore(context, actor, moment, exact);
   if (dry_run) return planned;
   requireWrite(actor);
   const guidsOf = (what: Change["what"]) => planned.flatMap((change) => (change.what === what && change.guid) || []);
   const changes = await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain);
   changes.push(...(await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe)));
   // Without a transaction, which would load the whole list while other users wait.
-  const left = await restoreBefore(context, actor, before, { exact, dry_run: true });
-  if (left.length > 0) changes.push(...(await restoreBefore(context, actor, before, { exact, dry_run: false })));
+  const wanted = readWanted(then);
+  const left = await restoreThen(context, actor, wanted, { exact, dry_run: true });
+  if (left.length > 0) changes.push(...(await restoreThen(context, actor, wanted, { exact, dry_run: false })));
   return changes;
 }
 
-function restoreBefore(
+function requirePast(moment: Moment, now: number): void {
+  if ("as_of" in moment && moment.as_of > now) {
+    throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
+  }
+}
+
+function restoreThen(
   context: Context,
   actor: Actor,
-  before: number,
+  wanted: ReturnType<typeof readWanted>,
   { exact, dry_run }: RestoreOptions,
 ): Promise<Change[]> {
   return changeOrRehearse(context, actor, { dry_run }, async (user) => {
-    const { tx, user_id } = user;
-    const now = context.clock.now();
-    const { present, past } = await readPast(tx, user_id, await findMoment(tx, user_id, { before }, now));
-    const wanted = readWanted(past.values());
+    const present = await listSubscriptions(user.tx, { user_id: user.user_id });
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
     const feeds = changed.map(({ feed }) => feed.hash);
@@ -163,15 +177,12 @@ export async function putBack(context: Context, actor: Actor, { by, from, to }: 
   requireWrite(actor);
   const { user_id } = actor;
   const app = appOf(by);
-  const guids = await context.database.read(async (tx) => {
-    const removed: string[] = [];
-    for await (const changes of readChangesFrom(tx, { user_id, from })) {
-      for (const row of changes) {
-        if (!row.guid || row.changed_at > to || !isRemoval(row)) continue;
-        if (appOf(readChangedBy(row)) === app) removed.push(row.guid);
-      }
+  const removed: string[] = [];
+  for await (const changes of readChanges(context.database, { user_id, from, to })) {
+    for (const row of changes) {
+      if (row.guid && isRemoval(row) && appOf(readChangedBy(row)) === app) removed.push(row.guid);
     }
-    return removed.toReversed();
-  });
-  return changeInParts(context, actor, guids, subscribeAgain);
+    await nextTurn();
+  }
+  return changeInParts(context, actor, removed.toReversed(), subscribeAgain);
 }

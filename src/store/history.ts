@@ -1,11 +1,15 @@
 // Statements on history.
 import { type ExpressionBuilder, type Kysely, sql } from "kysely";
+import type { Database } from "../db/database.ts";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { ACTOR, bigint, insertRows, joinPages, PAGE, readPages } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
+
+/** Later than all timestamps. */
+const LATEST = Number.MAX_SAFE_INTEGER - 1;
 
 type Position = Owner & { changed_at: number; seq: number; limit: number };
 
@@ -126,16 +130,21 @@ const listChangesBefore = statement((db, p: Position & { from: number }) =>
   pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
 );
 
-/** Reads all changes from a timestamp on, newest first. */
-export const readChangesFrom = (tx: Tx, { user_id, from }: Owner & { from: number }) =>
+type Span = Owner & { from: number; to: number };
+
+const readSpan = (read: Database["read"], { user_id, from, to }: Span) =>
   readPages(
-    { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 },
-    ({ changed_at, seq }) => listChangesBefore(tx, { user_id, from, changed_at, seq, limit: PAGE }),
+    { changed_at: to + 1, seq: 0 },
+    ({ changed_at, seq }) => read((tx) => listChangesBefore(tx, { user_id, from, changed_at, seq, limit: PAGE })),
     ({ changed_at, seq }) => ({ changed_at, seq }),
   );
 
+/** Reads all changes between two timestamps, newest first, each page by a read transaction of its own. */
+export const readChanges = (database: Database, span: Span) => readSpan((work) => database.read(work), span);
+
 /** All changes from a timestamp on, newest first. */
-export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) => joinPages(readChangesFrom(tx, p));
+export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
+  joinPages(readSpan((work) => work(tx), { ...p, to: LATEST }));
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: Position & { from: number }) =>

@@ -1,8 +1,14 @@
 // What users find in their history, and what they get back by it.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Database } from "../../src/db/database.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { pruneClients } from "../../src/services/clients.ts";
-import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import {
+  listSubscribedAt,
+  previewRestore,
+  readHistorySince,
+  restoreSubscriptions,
+} from "../../src/services/earlier-lists.ts";
 import { listHistory, pruneHistory } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -226,6 +232,39 @@ describe("restoring a list", () => {
     expect((await listSubscribedAt(server.app, me(), { as_of: before })).map(({ feed_url }) => feed_url)).toEqual([A]);
     // The changes since the clock was ahead count as later than any time before that.
     expect((await listSubscribedAt(server.app, me(), { as_of: after })).map(({ feed_url }) => feed_url)).toEqual([A]);
+  });
+
+  test("is read once and in pages, between which the user changes what is not in it", async () => {
+    const none = later();
+    later();
+    const feeds = Array.from({ length: 50 }, (_, n) => ({ feed_url: `https://${n}.example/`, title: null }));
+    await importFeeds(server.app, me(), feeds, { dry_run: false, progress: () => {} });
+    const as_of = later();
+    later();
+    for (let n = 0; n < 20; n++) await restore(n % 2 === 0 ? none : as_of);
+    later();
+    let [reads, most, rows] = [0, 0, 0];
+    const read: Database["read"] = async (work) => {
+      if (++reads === 3) await user.add(A);
+      let statements = 0;
+      return server.app.database.read((tx) =>
+        work({
+          ...tx,
+          async execute(query) {
+            most = Math.max(most, ++statements);
+            const result = await tx.execute(query);
+            rows += result.length;
+            return result;
+          },
+        }),
+      );
+    };
+    const context = { ...server.app, database: Object.assign(Object.create(server.app.database), { read }) };
+    const { then, changes } = await previewRestore(context, me(), { as_of }, true);
+    expect([then.length, changes.length]).toEqual([50, 1]);
+    // Of 1,000 changes, and the list some times.
+    expect(rows).toBeLessThan(1500);
+    expect(most).toBeLessThan(9);
   });
 
   test("works for times after a clock that was years ahead was set right, for a user from that time too", async () => {

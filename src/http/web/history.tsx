@@ -8,7 +8,7 @@ import type { ChangedBy, HistoryPosition } from "../../domain/history.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { Actor } from "../../services/actor.ts";
-import { listSubscribedAt, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
+import { previewRestore, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
 import { findUnsubscribed, listChangers, listHistory } from "../../services/history.ts";
 import { keepRemovals } from "../../services/noticed-removals.ts";
 import { nameOf } from "../../services/podcasts.ts";
@@ -122,10 +122,12 @@ async function restore(
   const moment = before === undefined ? readTime(as_of, zone) : { before };
   if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
   try {
-    const changes = await restoreSubscriptions(app, actor, moment, { exact: props.exact, dry_run });
-    if (!dry_run) return c.redirect(`/history?restored=${changes.length}`, 303);
+    if (!dry_run) {
+      const changes = await restoreSubscriptions(app, actor, moment, { exact: props.exact, dry_run });
+      return c.redirect(`/history?restored=${changes.length}`, 303);
+    }
+    const { then, changes } = await previewRestore(app, actor, moment, props.exact);
     const at = "as_of" in moment ? moment.as_of : undefined;
-    const then = await listSubscribedAt(app, actor, moment);
     const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
     const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
     return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length, at }} />);
