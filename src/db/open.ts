@@ -1,31 +1,16 @@
 // The choice of the engine.
 import type { Location } from "../config/location.ts";
 import { DomainError } from "../errors.ts";
-import type { Metrics } from "../metrics.ts";
 import type { Database } from "./database.ts";
-import type { Migrating } from "./migrations/migrate.ts";
-import { openSqlite } from "./sqlite/database.ts";
-import type { DirectoryUse } from "./sqlite/directory-lock.ts";
+import { openSqlite, type SqliteOptions } from "./sqlite/database.ts";
 import { sizeOf } from "./sqlite/file.ts";
-import type { Migration } from "./sqlite/upgrade.ts";
 
-interface DatabaseOptions {
-  /** Milliseconds to wait for another process that writes to the same file. */
-  busy_timeout: number;
+interface DatabaseOptions extends Omit<SqliteOptions, "file"> {
   database_pool: number;
   /** Milliseconds. */
   database_timeout: number;
-  migrate: Migrating;
   /** If false, a missing or empty file is an error. Default: true. */
   create?: boolean;
-  metrics?: Metrics | undefined;
-  use: DirectoryUse;
-  /** Directory of the backup that is made before a file is migrated; null to make none. */
-  backup_dir: string | null;
-  /** Whether it is opened to be filled by a copy, which may have been interrupted before. */
-  copying?: boolean;
-  /** Called after a migration of a file that was not new. */
-  migrated?: ((migration: Migration) => void) | undefined;
 }
 
 /**

@@ -200,15 +200,17 @@ class PostgresDatabase implements Database {
   }
 
   async status(): Promise<DatabaseStatus> {
-    const sql = "select pg_database_size(current_database()) as bytes";
-    const [row] = await this.#track(this.#attempt((end) => this.#pool.run({ sql, parameters: [] }, end)));
+    const [row] = await this.#run("select pg_database_size(current_database()) as bytes");
     return { waiting: this.#writers.waiting, bytes: Number(row?.["bytes"]), wal_bytes: 0 };
   }
 
   async numberAfterCopy(): Promise<void> {
     const last = "greatest(max(id), (select last_value from users_id_seq))";
-    const sql = `select setval('users_id_seq', ${last}) from users`;
-    await this.#track(this.#attempt((end) => this.#pool.run({ sql, parameters: [] }, end)));
+    await this.#run(`select setval('users_id_seq', ${last}) from users`);
+  }
+
+  #run(sql: string): Promise<Row[]> {
+    return this.#track(this.#attempt((end) => this.#pool.run({ sql, parameters: [] }, end)));
   }
 
   async close(): Promise<void> {

@@ -25,7 +25,7 @@ import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
-interface SqliteOptions extends UpgradeOptions {
+export interface SqliteOptions extends UpgradeOptions {
   metrics?: Metrics | undefined;
 }
 

@@ -22,13 +22,13 @@ export interface UpgradeOptions {
   use: DirectoryUse;
   /** Directory of the backup that is made before a migration; null to make none. */
   backup_dir: string | null;
-  /** Whether it is opened to be filled by a copy. */
+  /** Whether it is opened to be filled by a copy, which may have been interrupted before. */
   copying?: boolean;
   /** Called after a migration of a database that was not new. */
   migrated?: ((migration: Migration) => void) | undefined;
 }
 
-export interface Migration {
+interface Migration {
   /** Schema versions. */
   from: string;
   to: string;
