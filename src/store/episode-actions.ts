@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { episodesOf } from "./episodes.ts";
 import { bigint, columnOf, saveRows } from "./rows.ts";
 
 /** `client`: whose own actions are left out; -1 for none. */
@@ -95,13 +96,6 @@ export const saveActions = saveRows("episode_actions", ["user_id"]);
 export const deleteActions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db.deleteFrom("episode_actions").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
 );
-
-const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
-  db
-    .selectFrom("episodes")
-    .select("episodes.id")
-    .where("episodes.user_id", "=", p.user_id)
-    .where("episodes.podcast", "=", p.podcast);
 
 export const deleteActionsOf = statement((db, p: Owner & { podcast: number }) =>
   db

@@ -1,6 +1,6 @@
 // Statements on episodes.
-import { type RawBuilder, sql } from "kysely";
-import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner } from "../db/schema.ts";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { bigint, columnOf, numbersOf, saveRows } from "./rows.ts";
 
@@ -48,6 +48,14 @@ export const findEpisode = statement(
       left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
       where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
 );
+
+/** The ids of all episodes of a podcast, for other statements. */
+export const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
+  db
+    .selectFrom("episodes")
+    .select("episodes.id")
+    .where("episodes.user_id", "=", p.user_id)
+    .where("episodes.podcast", "=", p.podcast);
 
 /** All episodes of these podcasts. */
 export const listEpisodesOf = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Owner, PlayTable } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { episodesOf } from "./episodes.ts";
 import { numbersOf } from "./rows.ts";
 
 /** Of each client and episode, the latest play that began no later than `at`. */
@@ -86,13 +87,7 @@ export const deletePlaysOf = statement((db, p: Owner & { podcast: number }) =>
   db
     .deleteFrom("plays")
     .where("user_id", "=", p.user_id)
-    .where("episode", "in", (row) =>
-      row
-        .selectFrom("episodes")
-        .select("episodes.id")
-        .where("episodes.user_id", "=", p.user_id)
-        .where("episodes.podcast", "=", p.podcast),
-    ),
+    .where("episode", "in", () => episodesOf(db, p)),
 );
 
 /** Deletes some plays that began before a time, the oldest first. */

@@ -1,5 +1,6 @@
 // Statements on the last refused request of each device.
-import type { Owner } from "../db/schema.ts";
+import type { Kysely } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { saveRow } from "./rows.ts";
 
@@ -14,19 +15,13 @@ export const deleteOrphanedRefusals = statement((db, p: Owner) =>
     .where("device", "not in", (rows) => rows.selectFrom("devices").select("id").where("user_id", "=", p.user_id)),
 );
 
-export const listRefusals = statement((db, p: Owner) =>
+const refusalsIn = (db: Kysely<Schema>) =>
   db
     .selectFrom("refusals")
     .innerJoin("users", "users.id", "refusals.user_id")
-    .select(["users.name as user", "device", "refused_at", "reason", "app"])
-    .where("user_id", "=", p.user_id),
-);
+    .select(["users.name as user", "device", "refused_at", "reason", "app"]);
+
+export const listRefusals = statement((db, p: Owner) => refusalsIn(db).where("user_id", "=", p.user_id));
 
 /** Those of all users. */
-export const listAllRefusals = statement((db) =>
-  db
-    .selectFrom("refusals")
-    .innerJoin("users", "users.id", "refusals.user_id")
-    .select(["users.name as user", "device", "refused_at", "reason", "app"])
-    .orderBy("users.name"),
-);
+export const listAllRefusals = statement((db) => refusalsIn(db).orderBy("users.name"));
