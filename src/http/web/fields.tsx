@@ -37,6 +37,29 @@ export const useTyped = (name: TypedField, value = "") => useContext(FrameContex
 /** For what phones must not correct, and browsers not send to a spell checker: names, addresses, a password that is shown. */
 export const VERBATIM = { autocapitalize: "none", autocorrect: "off", spellcheck: false } as const;
 
+interface ChoiceProps {
+  name: string;
+  label: string;
+  /** What no choice is called. */
+  all: string;
+  options: Map<string, string>;
+  chosen: string | null;
+}
+
+/** Chooses one of several by which a list is filtered, or none. */
+export function Choice({ name, label, all, options, chosen }: ChoiceProps) {
+  return (
+    <select name={name} aria-label={label}>
+      <option value="">{all}</option>
+      {[...options].map(([value, text]) => (
+        <option value={value} selected={value === chosen}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 interface NewPasswordProps {
   label: string;
   name: string;

@@ -3,7 +3,7 @@
 import { useContext } from "hono/jsx";
 import type { Change, ChangedBy, HistoryPosition, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
-import { fieldWith, Problem } from "../fields.tsx";
+import { Choice, fieldWith, Problem } from "../fields.tsx";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
 import { ActionButton, ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
@@ -78,14 +78,7 @@ function Filter({ by, podcast, apps }: { by: string | null; podcast: string | nu
   return (
     <form method="get" action="/history" class="bar">
       {podcast && <input type="hidden" name="podcast" value={podcast} />}
-      <select name="by" aria-label={text.filter}>
-        <option value="">{text.everybody}</option>
-        {[...apps].map(([key, name]) => (
-          <option value={key} selected={key === by}>
-            {name}
-          </option>
-        ))}
-      </select>
+      <Choice name="by" label={text.filter} all={text.everybody} options={apps} chosen={by} />
       <button type="submit">{text.show}</button>
     </form>
   );

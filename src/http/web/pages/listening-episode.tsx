@@ -1,12 +1,11 @@
 // One episode: its plays, and setting its position.
 /** @jsxImportSource hono/jsx */
-import { clockOf } from "../../../domain/play-time.ts";
 import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/listening.ts";
 import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
-import { Bar, historyPath, ListeningStyle, lengthOf, Stretch } from "./listening.tsx";
+import { clockIfAny, historyPath, ListeningStyle, lengthOf, Progress, Stretch } from "./listening.tsx";
 
 const text = texts.listening;
 
@@ -44,11 +43,11 @@ export function EpisodePage({ episode, plays, next, after, canWrite, notice }: E
       </p>
       {notice && <Notice>{notice}</Notice>}
       <p>
-        {text.at(position === null ? null : clockOf(position), length === null ? null : clockOf(length))}
+        {text.at(clockIfAny(position), clockIfAny(length))}
         {isAtEnd(episode) && ` ${text.finished}`}
       </p>
-      {position !== null && length !== null && <Bar part={position / length} />}
-      {canWrite && length !== null && !(position === total) && (
+      <Progress of={episode} />
+      {canWrite && length !== null && position !== total && (
         <ActionButton action={`${path}/finished`}>{text.markFinished}</ActionButton>
       )}
       {canWrite && length === null && <p class="muted">{text.noLength}</p>}

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
+import { Choice } from "../fields.tsx";
 import { texts } from "../texts.ts";
 
 const text = texts.listening;
@@ -39,27 +40,5 @@ export function Filter({ filters: { podcast, by, search }, podcasts, apps }: Fil
       {apps.size > 1 && <Choice name="by" label={text.app} all={text.allApps} options={apps} chosen={by} />}
       <button type="submit">{text.filter}</button>
     </form>
-  );
-}
-
-interface ChoiceProps {
-  name: string;
-  label: string;
-  /** What no choice is called. */
-  all: string;
-  options: Map<string, string>;
-  chosen: string;
-}
-
-function Choice({ name, label, all, options, chosen }: ChoiceProps) {
-  return (
-    <select name={name} aria-label={label}>
-      <option value="">{all}</option>
-      {[...options].map(([value, text]) => (
-        <option value={value} selected={value === chosen}>
-          {text}
-        </option>
-      ))}
-    </select>
   );
 }

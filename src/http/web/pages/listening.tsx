@@ -57,14 +57,15 @@ export function Bar({ part }: { part: number }) {
 /** The length that an app sent, or else the feed. */
 export const lengthOf = ({ total, duration }: Pick<EpisodePlace, "total" | "duration">) => total ?? duration;
 
-const clockIfAny = (seconds: number | null) => (seconds === null ? null : clockOf(seconds));
+export const clockIfAny = (seconds: number | null) => (seconds === null ? null : clockOf(seconds));
 
-function Progress({ position, total }: { position: number; total: number | null }) {
-  return total === null ? null : <Bar part={position / total} />;
+export function Progress({ of }: { of: Pick<EpisodePlace, "position" | "total" | "duration"> }) {
+  const length = lengthOf(of);
+  return of.position === null || length === null ? null : <Bar part={of.position / length} />;
 }
 
 /** A row that leads to an episode, with its name. */
-function EpisodeRow({ episode, children }: { episode: NamedEpisode; children?: Child }) {
+function EpisodeRow({ episode, children }: { episode: NamedEpisode; children: Child }) {
   return (
     <li>
       <a href={`/listening/episodes/${episode.episode}`}>
@@ -104,7 +105,7 @@ export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
               <bdi>{nameOf(episode)}</bdi>
             </small>
             <span class="small">{text.of(clockOf(episode.position), clockIfAny(lengthOf(episode)))}</span>
-            <Progress position={episode.position} total={lengthOf(episode)} />
+            <Progress of={episode} />
             <small>
               <ActorName by={episode.by} /> · <Time ms={episode.at} />
             </small>
