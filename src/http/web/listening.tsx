@@ -43,58 +43,12 @@ const PositionForm = {
 };
 
 export function serveListening(http: Hono<HttpEnv>, app: App): void {
-  http.get("/listening", async (c) => {
-    return show(c, <ContinuePage episodes={await listBegun(app, c.get("actor"), BEGUN_SHOWN)} />);
-  });
-
-  http.get("/listening/history", async (c) => {
-    const actor = c.get("actor");
-    const podcast = readId(c.req.query("podcast"));
-    const by = c.req.query("by") ?? "";
-    const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
-    const after = readPosition(c.req.query("after"));
-    const { plays, next } = await listPlays(app, actor, { after, podcast, by, search, limit: PER_PAGE });
-    const { calendar, hasZone } = calendarOf(c);
-    const days = [...Map.groupBy(plays, ({ begun_at }) => calendar.dayOf(begun_at))].map(([day, plays]) => {
-      return { day, plays, span: calendar.spanOf(day) };
-    });
-    const isFiltered = podcast !== undefined || by !== "" || search !== "";
-    const spans = isFiltered ? [] : days.map(({ span }) => span);
-    const seconds = await sumPlays(app, actor, spans);
-    const name = podcast === undefined ? null : await findPodcastName(app, actor, podcast);
-    return show(
-      c,
-      <PlayHistoryPage
-        days={days.map(({ day, plays, span }) => ({ day, plays, seconds: seconds.get(span.from) }))}
-        filters={{ podcast, by, search }}
-        podcastName={name}
-        players={await listPlayers(app, actor)}
-        next={next && `${next.begun_at}.${next.id}`}
-        after={after}
-        searchedTo={next && plays.length < PER_PAGE ? next.begun_at : null}
-        zone={calendar.zone}
-        hasZone={hasZone}
-      />,
-    );
-  });
-
-  http.get("/listening/episodes/:id", async (c) => {
-    const actor = c.get("actor");
-    const episode = await readEpisode(app, actor, idOf(c));
-    const after = readPosition(c.req.query("after"));
-    const { plays, next } = await listEpisodePlays(app, actor, { episode: episode.episode, after, limit: PER_PAGE });
-    return show(
-      c,
-      <EpisodePage
-        episode={episode}
-        plays={plays}
-        next={next && `${next.begun_at}.${next.id}`}
-        after={after}
-        canWrite={canWrite(c)}
-        notice={noticeOf(c.req.query("done"), episode.position)}
-      />,
-    );
-  });
+  http.get("/listening", async (c) =>
+    show(c, <ContinuePage episodes={await listBegun(app, c.get("actor"), BEGUN_SHOWN)} />),
+  );
+  http.get("/listening/history", (c) => showHistory(c, app));
+  http.get("/listening/episodes/:id", (c) => showEpisode(c, app));
+  http.get("/listening/year", (c) => showYear(c, app));
 
   http.post("/listening/episodes/:id/position", async (c) => {
     const { position } = await readForm(c, PositionForm);
@@ -107,23 +61,72 @@ export function serveListening(http: Hono<HttpEnv>, app: App): void {
     return c.redirect(`/listening/episodes/${idOf(c)}?done=finished`, 303);
   });
 
-  http.get("/listening/year", async (c) => {
-    const { calendar, hasZone } = calendarOf(c);
-    const present = calendar.yearOf(app.clock.now());
-    const asked = /^\d{4}$/.exec(c.req.query("year") ?? "")?.[0];
-    const year = Math.max(1970, asked === undefined ? present : Math.min(Number(asked), 9998));
-    const hours = await readYear(app, c.get("actor"), calendar.monthsOf(year));
-    const first = hours.first_at === null ? present : calendar.yearOf(hours.first_at);
-    const props = { year, hours, first, last: present, zone: calendar.zone, hasZone };
-    return show(c, <YearPage {...props} />);
-  });
-
   http.get("/listening/plays.csv", (c) =>
     download(c, writeCsv(streamWritten(app, c.get("actor"))), "plays.csv", "text/csv; charset=utf-8; header=present"),
   );
   http.get("/listening/plays.json", (c) =>
     download(c, writeJson(streamWritten(app, c.get("actor"))), "plays.json", "application/json"),
   );
+}
+
+async function showHistory(c: Context<HttpEnv>, app: App): Promise<Response> {
+  const actor = c.get("actor");
+  const podcast = readId(c.req.query("podcast"));
+  const by = c.req.query("by") ?? "";
+  const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
+  const after = readPosition(c.req.query("after"));
+  const { plays, next } = await listPlays(app, actor, { after, podcast, by, search, limit: PER_PAGE });
+  const { calendar, hasZone } = calendarOf(c);
+  const days = [...Map.groupBy(plays, ({ begun_at }) => calendar.dayOf(begun_at))].map(([day, plays]) => {
+    return { day, plays, span: calendar.spanOf(day) };
+  });
+  const isFiltered = podcast !== undefined || by !== "" || search !== "";
+  const spans = isFiltered ? [] : days.map(({ span }) => span);
+  const seconds = await sumPlays(app, actor, spans);
+  const name = podcast === undefined ? null : await findPodcastName(app, actor, podcast);
+  return show(
+    c,
+    <PlayHistoryPage
+      days={days.map(({ day, plays, span }) => ({ day, plays, seconds: seconds.get(span.from) }))}
+      filters={{ podcast, by, search }}
+      podcastName={name}
+      players={await listPlayers(app, actor)}
+      next={next && `${next.begun_at}.${next.id}`}
+      after={after}
+      searchedTo={next && plays.length < PER_PAGE ? next.begun_at : null}
+      zone={calendar.zone}
+      hasZone={hasZone}
+    />,
+  );
+}
+
+async function showEpisode(c: Context<HttpEnv>, app: App): Promise<Response> {
+  const actor = c.get("actor");
+  const episode = await readEpisode(app, actor, idOf(c));
+  const after = readPosition(c.req.query("after"));
+  const { plays, next } = await listEpisodePlays(app, actor, { episode: episode.episode, after, limit: PER_PAGE });
+  return show(
+    c,
+    <EpisodePage
+      episode={episode}
+      plays={plays}
+      next={next && `${next.begun_at}.${next.id}`}
+      after={after}
+      canWrite={canWrite(c)}
+      notice={noticeOf(c.req.query("done"), episode.position)}
+    />,
+  );
+}
+
+async function showYear(c: Context<HttpEnv>, app: App): Promise<Response> {
+  const { calendar, hasZone } = calendarOf(c);
+  const present = calendar.yearOf(app.clock.now());
+  const asked = /^\d{4}$/.exec(c.req.query("year") ?? "")?.[0];
+  const year = Math.max(1970, asked === undefined ? present : Math.min(Number(asked), 9998));
+  const hours = await readYear(app, c.get("actor"), calendar.monthsOf(year));
+  const first = hours.first_at === null ? present : calendar.yearOf(hours.first_at);
+  const props = { year, hours, first, last: present, zone: calendar.zone, hasZone };
+  return show(c, <YearPage {...props} />);
 }
 
 function noticeOf(done: string | undefined, position: number | null): string | null {
