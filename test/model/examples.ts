@@ -41,6 +41,31 @@ export const examples: [Step[]][] = [
       replica: 0,
     },
   ),
+  // Two orders explain the responses of the burst: the deleted subscription came again and was merged, or was merged.
+  steps(
+    {
+      type: "post",
+      items: [{ feed_url: a }, { feed_url: "https://e.test", guid: two }, { feed_url: "http://b.test", guid: one }],
+    },
+    {
+      type: "burst",
+      writes: [
+        { type: "post", items: [{ feed_url: a, guid: two }, { feed_url: "https://e.test" }] },
+        { type: "delete", guid: computedGuid(feedKey(a)) },
+        {
+          type: "post",
+          items: [
+            { feed_url: "https://c.test", guid: one },
+            { feed_url: "https://e.test" },
+            { feed_url: "https://e.test", guid: one },
+          ],
+        },
+      ],
+      replica: 0,
+    },
+    { type: "delete", guid: one },
+    { type: "drain" },
+  ),
   // Subscribing again by PATCH cancels a deletion.
   steps(
     { type: "post", items: [{ feed_url: a, guid: one }] },
