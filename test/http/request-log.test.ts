@@ -67,12 +67,14 @@ test("at info there is what changed something, failed or was slow; the rest is a
     return now();
   };
   await user.request("GET", "/subscriptions");
+  // On a busy machine any request can be slow.
+  const levelOfRead = (line: number) => (logged()[line].duration_ms < 1000 ? "debug" : "info");
   expect(logged().map(({ level, method, status }) => [level, method, status])).toEqual([
     ["info", "POST", 200],
-    ["debug", "GET", 200],
-    ["debug", "GET", 304],
-    ["debug", "OPTIONS", 204],
-    ["debug", "HEAD", 200],
+    [levelOfRead(1), "GET", 200],
+    [levelOfRead(2), "GET", 304],
+    [levelOfRead(3), "OPTIONS", 204],
+    [levelOfRead(4), "HEAD", 200],
     ["info", "PATCH", 200],
     ["info", "DELETE", 202],
     ["info", "GET", 405],
