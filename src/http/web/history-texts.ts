@@ -38,7 +38,8 @@ export const history = {
     ]
       .filter(Boolean)
       .join(", ")}.`,
-  nothing: "The list is the same now: nothing to restore.",
+  nothing: "None of them is missing now: nothing to restore.",
+  same: "The list is the same now: nothing to restore.",
   listThen: (count: number) => `The list had ${plural(count, "podcast", "podcasts")}`,
   listBefore: (count: number) => `Before these changes the list had ${plural(count, "podcast", "podcasts")}`,
   badTime: "Enter a date and a time.",

@@ -205,6 +205,14 @@ test("a restore page without a moment, or with one that the history doesn't reac
   expect(page.body).toContain(`The history begins <time datetime="${new Date(START).toISOString()}"`);
 });
 
+test("a preview that brings nothing back calls the list the same only if it is", async () => {
+  const then = { as_of: "2026-01-01T00:30", zone: "0" };
+  expect((await previewOf({ ...then, exact: "1" })).body).toContain("The list is the same now");
+  await user.add("https://13.example/", guidOf(13));
+  expect((await previewOf(then)).body).toContain("None of them is missing now: nothing to restore.");
+  expect((await previewOf({ ...then, exact: "1" })).body).toContain("1 is unsubscribed");
+});
+
 test("a broken form puts nothing back", async () => {
   await wipe();
   const { body } = await browser.open("/podcasts");

@@ -223,7 +223,7 @@ export function RestorePage(props: RestoreProps) {
             )}
           </h2>
           {preview.changes.length === 0 ? (
-            <p>{text.nothing}</p>
+            <p>{exact ? text.same : text.nothing}</p>
           ) : (
             <>
               <p>{willDo(preview)}</p>
