@@ -19,13 +19,21 @@ export const moveIn = {
   episodes: (all: number, stored: number) =>
     `${plural(all, "position or mark", "positions and marks")} of episodes, ${stored} new or later than here.`,
   devices: (count: number) => `${plural(count, "device", "devices")} will be added.`,
+  noTitle: "(no title)",
   more: (count: number) => `and ${count} more`,
   add: "Move in",
   other: "Choose another file",
   done: (podcasts: number, episodes: number) =>
     podcasts + episodes === 0
       ? "Nothing was added: it is all here already."
-      : `${plural(podcasts, "podcast was", "podcasts were")} added, and ${plural(episodes, "position or mark", "positions and marks")} of episodes. Each app gets them at its next sync.`,
+      : `${[
+          podcasts > 0 && plural(podcasts, "podcast", "podcasts"),
+          episodes > 0 && `${plural(episodes, "position or mark", "positions and marks")} of episodes`,
+        ]
+          .filter(Boolean)
+          .join(
+            " and ",
+          )} ${podcasts + episodes === 1 ? "was added. Each app gets it" : "were added. Each app gets them"} at its next sync.`,
   back: "Back to the account",
   busy: "Other files are being read",
 };

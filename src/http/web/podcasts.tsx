@@ -91,8 +91,9 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
         dry_run: false,
         progress: () => {},
       });
-      const query = new URLSearchParams({ imported: [added, present, failed].map((one) => one.length).join(".") });
-      return c.redirect(`/podcasts?${query}`, 303);
+      if (failed.length === 0) return c.redirect(`/podcasts?imported=${added.length}.${present.length}`, 303);
+      const notice = texts.podcasts.imported(added.length, present.length, failed.length);
+      return show(c, <MorePage canWrite={canWrite(c)} notice={notice} failed={failed} />);
     } catch (error) {
       if (!(error instanceof OpmlError)) throw error;
       return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.badFile(error.message)} />, 400);
@@ -170,6 +171,6 @@ async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
 function noticeOf(c: Context<HttpEnv>, fresh: Awaited<ReturnType<typeof find>>): string | null {
   const { podcasts } = texts;
   if (fresh?.is_subscribed === 1) return podcasts[c.req.query("added") ? "subscribedTo" : "isPresent"](nameOf(fresh));
-  const [, added, present, failed] = /^(\d+)\.(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
-  return added === undefined ? null : podcasts.imported(Number(added), Number(present), Number(failed));
+  const [, added, present] = /^(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
+  return added === undefined ? null : podcasts.imported(Number(added), Number(present), 0);
 }

@@ -104,7 +104,7 @@ export const texts = {
     page: (page: number, pages: number) => `Page ${page} of ${pages}`,
     back: "Back to podcasts",
     imported: (added: number, present: number, failed: number) =>
-      `${plural(added, "podcast", "podcasts")} added, ${present} there already, ${failed} failed.`,
+      `${plural(added, "podcast", "podcasts")} added, ${present} there already${failed > 0 ? `, ${failed} failed:` : "."}`,
     badUrl: (reason: string) => `This feed URL can't be added: ${reason}.`,
     badFile: (reason: string) => `Nothing was imported. ${reason}.`,
     noFile: "Choose an OPML file.",

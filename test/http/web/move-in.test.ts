@@ -58,13 +58,16 @@ test("the account leads to a form, a file to what it has, and a second step adds
   expect(await listOf()).toEqual([]);
 
   const done = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
-  expect(textOf(done.body)).toContain("1 podcast was added, and 1 position or mark of episodes.");
+  expect(textOf(done.body)).toContain("1 podcast and 1 position or mark of episodes were added.");
   expect(await listOf()).toEqual([FEED]);
   expect(await listBegun(server.app, actAsUser(user.id), 5)).toMatchObject([{ position: 600 }]);
   expect(textOf((await browser.open("/history")).body)).toContain("moved from AntennaPod");
   expect(textOf((await browser.open("/listening/history")).body)).toContain("moved from AntennaPod");
 
   const again = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
+  const two = await upload(new File([`<opml><body><outline xmlUrl="${FEED}/2"/></body></opml>`], "x"));
+  const list = await browser.submit("/account/move-in/confirm", { data: dataOf(two.body) });
+  expect(textOf(list.body)).toContain("1 podcast was added. Each app gets it at its next sync.");
   expect(textOf(again.body)).toContain("Nothing was added: it is all here already.");
 });
 

@@ -183,11 +183,22 @@ test("a host with a port needs no protocol, even if it has a name as links that 
 test("an OPML file is imported with its titles, and exported again", async () => {
   const file = opml('<outline type="rss" text="Über &amp; Co" xmlUrl="https://a.example/?key=1"/>');
   const page = await browser.submit("/podcasts/import", { file });
-  expect(page.body).toContain("1 podcast added, 0 there already, 0 failed.");
+  expect(page.body).toContain("1 podcast added, 0 there already.");
   expect(page.body).toContain("Über &amp; Co");
   const exported = await browser.open("/podcasts/podkeep.opml");
   expect(exported.headers.get("content-disposition")).toBe('attachment; filename="podkeep.opml"');
   expect(exported.body).toContain('xmlUrl="https://a.example/?key=1"');
+});
+
+test("an import says which podcasts it could not add, and why, without their feed URLs", async () => {
+  const bad = ['text="A &lt;b>" xmlUrl="mailto:ann@a.example?x=secret"', 'xmlUrl="a.example/secret"'];
+  const file = opml(...bad.map((one) => `<outline ${one}/>`), '<outline xmlUrl="https://b.example/"/>');
+  const { body } = await browser.submit("/podcasts/import", { file });
+  const text = body.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  expect(text).toContain("1 podcast added, 0 there already, 2 failed:");
+  expect(text).toContain("A &lt;b&gt; : it begins with neither http:// nor https://");
+  expect(text).toContain("(no title) : it has no http:// or https://");
+  expect(body).not.toContain("secret");
 });
 
 for (const [name, file, reason] of [

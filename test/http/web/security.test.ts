@@ -91,7 +91,7 @@ const viewable = () => [
   ...ofMethod("GET"),
   `/podcasts?undo=${guidOf(1)}`,
   "/podcasts?search=a&page=2",
-  "/podcasts?imported=1.2.3",
+  "/podcasts?imported=1.2",
   "/history?done=3",
   "/history?by=test&after=1.0",
   "/account?changed=1",

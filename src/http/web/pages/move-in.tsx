@@ -4,9 +4,7 @@ import type { MovedIn } from "../../../services/moving-in.ts";
 import { fieldWith, Problem } from "../fields.tsx";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
-
-/** Podcasts that are named. */
-const NAMED = 50;
+import { ImportedFeeds } from "./imported-feeds.tsx";
 
 interface FormProps {
   canWrite: boolean;
@@ -52,24 +50,11 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
     <Layout title={moveIn.title} section="account">
       <h1>{moveIn.preview(found.source)}</h1>
       <p>{moveIn.podcasts(added.length, present.length)}</p>
-      <ul>
-        {added.slice(0, NAMED).map(({ title, host }) => (
-          <li>
-            <bdi>{title ?? host}</bdi> {title && host && <span class="small muted">{host}</span>}
-          </li>
-        ))}
-        {added.length > NAMED && <li class="muted">{moveIn.more(added.length - NAMED)}</li>}
-      </ul>
+      <ImportedFeeds feeds={added} />
       {failed.length > 0 && (
         <>
           <p>{moveIn.failed(failed.length)}</p>
-          <ul>
-            {failed.slice(0, NAMED).map(({ title, host, reason }) => (
-              <li>
-                <bdi>{title ?? host}</bdi>: {reason}
-              </li>
-            ))}
-          </ul>
+          <ImportedFeeds feeds={failed} />
         </>
       )}
       <p>{found.actions === 0 ? moveIn.noEpisodes : moveIn.episodes(found.actions, found.stored)}</p>

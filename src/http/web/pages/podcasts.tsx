@@ -1,10 +1,12 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
 import type { Device } from "../../../services/apps.ts";
+import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
 import { fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
+import { ImportedFeeds } from "./imported-feeds.tsx";
 import { huesOf, Row, UndoRow } from "./podcast-rows.tsx";
 import { SyncStatus } from "./sync-status.tsx";
 
@@ -190,12 +192,22 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
   );
 }
 
-export function MorePage({ canWrite, problem = null }: { canWrite: boolean; problem?: string | null }) {
+interface MoreProps {
+  canWrite: boolean;
+  problem?: string | null;
+  notice?: string | null;
+  /** What an import could not add. */
+  failed?: ImportResult["failed"];
+}
+
+export function MorePage({ canWrite, problem = null, notice = null, failed = [] }: MoreProps) {
   const { podcasts } = texts;
   return (
     <Layout title={podcasts.more} section="podcasts">
       <h1>{podcasts.more}</h1>
       <Problem>{problem}</Problem>
+      {notice && <Notice>{notice}</Notice>}
+      {failed.length > 0 && <ImportedFeeds feeds={failed} />}
       {canWrite ? (
         <>
           <h2>{podcasts.importOpml}</h2>
