@@ -1,5 +1,14 @@
 // Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
@@ -182,11 +191,20 @@ function takeStep(step: Step): string | null {
   return null;
 }
 
+// Whole or not at all: a full disk or a power failure must not cost the settings that were there.
 function write({ write: path, text, mode }: Extract<Step, { write: string }>): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-  writeFileSync(path, text, { mode });
-  // The umask has reduced the mode.
-  chmodSync(path, mode);
+  const file = existsSync(path) ? realpathSync(path) : path;
+  const next = `${file}.new`;
+  try {
+    writeFileSync(next, text, { mode, flush: true });
+    // The umask has reduced the mode.
+    chmodSync(next, mode);
+    renameSync(next, file);
+  } catch (error) {
+    rmSync(next, { force: true });
+    throw error;
+  }
 }
 
 const succeeds = (words: string[]) =>

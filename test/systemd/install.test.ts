@@ -1,10 +1,11 @@
 // Steps of `podkeep service install` that fail.
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownPlace } from "../../src/config/service.ts";
 import { type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
+import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
 
 let folder: string;
 let settings: string;
@@ -17,6 +18,8 @@ afterEach(() => {
   delete process.env["XDG_CONFIG_HOME"];
   rmSync(folder, { recursive: true, force: true });
 });
+
+afterAll(unmountDisks);
 
 const unit = () => join(folder, "systemd/user/podkeep.service");
 const writes = (): Step[] => [
@@ -50,4 +53,23 @@ test("a service that was installed before stays, with its settings", () => {
   expect(() => takeSteps(steps, undoSteps(steps, ownPlace()), "")).toThrow("false failed");
   expect(readFileSync(unit(), "utf8")).toContain("new");
   expect(existsSync(settings)).toBe(true);
+});
+
+test.skipIf(!CAN_MOUNT)("on a full disk the settings stay as they were", () => {
+  const disk = mountDisk("size=16k");
+  settings = join(disk, "podkeep.env");
+  writeFileSync(settings, "PODKEEP_PORT=2\n");
+  expect(() => writeFileSync(join(disk, "rest"), new Uint8Array(16 * 1024))).toThrow("ENOSPC");
+  const step = { write: settings, mode: 0o600, text: "PODKEEP_PORT=3\n".repeat(1000) };
+  expect(() => takeSteps([step], [], "")).toThrow(`${settings} can't be written: the disk is full`);
+  expect(readFileSync(settings, "utf8")).toBe("PODKEEP_PORT=2\n");
+  expect(readdirSync(disk).sort()).toEqual(["podkeep.env", "rest"]);
+});
+
+test("settings behind a symbolic link are written where they are", () => {
+  const kept = join(folder, "kept.env");
+  writeFileSync(kept, "PODKEEP_PORT=2\n");
+  symlinkSync(kept, settings);
+  takeSteps(writes(), [], "");
+  expect(readFileSync(kept, "utf8")).toBe("PODKEEP_PORT=1\n");
 });
