@@ -5,6 +5,7 @@ import type { Tx } from "../db/statement.ts";
 import { type Change, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
 import {
   firstChangeAfter,
+  type HistorySpan,
   lastToPrune,
   listChangers as listChangersOf,
   listHistoryBy,
@@ -13,6 +14,7 @@ import {
   listHistory as listRows,
   pruneHistory as pruneRows,
   saveHistoryStart,
+  spansBefore,
 } from "../store/history.ts";
 import { rowsOf } from "../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
@@ -62,19 +64,27 @@ export function listHistory(
   return database.read(async (tx) => {
     const from = since === undefined ? 0 : await findTimestamp(tx, user_id, since);
     const page = { user_id, changed_at: after.changed_at, seq: after.seq, limit };
-    const rows = await readRows(tx, page, by, guid);
+    const rows = by === undefined && guid === undefined ? await listRows(tx, page) : await filter(tx, page, by, guid);
     return rows
       .filter((row) => row.changed_at >= from)
       .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: readChangedBy(row) }));
   });
 }
 
-async function readRows(tx: Tx, page: Parameters<typeof listRows>[1], by?: string, guid?: string) {
-  if (guid === undefined) return by === undefined ? listRows(tx, page) : listHistoryBy(tx, { ...page, by });
-  const [found] = await findByGuid(tx, { user_id: page.user_id, guid });
-  if (!found) return [];
-  const of = { ...page, subscription: found.id };
-  return by === undefined ? listHistoryOf(tx, of) : listHistoryOfBy(tx, { ...of, by });
+async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string, guid?: string) {
+  const [of] = guid === undefined ? [] : await findByGuid(tx, { user_id: page.user_id, guid });
+  if (guid !== undefined && !of) return [];
+  const list = (span: HistorySpan) => {
+    if (!of) return listHistoryBy(tx, { ...span, by: by ?? "" });
+    const spanOf = { ...span, subscription: of.id };
+    return by === undefined ? listHistoryOf(tx, spanOf) : listHistoryOfBy(tx, { ...spanOf, by });
+  };
+  const found: Awaited<ReturnType<typeof listRows>> = [];
+  for await (const span of spansBefore(tx, page)) {
+    found.push(...(await list({ ...span, limit: page.limit - found.length })));
+    if (found.length === page.limit) break;
+  }
+  return found;
 }
 
 /** How many of the latest changes are asked for who made them. */

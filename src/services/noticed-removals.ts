@@ -1,7 +1,7 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
 import { type ChangedBy, readChangedBy, statusOf } from "../domain/history.ts";
 import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
-import { countRemovals, readKeptRemovals, saveKeptRemovals } from "../store/history.ts";
+import { findRemovals, readKeptRemovals, saveKeptRemovals } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -38,8 +38,8 @@ export async function listMassRemovals(
     const [kept] = await readKeptRemovals(tx, { user_id });
     return Math.max(await findTimestamp(tx, user_id, since), Number(kept?.removals_kept ?? 0) + 1);
   });
-  const [removals] = await database.read((tx) => countRemovals(tx, { user_id, from }));
-  if (Number(removals?.count ?? 0) < FEWEST_REMOVED) return [];
+  const removals = await database.read((tx) => findRemovals(tx, { user_id, from, limit: FEWEST_REMOVED }));
+  if (removals.length < FEWEST_REMOVED) return [];
   const read = await readActs(database, { user_id, from, limit: LATEST });
   const found = massRemovalsIn(read);
   if (found.length === 0) return [];

@@ -1,11 +1,11 @@
 // A user's podcasts for people: a list that is sorted by title, searchable, in pages; and one podcast.
-import { readChangedBy } from "../domain/history.ts";
+import { HISTORY_END, readChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { hasWords, wordsOf } from "../domain/search-words.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
 import { DomainError } from "../errors.ts";
 import { findFeeds } from "../store/feeds.ts";
-import { findAddition } from "../store/history.ts";
+import { listAdditions, spansBefore } from "../store/history.ts";
 import { findSubscriptions, listPresent } from "../store/subscriptions.ts";
 import { mapInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
@@ -82,7 +82,10 @@ function countBefore(named: { name: string }[], podcast: Podcast): number {
 /** When and by whom a subscription was added, in Unix milliseconds; null if the history no longer has that. */
 export function readAddition({ database }: Context, { user_id }: Actor, subscription: number) {
   return database.read(async (tx) => {
-    const [found] = await findAddition(tx, { user_id, subscription });
+    let found: Awaited<ReturnType<typeof listAdditions>>[number] | undefined;
+    for await (const span of spansBefore(tx, { user_id, ...HISTORY_END })) {
+      found = (await listAdditions(tx, { ...span, subscription })).at(-1) ?? found;
+    }
     return found ? { at: found.at, by: readChangedBy(found) } : null;
   });
 }

@@ -46,7 +46,31 @@ const changesBefore = (db: Kysely<Schema>, p: Position) =>
 
 export const listHistory = statement(changesBefore);
 
+/** Changes before a position and from a timestamp on. */
+export type HistorySpan = Position & { from: number };
+
+/** Changes that a filter examines at a time: 4 ms. */
+const EXAMINED = 10_000;
+
+const findPlace = statement((db, p: Position) =>
+  pageBefore(db, p).select("changed_at").limit(sql.lit(1)).offset(limitTo(p.limit)),
+);
+
+/** Gives the spans of a history before a position, the newest first: of many changes, one statement would keep others waiting. */
+export async function* spansBefore(
+  tx: Tx,
+  { user_id, changed_at, seq }: Owner & { changed_at: number; seq: number },
+): AsyncGenerator<HistorySpan> {
+  let before: Position = { user_id, changed_at, seq, limit: EXAMINED };
+  for (let from = 1; from > 0; before = { ...before, changed_at: from, seq: 0 }) {
+    from = (await findPlace(tx, before))[0]?.changed_at ?? 0;
+    yield { ...before, from };
+  }
+}
+
 type Changes = ReturnType<typeof changesBefore>;
+
+const changesIn = (db: Kysely<Schema>, p: HistorySpan) => changesBefore(db, p).where("changed_at", ">=", p.from);
 
 /** Those of one credential, device or label. */
 const by = (changes: Changes, p: { by: string }) =>
@@ -60,12 +84,12 @@ const of = (changes: Changes, p: { subscription: number }) =>
     row.or([row("history.subscription", "in", [p.subscription]), row("merged_into", "in", [p.subscription])]),
   );
 
-export const listHistoryBy = statement((db, p: Position & { by: string }) => by(changesBefore(db, p), p));
+export const listHistoryBy = statement((db, p: HistorySpan & { by: string }) => by(changesIn(db, p), p));
 
-export const listHistoryOf = statement((db, p: Position & { subscription: number }) => of(changesBefore(db, p), p));
+export const listHistoryOf = statement((db, p: HistorySpan & { subscription: number }) => of(changesIn(db, p), p));
 
-export const listHistoryOfBy = statement((db, p: Position & { subscription: number; by: string }) =>
-  of(by(changesBefore(db, p), p), p),
+export const listHistoryOfBy = statement((db, p: HistorySpan & { subscription: number; by: string }) =>
+  of(by(changesIn(db, p), p), p),
 );
 
 /** Who made the user's `limit` latest changes. */
@@ -86,28 +110,26 @@ export const listChangers = statement((db, p: Owner & { limit: number }) =>
     .orderBy("actor_device"),
 );
 
-/** The change that added a subscription. Reads all of the user's history. */
-export const findAddition = statement((db, p: Owner & { subscription: number }) =>
-  db
-    .selectFrom("history")
+/** The changes that added a subscription. */
+export const listAdditions = statement((db, p: HistorySpan & { subscription: number }) =>
+  pageBefore(db, p)
     .select(["at", ...ACTOR])
-    .where("user_id", "in", [p.user_id])
+    .where("changed_at", ">=", p.from)
     .where("subscription", "in", [p.subscription])
-    .where("what", "=", "added")
-    .orderBy("changed_at")
-    .limit(sql.lit(1)),
+    .where("what", "=", "added"),
 );
 
-/** How many podcasts apps took off the list from a timestamp on (isRemoval() and isApp() say the same of one change). */
-export const countRemovals = statement((db, p: Owner & { from: number }) =>
+/** Up to `limit` podcasts that apps took off the list from a timestamp on (isRemoval() and isApp() say the same of one). */
+export const findRemovals = statement((db, p: Owner & { from: number; limit: number }) =>
   db
     .selectFrom("history")
-    .select((row) => row.fn.countAll<number>().as("count"))
-    .where("user_id", "=", p.user_id)
+    .select("subscription")
+    .where("user_id", "in", [p.user_id])
     .where("changed_at", ">=", p.from)
     .where("what", "in", ["unsubscribed", "deleted"])
     .where("before", "=", "subscribed")
-    .where("actor_kind", "in", ["token", "session"]),
+    .where("actor_kind", "in", ["token", "session"])
+    .limit(limitTo(p.limit)),
 );
 
 /**

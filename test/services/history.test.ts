@@ -11,6 +11,8 @@ import {
 } from "../../src/services/earlier-lists.ts";
 import { listHistory, pruneHistory } from "../../src/services/history.ts";
 import { importFeeds } from "../../src/services/imports.ts";
+import { readAddition } from "../../src/services/podcasts.ts";
+import { getSubscription } from "../../src/services/subscriptions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { historyOf, MINUTE } from "./history.ts";
@@ -127,6 +129,37 @@ describe("the history", () => {
     const bob = await server.user("bob");
     expect(await listHistory(server.app, actAsUser(bob.id), { limit: 10 })).toEqual([]);
   });
+});
+
+test("of a long history, what a filter finds is complete, and others get a turn before it has all", async () => {
+  await user.add(A, ONE);
+  const { id } = await getSubscription(server.app, me(), ONE);
+  await server.sql(`insert into history (user_id, changed_at, seq, at, what, actor_kind)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 25000)
+    select ${user.id}, ${START} + 1000 + n / 7, n % 7, ${START}, 'restored', 'admin' from n`);
+  server.clock.advance(HOUR);
+  await patch(ONE, { is_subscribed: false });
+  let statements = 0;
+  const read: Database["read"] = (work) =>
+    server.app.database.read((tx) => {
+      const execute: typeof tx.execute = (query) => {
+        statements++;
+        return tx.execute(query);
+      };
+      return work({ ...tx, execute });
+    });
+  const context = { ...server.app, database: Object.assign(Object.create(server.app.database), { read }) };
+  const found = async (filter: { by?: string; guid?: string; limit?: number }) =>
+    (await listHistory(context, me(), { limit: 100, ...filter })).map(({ what }) => what);
+  expect(await found({ guid: ONE })).toEqual(["unsubscribed", "added"]);
+  expect(await found({ guid: ONE, limit: 1 })).toEqual(["unsubscribed"]);
+  expect(await found({ guid: ONE, by: "test" })).toEqual(["unsubscribed", "added"]);
+  statements = 0;
+  expect(await found({ by: "nobody" })).toEqual([]);
+  expect(statements).toBeGreaterThanOrEqual(6);
+  statements = 0;
+  expect(await readAddition(context, me(), id)).toMatchObject({ at: START });
+  expect(statements).toBeGreaterThanOrEqual(6);
 });
 
 describe("restoring a list", () => {
