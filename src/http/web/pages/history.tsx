@@ -1,12 +1,12 @@
-// The history, and restoring a list.
+// The history: who changed what.
 /** @jsxImportSource hono/jsx */
 import { useContext } from "hono/jsx";
 import type { Change, ChangedBy, HistoryPosition, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
-import { Choice, fieldWith, Problem } from "../fields.tsx";
+import { Choice } from "../fields.tsx";
 import { FrameContext } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActionButton, ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
+import { ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface HistoryProps {
@@ -110,10 +110,10 @@ function Group({ group, canPutBack, canWrite }: { group: ChangeGroup; canPutBack
 }
 
 /** The preview of a restore of the list before a change. @param before its timestamp */
-const previewPath = (before: number) => `/history/restore?${new URLSearchParams({ before: String(before) })}`;
+export const previewPath = (before: number) => `/history/restore?${new URLSearchParams({ before: String(before) })}`;
 
 /** "removed 71, added 1". */
-function summaryOf(counts: ChangeGroup["counts"]): string {
+export function summaryOf(counts: ChangeGroup["counts"]): string {
   return [...counts].map(([what, count]) => texts.history.what[what](count)).join(", ");
 }
 
@@ -132,7 +132,7 @@ interface ChangeListProps {
   isPlan?: boolean;
 }
 
-function ChangeList({ changes, of, isPlan = false }: ChangeListProps) {
+export function ChangeList({ changes, of, isPlan = false }: ChangeListProps) {
   const listed = changes.slice(0, MOST_LISTED);
   return (
     <ul class="changes small">
@@ -145,111 +145,4 @@ function ChangeList({ changes, of, isPlan = false }: ChangeListProps) {
       {of > listed.length && <li>{texts.history.more(of - listed.length)}</li>}
     </ul>
   );
-}
-
-interface RestoreProps {
-  /** As the field has it, in the visitor's zone. */
-  as_of?: string;
-  /** Timestamp of the change before which the list was right; there is no field then. */
-  before?: number | undefined;
-  /** Minutes that UTC is ahead of the zone. */
-  zone?: number;
-  exact?: boolean;
-  /** When the history begins, in Unix milliseconds. */
-  since: number;
-  /** Changes before which the list may have been right, the latest first. */
-  moments?: ChangeGroup[];
-  problem?: string | null;
-  /** What a restore would change, how many podcasts the list had then, and when that was, in Unix milliseconds. */
-  preview?: { changes: Change[]; count: number; at: number | undefined } | null;
-}
-
-export function RestorePage(props: RestoreProps) {
-  const { as_of = "", before, zone = 0, exact = false, since, moments = [], problem, preview } = props;
-  const text = texts.history;
-  return (
-    <Layout title={text.restore} which={[preview && text.preview]} section="history">
-      <h1>{text.restore}</h1>
-      <Problem>{problem}</Problem>
-      {moments.length > 0 && (
-        <ul class="rows">
-          {moments.map(({ by, at, from, counts }) => (
-            <li>
-              <div class="grow">
-                {text.before} <ActorName by={by} /> {summaryOf(counts)}
-                <div class="muted small">
-                  <Time ms={at} format="clock" />
-                </div>
-              </div>
-              <a class="button" href={previewPath(from)}>
-                {text.preview}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
-      {before === undefined && (
-        <>
-          {moments.length > 0 && <h2>{text.anotherTime}</h2>}
-          <p class="muted">
-            {text.begins} <Time ms={since} format="clock" />.
-          </p>
-          <form method="get" action="/history/restore">
-            <input type="hidden" name="zone" value={zone} />
-            <div class="field">
-              <label for="as_of" data-local={text.asOf}>
-                {text.asOfUtc}
-              </label>
-              <input id="as_of" name="as_of" type="datetime-local" value={as_of} required {...fieldWith(problem)} />
-            </div>
-            <p>
-              <label class="check">
-                <input type="checkbox" name="exact" value="1" checked={exact} /> {text.exact}
-              </label>
-            </p>
-            <button type="submit">{text.preview}</button>
-          </form>
-        </>
-      )}
-      {preview && (
-        <>
-          <h2>
-            {before === undefined ? text.listThen(preview.count) : text.listBefore(preview.count)}
-            {preview.at !== undefined && (
-              <span class="muted small">
-                {" "}
-                · <Time ms={preview.at} format="clock" />
-              </span>
-            )}
-          </h2>
-          {preview.changes.length === 0 ? (
-            <p>{exact ? text.same : text.nothing}</p>
-          ) : (
-            <>
-              <p>{willDo(preview)}</p>
-              <ActionButton
-                kind="primary"
-                action="/history/restore"
-                {...(before === undefined ? { as_of, zone } : { before })}
-                {...(exact && { exact: "1" })}
-              >
-                {text.restoreNow}
-              </ActionButton>
-              <ChangeList changes={preview.changes} of={preview.changes.length} isPlan />
-            </>
-          )}
-        </>
-      )}
-      <p>
-        <a href="/history">{text.back}</a>
-      </p>
-    </Layout>
-  );
-}
-
-/** "71 podcasts come back, 1 is there already." */
-function willDo({ changes, count }: { changes: Change[]; count: number }): string {
-  const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
-  const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;
-  return texts.history.will(subscribed, count - subscribed, unsubscribed);
 }

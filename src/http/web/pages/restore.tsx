@@ -1,0 +1,115 @@
+// Restoring an earlier list: which one, and what that would change.
+/** @jsxImportSource hono/jsx */
+import type { Change } from "../../../domain/history.ts";
+import { fieldWith, Problem } from "../fields.tsx";
+import type { ChangeGroup } from "../history-groups.ts";
+import { ActionButton, ActorName, Layout, Time } from "../layout.tsx";
+import { texts } from "../texts.ts";
+import { ChangeList, previewPath, summaryOf } from "./history.tsx";
+
+interface RestoreProps {
+  /** As the field has it, in the visitor's zone. */
+  as_of?: string;
+  /** Timestamp of the change before which the list was right; there is no field then. */
+  before?: number | undefined;
+  /** Minutes that UTC is ahead of the zone. */
+  zone?: number;
+  exact?: boolean;
+  /** When the history begins, in Unix milliseconds. */
+  since: number;
+  /** Changes before which the list may have been right, the latest first. */
+  moments?: ChangeGroup[];
+  problem?: string | null;
+  /** What a restore would change, how many podcasts the list had then, and when that was, in Unix milliseconds. */
+  preview?: { changes: Change[]; count: number; at: number | undefined } | null;
+}
+
+export function RestorePage(props: RestoreProps) {
+  const { as_of = "", before, zone = 0, exact = false, since, moments = [], problem, preview } = props;
+  const text = texts.history;
+  return (
+    <Layout title={text.restore} which={[preview && text.preview]} section="history">
+      <h1>{text.restore}</h1>
+      <Problem>{problem}</Problem>
+      {moments.length > 0 && (
+        <ul class="rows">
+          {moments.map(({ by, at, from, counts }) => (
+            <li>
+              <div class="grow">
+                {text.before} <ActorName by={by} /> {summaryOf(counts)}
+                <div class="muted small">
+                  <Time ms={at} format="clock" />
+                </div>
+              </div>
+              <a class="button" href={previewPath(from)}>
+                {text.preview}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {before === undefined && (
+        <>
+          {moments.length > 0 && <h2>{text.anotherTime}</h2>}
+          <p class="muted">
+            {text.begins} <Time ms={since} format="clock" />.
+          </p>
+          <form method="get" action="/history/restore">
+            <input type="hidden" name="zone" value={zone} />
+            <div class="field">
+              <label for="as_of" data-local={text.asOf}>
+                {text.asOfUtc}
+              </label>
+              <input id="as_of" name="as_of" type="datetime-local" value={as_of} required {...fieldWith(problem)} />
+            </div>
+            <p>
+              <label class="check">
+                <input type="checkbox" name="exact" value="1" checked={exact} /> {text.exact}
+              </label>
+            </p>
+            <button type="submit">{text.preview}</button>
+          </form>
+        </>
+      )}
+      {preview && (
+        <>
+          <h2>
+            {before === undefined ? text.listThen(preview.count) : text.listBefore(preview.count)}
+            {preview.at !== undefined && (
+              <span class="muted small">
+                {" "}
+                · <Time ms={preview.at} format="clock" />
+              </span>
+            )}
+          </h2>
+          {preview.changes.length === 0 ? (
+            <p>{exact ? text.same : text.nothing}</p>
+          ) : (
+            <>
+              <p>{willDo(preview)}</p>
+              <ActionButton
+                kind="primary"
+                action="/history/restore"
+                {...(before === undefined ? { as_of, zone } : { before })}
+                {...(exact && { exact: "1" })}
+              >
+                {text.restoreNow}
+              </ActionButton>
+              <ChangeList changes={preview.changes} of={preview.changes.length} isPlan />
+            </>
+          )}
+        </>
+      )}
+      <p>
+        <a href="/history">{text.back}</a>
+      </p>
+    </Layout>
+  );
+}
+
+/** "71 podcasts come back, 1 is there already." */
+function willDo({ changes, count }: { changes: Change[]; count: number }): string {
+  const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
+  const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;
+  return texts.history.will(subscribed, count - subscribed, unsubscribed);
+}
