@@ -21,85 +21,31 @@ interface RestoreProps {
   moments?: ChangeGroup[];
   problem?: string | null;
   /** What a restore would change, how many podcasts the list had then, and when that was, in Unix milliseconds. */
-  preview?: { changes: Change[]; count: number; at: number | undefined } | null;
+  preview?: Preview | null;
 }
 
+interface Preview {
+  changes: Change[];
+  count: number;
+  at: number | undefined;
+}
+
+const text = texts.history;
+
 export function RestorePage(props: RestoreProps) {
-  const { as_of = "", before, zone = 0, exact = false, since, moments = [], problem, preview } = props;
-  const text = texts.history;
+  const { before, moments = [], problem, preview } = props;
   return (
     <Layout title={text.restore} which={[preview && text.preview]} section="history">
       <h1>{text.restore}</h1>
       <Problem>{problem}</Problem>
-      {moments.length > 0 && (
-        <ul class="rows">
-          {moments.map(({ by, at, from, counts }) => (
-            <li>
-              <div class="grow">
-                {text.before} <ActorName by={by} /> {summaryOf(counts)}
-                <div class="muted small">
-                  <Time ms={at} format="clock" />
-                </div>
-              </div>
-              <a class="button" href={previewPath(from)}>
-                {text.preview}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      {moments.length > 0 && <Moments moments={moments} />}
       {before === undefined && (
         <>
           {moments.length > 0 && <h2>{text.anotherTime}</h2>}
-          <p class="muted">
-            {text.begins} <Time ms={since} format="clock" />.
-          </p>
-          <form method="get" action="/history/restore">
-            <input type="hidden" name="zone" value={zone} />
-            <div class="field">
-              <label for="as_of" data-local={text.asOf}>
-                {text.asOfUtc}
-              </label>
-              <input id="as_of" name="as_of" type="datetime-local" value={as_of} required {...fieldWith(problem)} />
-            </div>
-            <p>
-              <label class="check">
-                <input type="checkbox" name="exact" value="1" checked={exact} /> {text.exact}
-              </label>
-            </p>
-            <button type="submit">{text.preview}</button>
-          </form>
+          <TimeForm {...props} />
         </>
       )}
-      {preview && (
-        <>
-          <h2>
-            {before === undefined ? text.listThen(preview.count) : text.listBefore(preview.count)}
-            {preview.at !== undefined && (
-              <span class="muted small">
-                {" "}
-                · <Time ms={preview.at} format="clock" />
-              </span>
-            )}
-          </h2>
-          {preview.changes.length === 0 ? (
-            <p>{exact ? text.same : text.nothing}</p>
-          ) : (
-            <>
-              <p>{willDo(preview)}</p>
-              <ActionButton
-                kind="primary"
-                action="/history/restore"
-                {...(before === undefined ? { as_of, zone } : { before })}
-                {...(exact && { exact: "1" })}
-              >
-                {text.restoreNow}
-              </ActionButton>
-              <ChangeList changes={preview.changes} of={preview.changes.length} isPlan />
-            </>
-          )}
-        </>
-      )}
+      {preview && <Planned {...props} preview={preview} />}
       <p>
         <a href="/history">{text.back}</a>
       </p>
@@ -107,9 +53,90 @@ export function RestorePage(props: RestoreProps) {
   );
 }
 
+/** The changes before which the list may have been right. */
+function Moments({ moments }: { moments: ChangeGroup[] }) {
+  return (
+    <ul class="rows">
+      {moments.map(({ by, at, from, counts }) => (
+        <li>
+          <div class="grow">
+            {text.before} <ActorName by={by} /> {summaryOf(counts)}
+            <div class="muted small">
+              <Time ms={at} format="clock" />
+            </div>
+          </div>
+          <a class="button" href={previewPath(from)}>
+            {text.preview}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Asks for a time at which the list was right. */
+function TimeForm({ as_of = "", zone = 0, exact = false, since, problem }: RestoreProps) {
+  return (
+    <>
+      <p class="muted">
+        {text.begins} <Time ms={since} format="clock" />.
+      </p>
+      <form method="get" action="/history/restore">
+        <input type="hidden" name="zone" value={zone} />
+        <div class="field">
+          <label for="as_of" data-local={text.asOf}>
+            {text.asOfUtc}
+          </label>
+          <input id="as_of" name="as_of" type="datetime-local" value={as_of} required {...fieldWith(problem)} />
+        </div>
+        <p>
+          <label class="check">
+            <input type="checkbox" name="exact" value="1" checked={exact} /> {text.exact}
+          </label>
+        </p>
+        <button type="submit">{text.preview}</button>
+      </form>
+    </>
+  );
+}
+
+/** What the restore would change, and the button that makes it. */
+function Planned({ as_of = "", before, zone = 0, exact = false, preview }: RestoreProps & { preview: Preview }) {
+  const { changes, count, at } = preview;
+  return (
+    <>
+      <h2>
+        {before === undefined ? text.listThen(count) : text.listBefore(count)}
+        {at !== undefined && (
+          <span class="muted small">
+            {" "}
+            · <Time ms={at} format="clock" />
+          </span>
+        )}
+      </h2>
+      {changes.length === 0 ? (
+        <p>{exact ? text.same : text.nothing}</p>
+      ) : (
+        <>
+          <p>{willDo(preview)}</p>
+          <ActionButton
+            kind="primary"
+            action="/history/restore"
+            {...(before === undefined ? { as_of, zone } : { before })}
+            {...(exact && { exact: "1" })}
+          >
+            {text.restoreNow}
+          </ActionButton>
+          <ChangeList changes={changes} of={changes.length} isPlan />
+        </>
+      )}
+    </>
+  );
+}
+
 /** "71 podcasts come back, 1 is there already." */
-function willDo({ changes, count }: { changes: Change[]; count: number }): string {
+function willDo({ changes, count }: Preview): string {
   const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
   const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;
-  return texts.history.will(subscribed, count - subscribed, unsubscribed);
+  return text.will(subscribed, count - subscribed, unsubscribed);
 }
