@@ -4,7 +4,7 @@ import type { EpisodeAction } from "../domain/episode-actions.ts";
 import { UNTIMED } from "../domain/moving.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
-import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
+import { type Remote, readAnswer } from "./remote.ts";
 
 const MOST_ACTIONS = 1_000_000;
 const MOST_RESPONSES = 1000;
@@ -22,9 +22,7 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
   let isSkipped = false;
   for (let responses = 0; responses < MOST_RESPONSES; responses++) {
     const answer = await remote.send(pathOf(since));
-    requireOk(remote, answer, "episode actions");
-    const { data } = Actions.safeParse(readJson(answer));
-    if (!data) throw unexpected(remote.host, "episode actions", "the response is not what gPodder's API has");
+    const data = readAnswer(remote, answer, Actions, "episode actions", "gPodder's API");
     // Some servers begin before `since`, so that nothing is missed.
     const fresh = data.actions.filter((one) => isFresh(seen, one));
     for (const one of fresh) {

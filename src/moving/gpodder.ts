@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type Moving, MovingDevice, nothingFrom } from "../domain/moving.ts";
 import { readActions } from "./actions.ts";
-import { type Remote, readJson, readList, requireOk, unexpected } from "./remote.ts";
+import { type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
 
 const Devices = z.array(z.unknown());
 
@@ -57,10 +57,8 @@ async function readDevices(remote: Remote, name: string, devices: Moving["device
   const urls = new Set<string>();
   for (const { id } of devices) {
     const answer = await remote.send(`/api/2/subscriptions/${name}/${encodeURIComponent(id)}.json?since=0`);
-    requireOk(remote, answer, "subscriptions");
-    const { data } = Changes.safeParse(readJson(answer));
-    if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what gPodder's API has");
-    for (const url of data.add) urls.add(url);
+    const { add } = readAnswer(remote, answer, Changes, "subscriptions", "gPodder's API");
+    for (const url of add) urls.add(url);
   }
   return [...urls].map((url) => ({ url, title: null }));
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { readActions } from "./actions.ts";
-import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
+import { type Remote, readAnswer, readJson } from "./remote.ts";
 
 const PLACE = "/index.php/apps/gpoddersync";
 const Changes = z.object({ add: z.array(z.unknown()) });
@@ -16,10 +16,8 @@ export async function findNextcloud(remote: Remote) {
 /** @throws DomainError "unauthorized", "unavailable", "too_large" */
 export async function readNextcloud(remote: Remote): Promise<Moving> {
   const { answer } = await findNextcloud(remote);
-  requireOk(remote, answer, "subscriptions");
-  const { data } = Changes.safeParse(readJson(answer));
-  if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what gPodder Sync has");
-  const urls = data.add.filter((url) => typeof url === "string");
+  const { add } = readAnswer(remote, answer, Changes, "subscriptions", "gPodder Sync");
+  const urls = add.filter((url) => typeof url === "string");
   return {
     ...nothingFrom(remote.host),
     feeds: urls.map((feed_url) => ({ feed_url, title: null, guid: null })),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
 import { DomainError } from "../errors.ts";
-import { type Remote, readJson, requireOk, unexpected } from "./remote.ts";
+import { type Remote, readAnswer, readJson } from "./remote.ts";
 
 const MOST_PAGES = 2000;
 const MOST_FEEDS = 50_000;
@@ -31,10 +31,8 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
   const feeds = new Map<string, Moving["feeds"][number]>();
   let { answer } = await findOpenPodcast(remote);
   for (let pages = 0; pages < MOST_PAGES; pages++) {
-    requireOk(remote, answer, "subscriptions");
-    const { data } = Page.safeParse(readJson(answer));
-    if (!data) throw unexpected(remote.host, "subscriptions", "the response is not what the Open Podcast API has");
-    for (const { feed_url, guid, new_guid, is_subscribed, deleted } of data.subscriptions) {
+    const { subscriptions, next } = readAnswer(remote, answer, Page, "subscriptions", "the Open Podcast API");
+    for (const { feed_url, guid, new_guid, is_subscribed, deleted } of subscriptions) {
       feeds.delete(guid);
       const present = new_guid?.toLowerCase() ?? guid;
       if (is_subscribed && !deleted) feeds.set(present, { feed_url, title: null, guid: present });
@@ -42,8 +40,8 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
     }
     if (feeds.size > MOST_FEEDS)
       throw new DomainError("too_large", `${remote.host} has more than ${MOST_FEEDS} podcasts`);
-    if (!data.next) break;
-    answer = await remote.send(pathOf(remote, data.next));
+    if (!next) break;
+    answer = await remote.send(pathOf(remote, next));
   }
   return { ...nothingFrom(remote.host), feeds: [...feeds.values()] };
 }

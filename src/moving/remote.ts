@@ -1,4 +1,5 @@
 // Requests to another server, as one of its apps: they only read.
+import type { z } from "zod";
 import { readUpTo, sizeText } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
 import { DomainError, reasonOf } from "../errors.ts";
@@ -115,6 +116,13 @@ export function requireOk({ host, user }: Remote, { status }: Answer, what: stri
   throw unexpected(host, what, `HTTP status ${status}`);
 }
 
-/** The error if a server gave something else. @param what it was asked for */
-export const unexpected = (host: string, what: string, reason: string) =>
+/** Reads a response as what an API has. @param what was asked for @throws DomainError as requireOk() does */
+export function readAnswer<T>(remote: Remote, answer: Answer, shape: z.ZodType<T>, what: string, api: string): T {
+  requireOk(remote, answer, what);
+  const { success, data } = shape.safeParse(readJson(answer));
+  if (!success) throw unexpected(remote.host, what, `the response is not what ${api} has`);
+  return data;
+}
+
+const unexpected = (host: string, what: string, reason: string) =>
   new DomainError("unavailable", `${host} did not give ${what}: ${reason}. Nothing is lost: try again later`);
