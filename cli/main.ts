@@ -62,7 +62,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
       const { complete } = await import("./terminal/complete.ts");
       for (const line of await complete(program, args.slice(1))) await print(line);
     } else if (args[0] === READ_FILE) {
-      const { readFileHere } = await import("../src/moving/reader.ts");
+      const { readFileHere } = await import("../src/moving/file-process.ts");
       await readFileHere(Number(args[1]));
     } else await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);

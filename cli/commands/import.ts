@@ -73,7 +73,7 @@ async function readServer(user: string, from: string, options: Options) {
 }
 
 async function readFile(file: string) {
-  const { readMovingFile } = await import("../../src/moving/apart.ts");
+  const { readMovingFile } = await import("../../src/moving/file.ts");
   const bytes = await readInput(file);
   return readMovingFile(bytes, { most: MOST_BYTES });
 }

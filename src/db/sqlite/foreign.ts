@@ -1,7 +1,7 @@
 // Reading a SQLite database that another program made, or somebody who wants to do harm.
 //
 // The file is read as bytes into memory: no journal beside it is replayed, and nothing is written. A hostile schema can
-// still make a statement run for hours, so this belongs into a process that can be killed (src/moving/apart.ts).
+// still make a statement run for hours, so this belongs into a process that can be killed (src/moving/file.ts).
 import { Database } from "bun:sqlite";
 import { DomainError } from "../../errors.ts";
 

@@ -6,7 +6,7 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
-import { readMovingFile } from "../../moving/apart.ts";
+import { readMovingFile } from "../../moving/file.ts";
 import { readMoving, writeMoving } from "../../moving/lines.ts";
 import { moveIn } from "../../services/moving-in.ts";
 import type { HttpEnv } from "../env.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readMovingFile } from "../../src/moving/apart.ts";
+import { readMovingFile } from "../../src/moving/file.ts";
 import { writeAntennaPod } from "../support/antennapod.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-databases-"));
