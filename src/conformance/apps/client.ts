@@ -38,6 +38,31 @@ export const scriptFor = (protocol: Identity["protocol"]): Identity => ({
   signs_in: "basic",
 });
 
+/** Where requests go; what begins with `list` only the gPodder API has. */
+function pathsOf(protocol: Identity["protocol"], user: string, device: string) {
+  const name = encodeURIComponent(user);
+  const [feeds, episodes] = [`/api/2/subscriptions/${name}/${device}.json`, `/api/2/episodes/${name}.json`];
+  const shared =
+    protocol === "gpodder"
+      ? { read: feeds, upload: feeds, readActions: episodes, uploadActions: episodes }
+      : {
+          read: `${NEXTCLOUD}/subscriptions`,
+          upload: `${NEXTCLOUD}/subscription_change/create`,
+          readActions: `${NEXTCLOUD}/episode_action`,
+          uploadActions: `${NEXTCLOUD}/episode_action/create`,
+        };
+  return {
+    ...shared,
+    list: `/subscriptions/${name}/${device}.json`,
+    opml: `/subscriptions/${name}.opml`,
+    login: `/api/2/auth/${name}/login.json`,
+    logout: `/api/2/auth/${name}/logout.json`,
+    device: `/api/2/devices/${name}/${device}.json`,
+    devices: `/api/2/devices/${name}.json`,
+    syncDevices: `/api/2/sync-devices/${name}.json`,
+  };
+}
+
 export type SyncClient = ReturnType<typeof syncClient>;
 
 /**
@@ -54,9 +79,7 @@ export function syncClient(
   const password = second ? (second_password ?? first) : first;
   if (password === null) throw new NotApplicable("it needs a name and a password: add --user and --password-stdin");
   const isNextcloud = protocol === "nextcloud";
-  const name = encodeURIComponent(user);
-  const feeds = `/api/2/subscriptions/${name}/${device}.json`;
-  const episodes = `/api/2/episodes/${name}.json`;
+  const paths = pathsOf(protocol, user, device);
   const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
   let cookie = "";
 
@@ -76,7 +99,7 @@ export function syncClient(
   async function signIn(): Promise<void> {
     if (signs_in === "login" && !isNextcloud) requireOk(await login());
   }
-  const login = () => send("POST", `/api/2/auth/${name}/login.json`, { headers: basic });
+  const login = () => send("POST", paths.login, { headers: basic });
 
   async function request(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
     const withBasic = { body, headers: { ...basic, ...headers } };
@@ -86,26 +109,22 @@ export function syncClient(
     return isChallenged && answer.status === 401 ? send(method, path, withBasic) : answer;
   }
 
-  const read = isNextcloud ? `${NEXTCLOUD}/subscriptions` : feeds;
   const get = async <T>(path: string, schema: z.ZodType<T>) => {
     const answer = await request("GET", path);
     requireSuccess(answer);
     return answer.json(schema);
   };
-  const readFeeds = (since: number) => get(`${read}?since=${since}`, Changes);
-  const upload = isNextcloud ? `${NEXTCLOUD}/subscription_change/create` : feeds;
-  const uploadActions = isNextcloud ? `${NEXTCLOUD}/episode_action/create` : episodes;
-  const readActionsAt = isNextcloud ? `${NEXTCLOUD}/episode_action` : episodes;
+  const readFeeds = (since: number) => get(`${paths.read}?since=${since}`, Changes);
 
   /** Uploads changes of the list, which are undone at the end of the check. */
   async function postFeeds(add: string[], remove: string[], headers = {}): Promise<Answer> {
-    if (add.length > 0) prober.atEnd(async () => void (await request("POST", upload, { add: [], remove: add })));
-    return request("POST", upload, { add, remove }, headers);
+    if (add.length > 0) prober.atEnd(async () => void (await request("POST", paths.upload, { add: [], remove: add })));
+    return request("POST", paths.upload, { add, remove }, headers);
   }
   const postActions = (actions: object[]) =>
     request(
       "POST",
-      uploadActions,
+      paths.uploadActions,
       actions.map((one) => ({ ...(!isNextcloud && { device }), ...one })),
     );
 
@@ -118,22 +137,16 @@ export function syncClient(
     /** The feeds of this check that the device is to add. */
     added: async (since = 0) => (await readFeeds(since)).add.filter(prober.isOurs),
     /** A request with Basic and no cookie. */
-    readWithBasic: () => prober.request("GET", `${read}?since=0`, { headers: basic }),
+    readWithBasic: () => prober.request("GET", `${paths.read}?since=0`, { headers: basic }),
     postFeeds,
     /** @returns the timestamp of the response in seconds; null if the app of this protocol reads none */
     sendFeeds: async (...changes: Parameters<typeof postFeeds>) => timestampOf(await postFeeds(...changes)),
     /** @param query more of it, with its `&` */
     readActions: (since: number | null, query = "") =>
-      get(`${readActionsAt}?${since === null ? "" : `since=${since}`}${query}`, Actions),
+      get(`${paths.readActions}?${since === null ? "" : `since=${since}`}${query}`, Actions),
     postActions,
     sendActions: async (actions: object[]) => timestampOf(await postActions(actions)),
-    paths: {
-      actions: readActionsAt,
-      read,
-      feeds,
-      list: `/subscriptions/${name}/${device}.json`,
-      devices: `/api/2/devices/${name}.json`,
-    },
+    paths,
     device,
     protocol,
   };

@@ -105,8 +105,7 @@ export const gpodderAuthDemands: Demand[] = [
       const app = syncClient(prober, identity, `c-${prober.id}`);
       const cookie = cookieOf((await app.login()).headers);
       expect("Login sets no cookie", cookie !== null);
-      const logout = `/api/2/auth/${encodeURIComponent(prober.target.user)}/logout.json`;
-      requireOk(await prober.request("POST", logout, { headers: { Cookie: cookie } }));
+      requireOk(await prober.request("POST", app.paths.logout, { headers: { Cookie: cookie } }));
       // So that no session that begins later can be the same one.
       await prober.clock.sleep(1100);
       const { status } = await prober.request("GET", app.paths.devices, { headers: { Cookie: cookie } });

@@ -1,7 +1,6 @@
 // What apps demand of devices of the gPodder API.
 import { z } from "zod";
 import { expect, expectEqual } from "../expect.ts";
-import type { Prober } from "../prober.ts";
 import { requireOk, type SyncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
 
@@ -9,8 +8,7 @@ const Device = z.looseObject({ id: z.string(), caption: z.string().nullish(), ty
 /** AntennaPod needs all of it. */
 const CompleteDevice = Device.extend({ caption: z.string(), type: z.string(), subscriptions: z.number().int() });
 
-const describe = (prober: Prober, { request, device }: SyncClient, body: object) =>
-  request("POST", `/api/2/devices/${encodeURIComponent(prober.target.user)}/${device}.json`, body);
+const describe = ({ request, paths }: SyncClient, body: object) => request("POST", paths.device, body);
 async function listDevices<T>(client: SyncClient, shape: z.ZodType<T>): Promise<T[]> {
   const answer = await client.request("GET", client.paths.devices);
   requireOk(answer);
@@ -23,8 +21,8 @@ export const gpodderDeviceDemands: Demand[] = [
     says: "A device that was described is in the list, with its caption and type",
     source: "gPodder API, Devices; AntennaPod needs id, caption, type and subscriptions",
     level: "MUST",
-    async run(prober, client) {
-      requireOk(await describe(prober, client, { caption: "A check", type: "mobile" }));
+    async run(_prober, client) {
+      requireOk(await describe(client, { caption: "A check", type: "mobile" }));
       const found = (await listDevices(client, CompleteDevice)).find(({ id }) => id === client.device);
       expectEqual("caption and type", [found?.caption, found?.type], ["A check", "mobile"]);
     },
@@ -34,9 +32,9 @@ export const gpodderDeviceDemands: Demand[] = [
     says: "A description with a new caption alone changes the caption and keeps the type",
     source: "gPodder API, Devices: only the values that are sent are changed",
     level: "SHOULD",
-    async run(prober, client) {
-      requireOk(await describe(prober, client, { caption: "A check", type: "laptop" }));
-      requireOk(await describe(prober, client, { caption: "Another name" }));
+    async run(_prober, client) {
+      requireOk(await describe(client, { caption: "A check", type: "laptop" }));
+      requireOk(await describe(client, { caption: "Another name" }));
       const found = (await listDevices(client, Device)).find(({ id }) => id === client.device);
       expectEqual("caption and type", [found?.caption, found?.type], ["Another name", "laptop"]);
     },
@@ -46,8 +44,8 @@ export const gpodderDeviceDemands: Demand[] = [
     says: "The response to a description of a device is empty",
     source: "mygpoclient takes any text for a failure",
     level: "SHOULD",
-    async run(prober, client) {
-      expectEqual("the response", (await describe(prober, client, { caption: "A check", type: "other" })).text, "");
+    async run(_prober, client) {
+      expectEqual("the response", (await describe(client, { caption: "A check", type: "other" })).text, "");
     },
   },
   {
@@ -65,8 +63,8 @@ export const gpodderDeviceDemands: Demand[] = [
     says: "The groups of devices that sync are there, as lists of ids",
     source: "gPodder API, Device Synchronization; Kasts",
     level: "SHOULD",
-    async run(prober, client) {
-      const answer = await client.request("GET", `/api/2/sync-devices/${encodeURIComponent(prober.target.user)}.json`);
+    async run(_prober, client) {
+      const answer = await client.request("GET", client.paths.syncDevices);
       requireOk(answer);
       const ids = z.array(z.string());
       answer.json(z.looseObject({ synchronized: z.array(ids), "not-synchronized": ids }));

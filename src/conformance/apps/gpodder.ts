@@ -44,7 +44,7 @@ export const gpodderDemands: Demand[] = [
     level: "SHOULD",
     async run(prober, client) {
       const feed = prober.feed();
-      const { status } = await client.request("POST", client.paths.feeds, { add: [feed], remove: [feed] });
+      const { status } = await client.request("POST", client.paths.upload, { add: [feed], remove: [feed] });
       expectEqual("status", status, 400);
     },
   },
@@ -56,7 +56,7 @@ export const gpodderDemands: Demand[] = [
     async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const answer = await client.request("GET", `/subscriptions/${encodeURIComponent(prober.target.user)}.opml`);
+      const answer = await client.request("GET", client.paths.opml);
       requireOk(answer);
       expect("The OPML does not name the feed", answer.text.includes(feed));
     },
@@ -155,7 +155,7 @@ export const gpodderDemands: Demand[] = [
         const found = (await another.readActions(0, query)).actions.find((one) => one.episode === episode);
         expectEqual(`position with ${query}`, found?.position, 60);
       }
-      const { status } = await another.request("GET", `${another.paths.actions}?since=0&device=${another.device}`);
+      const { status } = await another.request("GET", `${another.paths.readActions}?since=0&device=${another.device}`);
       expectEqual("status with &device", status, 200);
     },
   },
