@@ -10,7 +10,7 @@ import { refuseLost, requireBackups } from "./db/sqlite/lost.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
-import { createWorker, type DeletionWorker } from "./services/deletion-worker.ts";
+import { DeletionWorker } from "./services/deletion-worker.ts";
 import { createPasswordChecker, type HashCost } from "./services/password-checker.ts";
 import { createRemovalWatch } from "./services/removal-watch.ts";
 
@@ -60,7 +60,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),
   };
-  const worker = createWorker(context, log);
+  const worker = new DeletionWorker(context, log);
   return {
     ...context,
     log,

@@ -33,17 +33,6 @@ interface Due extends Key {
   user: string;
 }
 
-export interface DeletionWorker {
-  /** Carries out what is due now, and later what becomes due. */
-  start(): void;
-  /** Looks for due deletions now. */
-  wake(): void;
-  /** Carries out all that is due. @throws DomainError "unavailable" if the database can't be written */
-  drain(): Promise<void>;
-  /** Finishes the deletions in progress and starts no more. */
-  stop(): Promise<void>;
-}
-
 /** The share of the maximum by which pauses are shorter: servers' clocks may differ by it, a minute in an hour. */
 const CLOCK_MARGIN = 1 / 60;
 
@@ -52,58 +41,64 @@ export function pauseAfter(attempts: number, { deletion_pause, deletion_pause_ma
   return Math.floor(Math.min(deletion_pause * 4 ** (attempts - 1), deletion_pause_max * (1 - CLOCK_MARGIN)));
 }
 
-/** Creates the worker, which does nothing until it is started. Errors are logged, and the work is tried again. */
-export function createWorker(context: Context, log: Logger): DeletionWorker {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  let running: Promise<void> | null = null;
-  let wanted = false;
-  let started = false;
-  let stopped = false;
+/** Does nothing until it is started. Errors are logged, and the work is tried again. */
+export class DeletionWorker {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running: Promise<void> | null = null;
+  #wanted = false;
+  #started = false;
+  #stopped = false;
 
-  async function drain(): Promise<void> {
-    do {
-      wanted = false;
-      while (!stopped) {
-        const due = await findDue(context);
-        if (due.length === 0) break;
-        const done = await Promise.all(due.map((one) => attempt(context, log, one)));
-        if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
-      }
-    } while (wanted && !stopped);
+  constructor(
+    private readonly context: Context,
+    private readonly log: Logger,
+  ) {}
+
+  /** Carries out what is due now, and later what becomes due. */
+  start(): void {
+    this.#started = true;
+    this.wake();
   }
 
-  function wake(): void {
-    if (!started || stopped) return;
-    if (running) {
-      wanted = true;
+  /** Looks for due deletions now. */
+  wake(): void {
+    if (!this.#started || this.#stopped) return;
+    if (this.#running) {
+      this.#wanted = true;
       return;
     }
-    if (timer) clearTimeout(timer);
-    running = drain()
-      .then(() => untilNext(context))
+    clearTimeout(this.#timer);
+    this.#running = this.drain()
+      .then(() => untilNext(this.context))
       .catch((error) => {
-        log.error({ reason: messageOf(error) }, "deletions are delayed");
-        return context.config.deletion_poll;
+        this.log.error({ reason: messageOf(error) }, "deletions are delayed");
+        return this.context.config.deletion_poll;
       })
       .then((pause) => {
-        running = null;
-        if (!stopped) timer = setTimeout(wake, wanted ? 0 : pause);
+        this.#running = null;
+        if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), this.#wanted ? 0 : pause);
       });
   }
 
-  return {
-    start() {
-      started = true;
-      wake();
-    },
-    wake,
-    drain,
-    async stop() {
-      stopped = true;
-      if (timer) clearTimeout(timer);
-      await running;
-    },
-  };
+  /** Carries out all that is due. @throws DomainError "unavailable" if the database can't be written */
+  async drain(): Promise<void> {
+    do {
+      this.#wanted = false;
+      while (!this.#stopped) {
+        const due = await findDue(this.context);
+        if (due.length === 0) break;
+        const done = await Promise.all(due.map((one) => attempt(this.context, this.log, one)));
+        if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
+      }
+    } while (this.#wanted && !this.#stopped);
+  }
+
+  /** Finishes the deletions in progress and starts no more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
 }
 
 async function untilNext({ database, clock, config }: Context): Promise<number> {
