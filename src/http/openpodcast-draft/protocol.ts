@@ -3,6 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
+import { once } from "../../once.ts";
 import { allowAnyOrigin, EXPOSED } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { respondToErrors } from "../errors.ts";
@@ -34,11 +35,8 @@ export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   serveSubscriptions(api, app, shared);
   serveCapabilities(api, shared);
   registerComponents(api);
-  let document: object | undefined;
-  api.get("/openapi-draft.json", (c) => {
-    document ??= api.getOpenAPI31Document(describeDraft(shared.forwarded.basePath));
-    return c.json(document);
-  });
+  const document = once(() => api.getOpenAPI31Document(describeDraft(shared.forwarded.basePath)));
+  api.get("/openapi-draft.json", (c) => c.json(document()));
   http.route("/", api);
   http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c));
   respondToErrors(http, app.log, respondToError);
