@@ -142,33 +142,23 @@ export function describeDifference(
   before: Iterable<PastSubscription>,
   after: Iterable<PastSubscription>,
 ): Omit<Change, "changed_at" | "seq">[] {
-  const past = new Map([...before].map((one) => [one.id, one]));
-  const present = new Set<number>();
+  const describe = (one: PastSubscription, what: What, was: string | null, title: string | null = null) => {
+    const { id, feed_url, guid } = one;
+    return { subscription: id, what, feed_url, guid, before: was, merged_into: null, title };
+  };
+  const left = new Map([...before].map((one) => [one.id, one]));
   const changes = [...after].flatMap((one) => {
-    present.add(one.id);
-    const { id, feed_url, guid, status } = one;
-    const was = past.get(id);
-    const row = (what: What, value: string | null) => ({
-      subscription: id,
-      what,
-      feed_url,
-      guid,
-      before: value,
-      merged_into: null,
-      title: null,
-    });
-    const known = was?.status ?? "subscribed";
+    const was = left.get(one.id);
+    left.delete(one.id);
+    const status = was?.status ?? "subscribed";
     return [
-      ...(was ? [] : [row("added", null)]),
-      ...(known === status ? [] : [row(status, known)]),
-      ...(was && was.feed_url !== feed_url ? [row("moved", was.feed_url)] : []),
-      ...(was && was.guid !== guid ? [row("guid_replaced", was.guid)] : []),
+      ...(was ? [] : [describe(one, "added", null)]),
+      ...(one.status === status ? [] : [describe(one, one.status, status)]),
+      ...(was && was.feed_url !== one.feed_url ? [describe(one, "moved", was.feed_url)] : []),
+      ...(was && was.guid !== one.guid ? [describe(one, "guid_replaced", was.guid)] : []),
     ];
   });
-  const gone = [...past.values()].filter(({ id }) => !present.has(id));
-  const lost = gone.map(({ id, feed_url, guid, status, title }) => {
-    return { subscription: id, what: "lost" as const, feed_url, guid, before: status, merged_into: null, title };
-  });
+  const lost = [...left.values()].map((one) => describe(one, "lost", one.status, one.title));
   return [...lost, ...changes];
 }
 
