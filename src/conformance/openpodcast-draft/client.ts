@@ -93,10 +93,9 @@ export function draftClient(prober: Prober) {
     for (const { status, data } of results) {
       const { sync_id } = z.looseObject({ sync_id: z.string().optional() }).catch({}).parse(data);
       if (status === "rejected" || sync_id === undefined) continue;
-      const undo = action("unsubscribe", prober.clock.now(), { sync_id });
       prober.atEnd(async () => {
-        const occurred_at = new Date(prober.clock.now()).toISOString();
-        await request("POST", "/api/v1/sync", { body: { requests: [{ ...undo, occurred_at }] } });
+        const undo = action("unsubscribe", prober.clock.now(), { sync_id });
+        await request("POST", "/api/v1/sync", { body: { requests: [undo] } });
       });
     }
     return results;
@@ -118,7 +117,7 @@ export function draftClient(prober: Prober) {
     return answer.json(SyncPage);
   }
 
-  /** All changes of this run's feeds after a timestamp, by following next_since. @param query more parameters */
+  /** All changes after a timestamp, by following next_since. @param query more parameters */
   async function changes(since: string | undefined, query = ""): Promise<SyncItem[]> {
     const items: SyncItem[] = [];
     const start = since === undefined ? "" : `&since=${encodeURIComponent(since)}`;
