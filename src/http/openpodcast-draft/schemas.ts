@@ -86,7 +86,10 @@ const feed_url = z
   .meta({ format: "url", example: FEED });
 
 /** Feeds without a guid have none to send, though the draft requires it. */
-const optionalGuid = z.preprocess((value) => (value === "" || isNoGuid(String(value)) ? null : value), uuid.nullish());
+const optionalGuid = z.preprocess(
+  (value) => (typeof value === "string" && (value === "" || isNoGuid(value)) ? null : value),
+  uuid.nullish(),
+);
 
 const ActionData = z.object({
   sync_id: uuid.nullish().meta({ description: "Of unsubscribe and update; without it feed_url or guid count" }),

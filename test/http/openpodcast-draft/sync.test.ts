@@ -195,6 +195,8 @@ describe("a batch", () => {
       { ...good, occurred_at: "yesterday" },
       { ...good, data: { feed_url: "feeds.test/1" } },
       { ...good, data: { feed_url: FEED, guid: "1" } },
+      { ...good, data: { feed_url: FEED, guid: { toString: "no function" } } },
+      { ...good, data: { feed_url: FEED, guid: JSON.parse("[".repeat(3000) + "]".repeat(3000)) } },
       { ...good, data: undefined },
       action("subscribe", now(), { guid: guidOf(1) }),
       {},
