@@ -34,6 +34,7 @@ const COMMON = [
   "src/metrics.ts",
   "src/once.ts",
   "src/repeat.ts",
+  "src/replace-file.ts",
   "src/slots.ts",
   "src/turns.ts",
   "src/version.ts",

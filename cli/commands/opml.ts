@@ -1,9 +1,9 @@
 // `podkeep opml`: imports and exports subscription lists.
 import { existsSync } from "node:fs";
-import { open } from "node:fs/promises";
 import type { Command } from "commander";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
+import { replaceFile } from "../../src/replace-file.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { readInput } from "../input-file.ts";
@@ -73,14 +73,7 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
   }
   if (existsSync(file)) await confirm(`Replace ${file}?`, yes);
   try {
-    const handle = await open(file, "w", 0o600);
-    try {
-      // An existing file gets the mode too; a device such as /dev/null keeps its own.
-      if ((await handle.stat()).isFile()) await handle.chmod(0o600);
-      await handle.writeFile(text);
-    } finally {
-      await handle.close();
-    }
+    replaceFile(file, text, 0o600);
   } catch (error) {
     throw new DomainError("conflict", `${file} can't be written: ${reasonOf(error)}`);
   }

@@ -1,14 +1,5 @@
 // Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
@@ -16,6 +7,7 @@ import { containerEngine } from "../config/container.ts";
 import { type Place, UNIT } from "../config/service.ts";
 import { envNameOf, type Flags, readConfig, settingNames } from "../config/settings.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
+import { replaceFile } from "../replace-file.ts";
 import { setVariables } from "./environment-file.ts";
 import { ACCOUNT, DATA_DIRECTORY, describeUnit } from "./unit.ts";
 
@@ -191,20 +183,9 @@ function takeStep(step: Step): string | null {
   return null;
 }
 
-// Whole or not at all: a full disk or a power failure must not cost the settings that were there.
 function write({ write: path, text, mode }: Extract<Step, { write: string }>): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-  const file = existsSync(path) ? realpathSync(path) : path;
-  const next = `${file}.new`;
-  try {
-    writeFileSync(next, text, { mode, flush: true });
-    // The umask has reduced the mode.
-    chmodSync(next, mode);
-    renameSync(next, file);
-  } catch (error) {
-    rmSync(next, { force: true });
-    throw error;
-  }
+  replaceFile(path, text, mode);
 }
 
 const succeeds = (words: string[]) =>

@@ -1,10 +1,12 @@
 // Commands, each run as a process on a database file.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
+import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openFreshProgram, openProgram, PROGRAM } from "../support/program.ts";
+import { track } from "../support/start-server.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -14,6 +16,7 @@ beforeEach(() => {
   program = openProgram();
 });
 afterEach(() => program.close());
+afterAll(unmountDisks);
 
 const OPML = `<opml version="2.0"><body><outline text="News">
 <outline text="A &amp; B" xmlUrl="https://a.example/feed?key=secret"/><outline text="A again" xmlUrl="http://a.example/feed?key=secret"/>
@@ -156,6 +159,31 @@ test("an export can be imported, and its file is private to its owner", async ()
     await program.run(["opml", "export", "bob"]),
   ];
   expect(theirs.out.split("<body>")[1]).toBe(mine.out.split("<body>")[1]);
+});
+
+test.skipIf(!CAN_MOUNT)("without room for an export, the earlier one stays", async () => {
+  await program.run(["user", "create", "alice"]);
+  await program.run(["opml", "import", "alice", "-"], OPML);
+  const disk = mountDisk("size=16k");
+  const file = join(disk, "alice.opml");
+  await program.run(["opml", "export", "alice", file]);
+  const earlier = readFileSync(file, "utf8");
+  expect(() => writeFileSync(join(disk, "rest"), new Uint8Array(16 * 1024))).toThrow("ENOSPC");
+  expect(await program.run(["opml", "export", "alice", file, "--yes"])).toMatchObject({
+    code: 1,
+    err: `error: ${file} can't be written: the disk is full\n`,
+  });
+  expect([readFileSync(file, "utf8"), readdirSync(disk).sort()]).toEqual([earlier, ["alice.opml", "rest"]]);
+});
+
+test("an export to a named pipe goes to its reader", async () => {
+  await program.run(["user", "create", "alice"]);
+  const pipe = join(program.folder, "pipe");
+  Bun.spawnSync(["mkfifo", pipe]);
+  const reader = track(Bun.spawn(["cat", pipe], { stdout: "pipe" }));
+  expect((await program.run(["opml", "export", "alice", pipe, "--yes"])).code).toBe(0);
+  expect(statSync(pipe).isFIFO()).toBe(true);
+  expect(await reader.stdout.text()).toContain("<opml");
 });
 
 test("help and the version are JSON with --json", async () => {

@@ -1,0 +1,23 @@
+// Files that are written whole or not at all.
+import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+
+/** Writes a file. If that fails, as on a full disk, or is cut off, what was there before stays. @throws as node:fs does */
+export function replaceFile(path: string, text: string, mode: number): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found && !found.isFile()) {
+    // A device such as /dev/null, or a pipe.
+    writeFileSync(path, text);
+    return;
+  }
+  const file = found ? realpathSync(path) : path;
+  const next = `${file}.new`;
+  try {
+    writeFileSync(next, text, { mode, flush: true });
+    // The umask has reduced the mode.
+    chmodSync(next, mode);
+    renameSync(next, file);
+  } catch (error) {
+    rmSync(next, { force: true });
+    throw error;
+  }
+}
