@@ -17,3 +17,15 @@ export function streamText(c: Context<HttpEnv>, parts: AsyncGenerator<string>): 
     },
   });
 }
+
+/** Responds with a file. */
+export const download = (
+  c: Context<HttpEnv>,
+  parts: AsyncGenerator<string>,
+  filename: string,
+  type: string,
+): Response =>
+  c.body(streamText(c, parts), 200, {
+    "Content-Type": type,
+    "Content-Disposition": `attachment; filename="${filename}"`,
+  });

@@ -11,7 +11,7 @@ import { signIn } from "../../services/sign-in.ts";
 import { nextTurn } from "../../turns.ts";
 import type { HttpEnv } from "../env.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
-import { streamText } from "../stream.ts";
+import { download } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { show } from "./render.tsx";
@@ -66,10 +66,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
   http.get("/account/podkeep.json", (c) => {
     const parts = writeExport(c.get("userName"), exportAccount(app, c.get("actor")));
-    return c.body(streamText(c, parts), 200, {
-      "Content-Type": "application/json",
-      "Content-Disposition": 'attachment; filename="podkeep.json"',
-    });
+    return download(c, parts, "podkeep.json", "application/json");
   });
 }
 

@@ -20,7 +20,7 @@ import {
 import { findPodcastName } from "../../services/podcasts.ts";
 import { setPosition } from "../../services/positions.ts";
 import type { HttpEnv } from "../env.ts";
-import { streamText } from "../stream.ts";
+import { download } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { ContinuePage, PlayHistoryPage } from "./pages/listening.tsx";
 import { EpisodePage } from "./pages/listening-episode.tsx";
@@ -133,13 +133,6 @@ function noticeOf(done: string | undefined, position: number | null): string | n
   if (done === "finished") return texts.listening.finishedDone;
   return done === "position" && position !== null ? texts.listening.setDone(clockOf(position)) : null;
 }
-
-/** Responds with a file. */
-const download = (c: Context<HttpEnv>, parts: AsyncGenerator<string>, filename: string, type: string): Response =>
-  c.body(streamText(c, parts), 200, {
-    "Content-Type": type,
-    "Content-Disposition": `attachment; filename="${filename}"`,
-  });
 
 /** The visitor's calendar, by the cookie that the script sets. */
 function calendarOf(c: Context<HttpEnv>) {
