@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { adviseForPhones, appUrlFrom, isLocal } from "../../config/app-url.ts";
+import { appUrlFrom } from "../../config/app-url.ts";
 import { printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { listApps, renameApp, revokeApp } from "../../services/apps.ts";
@@ -13,7 +13,7 @@ import { endPageSession } from "../../services/sessions.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
-import { hasLogin } from "./connect-steps.ts";
+import { hasLogin, whyNoPhone } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
 import { AppsPage } from "./pages/apps.tsx";
 import { AskDevicePage, ChooseAppPage, ConnectedPage, GuidePage, LoginPage, OpenLinkPage } from "./pages/connect.tsx";
@@ -26,7 +26,6 @@ const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).
 
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c), app.config);
-  const noPhoneAt = (server: string) => (isLocal(server) ? texts.connect.noPhone(adviseForPhones(app.config)) : null);
 
   http.get("/apps", async (c) => {
     const open = { rename: c.req.query("rename"), revoke: c.req.query("revoke"), device: c.req.query("device") };
@@ -66,7 +65,7 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
   http.get("/connect", async (c) => {
     if (!isByPassword(c)) return c.redirect("/apps", 303);
     const server = serverOf(c);
-    const noPhone = noPhoneAt(server);
+    const noPhone = whyNoPhone(server, app.config);
     const kind = Kind.safeParse(c.req.query("app")).data;
     if (!kind) return show(c, <ChooseAppPage noPhone={noPhone} />);
     if (!hasLogin(kind) || c.req.query("by") === "token") {
@@ -81,7 +80,7 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
     if (!isByPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
     const { app: kind, device, nonce } = await readForm(c, Form);
     const server = serverOf(c);
-    const noPhone = noPhoneAt(server);
+    const noPhone = whyNoPhone(server, app.config);
     const label = [texts.connect.apps[kind], printable(device).trim()].filter(Boolean).join(", ");
     const made = await connectApp(app, c.get("actor"), nonce, { label, kind, server, user: c.get("userName") });
     const link = noPhone || isOnPhone(c) ? null : `${server}/connect/${made.secret}`;

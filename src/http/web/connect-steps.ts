@@ -1,7 +1,13 @@
 // How to connect each app, with the names on its screens.
-import type { texts } from "./texts.ts";
+import { adviseForPhones, isLocal } from "../../config/app-url.ts";
+import type { Config } from "../../config/settings.ts";
+import { texts } from "./texts.ts";
 
 export type AppKind = keyof typeof texts.connect.apps;
+
+/** Why no phone reaches a server; null if phones do. */
+export const whyNoPhone = (server: string, config: Config): string | null =>
+  isLocal(server) ? texts.connect.noPhone(adviseForPhones(config)) : null;
 
 interface Step {
   text: string;

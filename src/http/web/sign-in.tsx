@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { adviseForPhones, appUrlFrom, isLocal } from "../../config/app-url.ts";
+import { appUrlFrom, isLocal } from "../../config/app-url.ts";
 import { parseUrl } from "../../domain/url.ts";
 import { isRefusal } from "../../errors.ts";
 import { findWaitingApp } from "../../services/login-flow.ts";
@@ -13,6 +13,7 @@ import { hasUsers } from "../../services/users.ts";
 import type { HttpEnv } from "../env.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { findSession } from "../sign-in.ts";
+import { whyNoPhone } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
 import { NoUserPage, SignInPage } from "./pages/sign-in.tsx";
 import { safePath, show } from "./render.tsx";
@@ -29,7 +30,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     const next = safePath(path);
     const [, flow] = /^\/allow\/([^/?]+)$/.exec(next) ?? [];
     const waiting = flow ? await findWaitingApp(app, flow) : null;
-    return { url, noPhone: isLocal(url) ? texts.connect.noPhone(adviseForPhones(app.config)) : null, next, waiting };
+    return { url, noPhone: whyNoPhone(url, app.config), next, waiting };
   };
 
   http.get("/", async (c) => {
