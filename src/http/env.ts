@@ -44,8 +44,8 @@ export interface HttpEnv {
     frame: () => Promise<Frame>;
     /** True if the response ends the session. */
     endsSession: boolean;
-    /** True if the response's body is written while it is read. */
-    isStream: boolean | undefined;
+    /** What the response's body is known to be: short, or written while it is read. */
+    body: "short" | "stream" | undefined;
     /** What the response's ETag says: the user's clock, and what else the body depends on. */
     etag: { clock: number; marks: string } | undefined;
   };

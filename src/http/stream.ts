@@ -4,7 +4,7 @@ import type { HttpEnv } from "./env.ts";
 
 /** Streams text as fast as it is read. */
 export function streamText(c: Context<HttpEnv>, parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
-  c.set("isStream", true);
+  c.set("body", "stream");
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {

@@ -20,6 +20,7 @@ import { parseArray, readElements } from "./json-elements.ts";
 import { MOST_DETAILS, mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
 import { streamText } from "./stream.ts";
 import { productOf } from "./user-agent.ts";
+import { sendText } from "./whole-lists.ts";
 
 type Ctx = Context<HttpEnv>;
 
@@ -59,7 +60,7 @@ export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): 
     since: sinceOf(c),
     peek: isHead(c),
   });
-  return c.json({ add, remove, timestamp });
+  return sendText(c, JSON.stringify({ add, remove, timestamp }));
 }
 
 /**
@@ -94,8 +95,7 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
     aggregated: c.req.query("aggregated") === "true",
     peek: isHead(c),
   });
-  const headers = { "Content-Type": "application/json" };
-  if (!pages) return c.body(`{"timestamp":${timestamp},"actions":[]}`, 200, headers);
+  if (!pages) return sendText(c, `{"timestamp":${timestamp},"actions":[]}`);
   const texts = writePages(pages, appNamed(productOf(c.req.raw), protocol).habits);
   // An app that gave up asks again, and what it no longer waits for would fill the memory.
   const readPage = () => {
@@ -105,9 +105,9 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
   const first = await readPage();
   const second = first.done ? first : await readPage();
   const start = `{"timestamp":${timestamp},"actions":[${first.done ? "" : first.value}`;
-  if (second.done) return c.body(`${start}]}`, 200, headers);
-  if (second.done) return c.body(`${start}]}`, 200, headers);
-  return c.body(streamText(c, inOneList(`${start},${second.value}`, texts)), 200, headers);
+  if (second.done) return sendText(c, `${start}]}`);
+  const list = inOneList(`${start},${second.value}`, texts);
+  return c.body(streamText(c, list), 200, { "Content-Type": "application/json" });
 }
 
 async function* inOneList(start: string, pages: AsyncIterable<string>): AsyncGenerator<string> {
