@@ -80,10 +80,13 @@ export async function makeBackup(config: Config, program: string[], log: Logger,
   const directories = ["--data-dir", config.data_dir, "--backup-dir", config.backup_dir];
   const run = async (...args: string[]): Promise<unknown> => {
     const command = [...program, "backup", ...args, "--json", ...directories];
-    const child = Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal, killSignal: "SIGKILL" });
+    const child = start(command, signal);
     const [code, output, errors] = await Promise.all([child.exited, child.stdout.text(), child.stderr.text()]);
     if (signal.aborted) throw new Error(`it takes too long: ${config.backup_dir} is slow, or does not respond`);
-    if (code !== 0) throw new Error(Failed.safeParse(parseJson(errors)).data?.error.message ?? `exit code ${code}`);
+    if (code !== 0)
+      throw new Error(
+        Failed.safeParse(parseJson(errors)).data?.error.message ?? `${program.join(" ")} ended with exit code ${code}`,
+      );
     return JSON.parse(output);
   };
   const { file, bytes, tables } = Made.parse(await run("create"));
@@ -91,4 +94,13 @@ export async function makeBackup(config: Config, program: string[], log: Logger,
   const made = { file, bytes, removed: removed.length };
   if (tables.users > 0) log.info(made, "backup made");
   else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");
+}
+
+function start(command: string[], signal: AbortSignal) {
+  try {
+    return Bun.spawn(command, { stdout: "pipe", stderr: "pipe", signal, killSignal: "SIGKILL" });
+  } catch (error) {
+    // While the server runs, its executable can be moved, and is away for a moment as install(1) replaces it.
+    throw new Error(`${command[0]} can't be started: ${reasonOf(error)}`, { cause: error });
+  }
 }

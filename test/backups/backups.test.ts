@@ -14,7 +14,9 @@ import {
 } from "node:fs";
 import { openApp } from "../../src/app.ts";
 import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
-import { isDue } from "../../src/backups/schedule.ts";
+import { isDue, makeBackup } from "../../src/backups/schedule.ts";
+import { messageOf } from "../../src/errors.ts";
+import { silentLogger } from "../../src/log.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { backupsOf, change, mode } from "./backups.ts";
@@ -136,6 +138,15 @@ describe("making a backup", () => {
     await backup();
     for (const now of [300_000, at(1, 12, 0, 1), at(2, 3, 29, 59, 999)]) expect(await isDue(config, now)).toBe(false);
     for (const now of [at(2, 3, 30), at(2, 3, 30, 1), at(9, 12)]) expect(await isDue(config, now)).toBe(true);
+  });
+
+  test("a scheduled backup fails with the executable's path if it is missing or cut off", async () => {
+    const program = inDirectory("podkeep");
+    const fail = () =>
+      makeBackup(podkeep.app.config, [program], silentLogger, new AbortController().signal).catch(messageOf);
+    expect(await fail()).toBe(`${program} can't be started: no such file or directory`);
+    writeFileSync(program, "#!/bin/sh\nexit 135\n", { mode: 0o700 });
+    expect(await fail()).toBe(`${program} ended with exit code 135`);
   });
 
   test("pruning removes what killed backups left, with its journal, also if the clock was ahead then", async () => {
