@@ -211,7 +211,7 @@ test.each([
   ["10 * mostActions", "http/limits.ts", "100 times `PODKEEP_MAX_ITEMS`"],
   ["32 * 1024 * 1024", "http/limits.ts", "| 32 MB, read as a stream"],
   ["MOST_DETAILS = 20", "http/limits.ts", "| 20 (`"],
-  ["MOST_REFUSED = 8 * MEGABYTE", "http/body.ts", "over 8 MB the connection closes"],
+  ["MOST_REFUSED = 64 * MEGABYTE", "http/body.ts", "over 64 MB the connection closes"],
   ["MOST_AT_ONCE = 2", "http/body.ts", "| twice `PODKEEP_MAX_BODY`"],
   ["MOST_LARGE = 2", "http/body.ts", "two at a time, of different users"],
   ["LONGEST = 10 * 60_000", "http/body.ts", "| ten minutes, with pauses of a minute at most"],

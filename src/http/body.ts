@@ -8,8 +8,11 @@ const MEGABYTE = 1024 * 1024;
 
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "releaseLock">;
 
-/** Bytes of a refused body that may still arrive: clients that send everything first then read the response. */
-const MOST_REFUSED = 8 * MEGABYTE;
+/**
+ * Bytes of a refused body that may still arrive: clients that send everything first then read the response, and nginx would
+ * tell them of a bad gateway.
+ */
+const MOST_REFUSED = 64 * MEGABYTE;
 /** How many refused bodies are read at a time. */
 const MOST_DISCARDED = 8;
 /** How long that may take, in milliseconds. */
@@ -181,6 +184,7 @@ async function discard(body: Request["body"]): Promise<void> {
     const next = await readWithin(reader, PATIENCE.silence);
     if (!next || next.done) return;
     bytes += next.value.length;
+    free(next.value);
   }
 }
 
