@@ -14,7 +14,7 @@ const PART = 256 * 1024;
 const LONGEST = 10 * 60_000;
 
 /** Makes a middleware that begins when the user's earlier requests in this line are answered. @param most at a time */
-function createLine(most = 1): MiddlewareHandler<HttpEnv> {
+function createLine(most = 1): (c: Context<HttpEnv>, next: () => Promise<void>) => Promise<void> {
   const line = new Slots(Number.POSITIVE_INFINITY, most);
   const giveTurn = takeTurns();
   return (c, next) => {

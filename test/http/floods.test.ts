@@ -60,6 +60,7 @@ const WHOLE = [
   ["POST", "/history/restore"],
   ["POST", "/history/put-back"],
   ["GET", "/listening/year"],
+  ["GET", "/docs"],
 ] as const;
 
 // On PostgreSQL the order is that of its processes.

@@ -10,6 +10,7 @@ import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { findSession, giveSession } from "../sign-in.ts";
+import { waitInLine } from "../whole-lists.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
 import { keepTyped, takeTyped } from "./typed.ts";
@@ -47,7 +48,8 @@ export function showMenu(app: App, shared: Shared): MiddlewareHandler<HttpEnv> {
     const session = await findSession(c, app, shared, "page");
     if (!session) return next();
     keepSession(c, app, session);
-    return noStore(c, next);
+    // The menu's page reads the user's latest changes.
+    return noStore(c, () => waitInLine(c, next));
   };
 }
 
