@@ -23,7 +23,7 @@ export class Slots {
 
   /** @param user whose job it is; all without one are one user's */
   async run<T>(job: () => Promise<T>, user = 0): Promise<T> {
-    if (this.#mayBegin(user)) this.#begin(user);
+    if (this.mayBegin(user)) this.#begin(user);
     else await new Promise<void>((resolve) => this.#wait(user, resolve));
     try {
       return await job();
@@ -33,7 +33,8 @@ export class Slots {
     }
   }
 
-  #mayBegin(user: number): boolean {
+  /** Whether a job of a user would begin at once. */
+  mayBegin(user: number): boolean {
     return this.#left > 0 && (this.#running.get(user) ?? 0) < this.mostOfUser;
   }
 
@@ -56,7 +57,7 @@ export class Slots {
   }
 
   #beginNext(): void {
-    const user = this.#waiting.keys().find((one) => this.#mayBegin(one));
+    const user = this.#waiting.keys().find((one) => this.mayBegin(one));
     const jobs = user === undefined ? undefined : this.#waiting.get(user);
     if (user === undefined || !jobs) return;
     this.#begin(user);

@@ -20,7 +20,11 @@ function createLine(most = 1): (c: Context<HttpEnv>, next: () => Promise<void>) 
   return (c, next) => {
     const { user_id } = c.get("actor");
     const made = Promise.withResolvers<void>();
+    // A connection whose body has arrived has no idle time.
+    const isIdle = !c.req.raw.body && !line.mayBegin(user_id);
+    if (isIdle) c.env.awaitResponse?.();
     const answer = async () => {
+      if (isIdle) c.env.stayOpen?.();
       if (line.waiting > 0) {
         await giveTurn();
         // An app that gave up asks again.

@@ -124,6 +124,34 @@ test.each(LONG)("%s: a client that doesn't read has no more than %d long respons
   for (const { body } of answered) if (!body?.locked) await body?.cancel().catch(() => {});
 });
 
+test("a list that waits while another device reads a long one slowly is sent in the end", async () => {
+  const headers = basicAuth("ann", ann.token);
+  const add = Array.from({ length: 150 }, (_, n) => `https://${n}.example/${"x".repeat(5000)}`);
+  await server.send("POST", "/api/2/subscriptions/ann/tablet.json", {
+    headers,
+    body: JSON.stringify({ add, remove: [] }),
+  });
+  const path = "/api/2/subscriptions/ann/phone.json";
+  const slow = await server.http.fetch(new Request(`http://podkeep.test${path}`, { headers }), {});
+  const idle = 4;
+  let begun = false;
+  const web = await listen(
+    { host: "127.0.0.1", port: 0, flag: "--port" },
+    (request, connection) => {
+      begun = true;
+      return server.http.fetch(request, connection);
+    },
+    idle,
+  );
+  const list = fetch(new URL(path, web.url), { headers }).then((response) => response.json());
+  await until(() => begun);
+  // The runtime looks for idle connections every four seconds.
+  await Promise.race([list, Bun.sleep((idle + 5) * 1000)]);
+  await slow.text();
+  expect(await list).toMatchObject({ add: expect.arrayContaining(add) });
+  await web.stop(true);
+});
+
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {
   const lines: { method: string; status: number }[] = [];
   const log = createLogger("debug", (line) => void lines.push(JSON.parse(JSON.stringify(line))));
