@@ -1,5 +1,9 @@
 // Files that are written whole or not at all.
-import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { codeOf } from "./errors.ts";
+
+/** Errors of replacing a file that may be written all the same: it is mounted, another's, or in another's directory. */
+const FIXED = ["EACCES", "EBUSY", "EPERM"];
 
 /** Writes a file. If that fails, as on a full disk, or is cut off, what was there before stays. @throws as node:fs does */
 export function replaceFile(path: string, text: string, mode: number): void {
@@ -15,9 +19,12 @@ export function replaceFile(path: string, text: string, mode: number): void {
     writeFileSync(next, text, { mode, flush: true });
     // The umask has reduced the mode.
     chmodSync(next, mode);
+    if (found) chownSync(next, found.uid, found.gid);
     renameSync(next, file);
   } catch (error) {
     rmSync(next, { force: true });
-    throw error;
+    if (!found || !FIXED.includes(codeOf(error))) throw error;
+    writeFileSync(file, text);
+    chmodSync(file, mode);
   }
 }

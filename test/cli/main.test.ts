@@ -1,6 +1,6 @@
 // Commands, each run as a process on a database file.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
@@ -174,6 +174,31 @@ test.skipIf(!CAN_MOUNT)("without room for an export, the earlier one stays", asy
     err: `error: ${file} can't be written: the disk is full\n`,
   });
   expect([readFileSync(file, "utf8"), readdirSync(disk).sort()]).toEqual([earlier, ["alice.opml", "rest"]]);
+});
+
+const IS_ROOT = process.getuid?.() === 0;
+
+test.skipIf(!IS_ROOT)("an export by root into an earlier file leaves it to its owner", async () => {
+  await program.run(["user", "create", "alice"]);
+  const file = join(program.folder, "alice.opml");
+  writeFileSync(file, "");
+  chownSync(file, 1234, 1234);
+  expect(await program.run(["opml", "export", "alice", file, "--yes"])).toMatchObject({ code: 0 });
+  expect(readFileSync(file, "utf8")).toContain("<opml");
+  expect(statSync(file)).toMatchObject({ uid: 1234, gid: 1234, mode: 0o100600 });
+});
+
+test.skipIf(!CAN_MOUNT)("an export goes into a file that is mounted, as into a container", async () => {
+  await program.run(["user", "create", "alice"]);
+  const [file, mounted] = [join(program.folder, "alice.opml"), join(program.folder, "mounted")];
+  for (const path of [file, mounted]) writeFileSync(path, "");
+  expect(Bun.spawnSync(["mount", "--bind", mounted, file]).exitCode).toBe(0);
+  try {
+    expect(await program.run(["opml", "export", "alice", file, "--yes"])).toMatchObject({ code: 0 });
+  } finally {
+    Bun.spawnSync(["umount", file]);
+  }
+  expect(readFileSync(mounted, "utf8")).toContain("<opml");
 });
 
 test("an export to a named pipe goes to its reader", async () => {
