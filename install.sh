@@ -87,8 +87,8 @@ main() {
   gzip -dc "$work/$name" > "$work/podkeep" || fail "can't unpack $name in $bin"
   chmod 755 "$work/podkeep"
   version=$("$work/podkeep" --version 2>&1) || fail "the program does not run here: $(reason "$name" "$version")"
-  # A power failure must not find the new name with an empty file.
-  sync
+  # A power failure must not find the new name with an empty file. A plain sync would wait for network disks too.
+  sync "$work/podkeep" 2>/dev/null || sync
   mv -f "$work/podkeep" "$bin/podkeep"
 
   echo "podkeep $version is installed as $bin/podkeep"
