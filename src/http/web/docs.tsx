@@ -1,6 +1,8 @@
 // The API reference at /docs, rendered from the OpenAPI document.
 /** @jsxImportSource hono/jsx */
 import type { Hono } from "hono";
+import { raw } from "hono/html";
+import { once } from "../../once.ts";
 import type { HttpEnv } from "../env.ts";
 import { type Content, type Document, type Route, readDocument, routesOf, type Schema } from "./api-document.ts";
 import { assets } from "./assets.ts";
@@ -10,21 +12,26 @@ import { texts } from "./texts.ts";
 
 /** @param document gives the OpenAPI document */
 export function serveDocs(http: Hono<HttpEnv>, document: () => object): void {
-  let read: Document | undefined;
-  http.get("/docs", (c) => {
-    read ??= readDocument(document());
-    return show(c, <DocsPage document={read} />);
-  });
+  // Strangers may open it, and rendering takes more than a millisecond.
+  const reference = once(() => raw(String(<Reference document={readDocument(document())} />)));
+  http.get("/docs", (c) =>
+    show(
+      c,
+      <Layout title={texts.docs.title} scripts={[assets.tryIt]}>
+        {reference()}
+      </Layout>,
+    ),
+  );
 }
 
 const nameOf = (ref: string | undefined) => ref?.split("/").at(-1) ?? "";
 
-function DocsPage({ document }: { document: Document }) {
+function Reference({ document }: { document: Document }) {
   const { docs } = texts;
   const routes = routesOf(document);
   const { info, components } = document;
   return (
-    <Layout title={docs.title} scripts={[assets.tryIt]}>
+    <>
       <h1>{docs.title}</h1>
       <p>
         <Prose text={info.description} />
@@ -82,7 +89,7 @@ function DocsPage({ document }: { document: Document }) {
           )}
         </section>
       ))}
-    </Layout>
+    </>
   );
 }
 
