@@ -68,6 +68,15 @@ function install() {
   return { exitCode, said: `${stdout}${stderr}` };
 }
 
+/** Installs version 1.0.0, and publishes a newer one. */
+function publishNewer(version = "1.1.0"): void {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  install();
+  rmSync(join(source, "SHA256SUMS"));
+  publish("podkeep-linux-x64", version);
+}
+
 const runs = () =>
   Bun.spawnSync([join(bin, "podkeep"), "--version"])
     .stdout.toString()
@@ -91,11 +100,7 @@ test.each([
 });
 
 test("it replaces an older version", () => {
-  machine("Linux", "x86_64");
-  publish("podkeep-linux-x64", "1.0.0");
-  install();
-  rmSync(join(source, "SHA256SUMS"));
-  publish("podkeep-linux-x64", "1.1.0");
+  publishNewer();
   expect(install().exitCode).toBe(0);
   expect(runs()).toBe("1.1.0");
 });
@@ -219,11 +224,7 @@ test("after SIGKILL the installed version stays, and the next installation remov
 });
 
 test("a power failure finds the old version or the whole new one", () => {
-  machine("Linux", "x86_64");
-  publish("podkeep-linux-x64", "1.0.0");
-  install();
-  rmSync(join(source, "SHA256SUMS"));
-  publish("podkeep-linux-x64", "1.1.0");
+  publishNewer();
   pose("sync", `for one in ${bin}/podkeep ${bin}/.podkeep.*/podkeep; do $one >> ${folder}/on-disk; done`);
   expect(install().exitCode).toBe(0);
   expect(readFileSync(join(folder, "on-disk"), "utf8")).toBe("1.0.0\n1.1.0\n");
@@ -234,11 +235,7 @@ test.skipIf(!CAN_MOUNT).each([
   ["unpacked", "x".repeat(120_000)],
 ])("without room for the new version %s it says that the disk is full, and the installed one stays", (_, large) => {
   bin = mountDisk("size=64k");
-  machine("Linux", "x86_64");
-  publish("podkeep-linux-x64", "1.0.0");
-  install();
-  rmSync(join(source, "SHA256SUMS"));
-  publish("podkeep-linux-x64", large);
+  publishNewer(large);
   const said = expect.stringMatching(/No space left on device\ninstall.sh: can't .* \S+$/m);
   expect(install()).toEqual({ exitCode: 1, said });
   expect(runs()).toBe("1.0.0");
