@@ -1,5 +1,6 @@
 // Requests that take reading all of a user's list, history or plays: one of a user at a time, until its response is sent.
 import type { Context, MiddlewareHandler } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
@@ -59,9 +60,14 @@ export const waitIfLarge =
     Number(c.req.query(name)) > FEW ? waitInLine(c, next) : next();
 
 /** Responds with text, whose length is known then: to read it from the response takes as long as a small poll. */
-export function sendText(c: Context<HttpEnv>, text: string, type = "application/json"): Response {
+export function sendText(
+  c: Context<HttpEnv>,
+  text: string,
+  type = "application/json",
+  status: ContentfulStatusCode = 200,
+): Response {
   if (text.length <= SHORT) c.set("body", "short");
-  return c.body(text, 200, { "Content-Type": type });
+  return c.body(text, status, { "Content-Type": type });
 }
 
 /** The body of a response if it is a stream or long; null if it is short. */

@@ -5,6 +5,7 @@ import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { withoutBidiControls } from "../../domain/printable.ts";
 import type { HttpEnv } from "../env.ts";
+import { sendText } from "../whole-lists.ts";
 import { EMPTY, FrameContext } from "./frame.ts";
 
 /** Where an attribute has a path of this server; text has no quotes, because they are escaped. */
@@ -14,7 +15,8 @@ const OWN_PATH = / (?:href|src|action)="(?=\/)/g;
 export async function show(c: Context<HttpEnv>, page: Child, status: ContentfulStatusCode = 200): Promise<Response> {
   const frame = (await c.get("frame")?.()) ?? EMPTY;
   const html = `<!doctype html>${await (<FrameContext.Provider value={frame}>{page}</FrameContext.Provider>)?.toString()}`;
-  return c.html(withoutBidiControls(html).replace(OWN_PATH, `$&${c.get("basePath")}`), status);
+  const text = withoutBidiControls(html).replace(OWN_PATH, `$&${c.get("basePath")}`);
+  return sendText(c, text, "text/html; charset=UTF-8", status);
 }
 
 /** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
