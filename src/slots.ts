@@ -57,9 +57,9 @@ export class Slots {
   }
 
   #beginNext(): void {
-    const user = this.#waiting.keys().find((one) => this.mayBegin(one));
-    const jobs = user === undefined ? undefined : this.#waiting.get(user);
-    if (user === undefined || !jobs) return;
+    const next = this.#waiting.entries().find(([user]) => this.mayBegin(user));
+    if (!next) return;
+    const [user, jobs] = next;
     this.#begin(user);
     jobs.shift()?.();
     this.#waiting.delete(user);
