@@ -33,6 +33,7 @@ const COMMON = [
   "src/log.ts",
   "src/metrics.ts",
   "src/once.ts",
+  "src/plural.ts",
   "src/repeat.ts",
   "src/replace-file.ts",
   "src/slots.ts",

@@ -1,5 +1,5 @@
 // Texts of moving in.
-import { plural } from "./plural.ts";
+import { plural } from "../../plural.ts";
 
 export const moveIn = {
   title: "Move in",

@@ -1,9 +1,10 @@
 // All texts of the web page, in one place for translation.
+
+import { plural } from "../../plural.ts";
 import { connect } from "./connect-texts.ts";
 import { history } from "./history-texts.ts";
 import { listening } from "./listening-texts.ts";
 import { moveIn } from "./move-in-texts.ts";
-import { plural } from "./plural.ts";
 
 export const texts = {
   name: "podkeep",
