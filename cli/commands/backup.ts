@@ -3,10 +3,11 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { describeLocation } from "../../src/config/location.ts";
+import { plural } from "../../src/plural.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { counted, formatTime, layTable, printResult } from "../terminal/output.ts";
+import { formatTime, layTable, printResult } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
   const backup = program.command("backup").description("Create, list, verify, restore and prune backups");
@@ -88,7 +89,7 @@ function describe({
 }): string {
   const { users = 0, subscriptions = 0 } = tables;
   const size = bytes === undefined ? "" : `, ${describeSize(bytes)}`;
-  const counts = [counted(users, "user"), counted(subscriptions, "subscription")].join(", ");
+  const counts = [plural(users, "user"), plural(subscriptions, "subscription")].join(", ");
   return `${counts}, schema ${schema}${size}`;
 }
 
@@ -129,7 +130,7 @@ async function pruneAll(command: Command, keep?: number, yes?: boolean): Promise
   const { pruneBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const count = keep ?? config.backup_keep;
-  await confirm(`Keep the newest ${counted(count, "backup")} in ${config.backup_dir}, and remove all others?`, yes);
+  await confirm(`Keep the newest ${plural(count, "backup")} in ${config.backup_dir}, and remove all others?`, yes);
   const removed = await pruneBackups(config, systemClock, count);
   await printResult(command, { removed }, () => (removed.length > 0 ? removed.join("\n") : "Nothing to remove"));
 }

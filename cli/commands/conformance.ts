@@ -7,8 +7,9 @@ import type { Result, Run } from "../../src/conformance/suite.ts";
 import type { Target } from "../../src/conformance/target.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
+import { plural } from "../../src/plural.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { counted, print, wantsJson } from "../terminal/output.ts";
+import { print, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { printRun, requireWritable } from "../terminal/run-report.ts";
 
@@ -142,7 +143,7 @@ async function untilInterrupted<T>(run: (signal: AbortSignal) => Promise<T>): Pr
 }
 
 async function confirmIn(subscriptions: number, yes: boolean | undefined): Promise<void> {
-  const has = `The account has ${counted(subscriptions, "subscription")}`;
+  const has = `The account has ${plural(subscriptions, "subscription")}`;
   if (!yes && !process.stdin.isTTY) {
     throw new DomainError("conflict", `${has}: use an empty one, or add --yes to run in it all the same`);
   }
@@ -192,5 +193,5 @@ function progressOf(total: number) {
 function describeEnd({ results, ended }: Run): string {
   if (ended !== null) return ended;
   const failed = results.filter(({ outcome, check: { level } }) => outcome === "failed" && level === "MUST").length;
-  return `The server fails ${counted(failed, "check")} that it must pass`;
+  return `The server fails ${plural(failed, "check")} that it must pass`;
 }

@@ -6,8 +6,9 @@ import type { Outside } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
+import { plural } from "../../src/plural.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles } from "../flags.ts";
-import { counted, printResult } from "../terminal/output.ts";
+import { printResult } from "../terminal/output.ts";
 
 export function addDoctorCommand(program: Command): void {
   const command = program
@@ -34,7 +35,7 @@ async function printFindings(command: Command, outside: Outside): Promise<void> 
   const findings = await examine(flags, serviceFiles(flags), outside);
   await printResult(command, findings, () => findings.map(describe).join("\n"));
   const count = findings.filter(({ state }) => state === "problem").length;
-  if (count > 0) throw new DomainError("conflict", `${counted(count, "problem")} found`);
+  if (count > 0) throw new DomainError("conflict", `${plural(count, "problem")} found`);
 }
 
 function describe({ about, state, detail, advice }: Finding): string {

@@ -3,11 +3,12 @@ import { type Command, Option } from "commander";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import type { ServerType } from "../../src/moving/server.ts";
+import { plural } from "../../src/plural.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { type MovedIn, moveIn } from "../../src/services/moving-in.ts";
 import { MOST_BYTES, readInput } from "../input-file.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
-import { counted, printResult } from "../terminal/output.ts";
+import { printResult } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { withApp } from "../with-app.ts";
@@ -81,9 +82,9 @@ async function readFile(file: string) {
 function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run: boolean): string {
   const { added, failed } = verbsOf(dry_run);
   return [
-    `From ${printable(source)}: ${counted(feeds.added.length, "subscription")} ${added}, ${feeds.present.length} already here, ${feeds.failed.length} ${failed}`,
-    `${counted(actions, "position or mark", "positions and marks")} of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
-    ...(devices > 0 ? [`${counted(devices, "device")} ${added}`] : []),
+    `From ${printable(source)}: ${plural(feeds.added.length, "subscription")} ${added}, ${feeds.present.length} already here, ${feeds.failed.length} ${failed}`,
+    `${plural(actions, "position or mark", "positions and marks")} of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
+    ...(devices > 0 ? [`${plural(devices, "device")} ${added}`] : []),
     ...layFeeds(feeds, dry_run),
   ].join("\n");
 }

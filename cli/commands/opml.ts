@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
+import { plural } from "../../src/plural.ts";
 import { replaceFile } from "../../src/replace-file.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
-import { counted, printResult } from "../terminal/output.ts";
+import { printResult } from "../terminal/output.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { withApp } from "../with-app.ts";
 
@@ -80,7 +81,7 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
   await printResult(
     command,
     { user, feeds: feeds.length, file },
-    () => `Wrote ${counted(feeds.length, "subscription")} to ${file}`,
+    () => `Wrote ${plural(feeds.length, "subscription")} to ${file}`,
   );
 }
 

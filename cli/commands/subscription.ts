@@ -2,13 +2,14 @@
 import type { Command } from "commander";
 import type { Change } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
+import { plural } from "../../src/plural.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
-import { counted, formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
+import { formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -108,7 +109,7 @@ async function restore(
     const planned = await restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: true });
     if (dry_run) return planned;
     const lost = planned.filter(({ what }) => what === "unsubscribed").length;
-    if (lost > 0) await confirm(`Unsubscribe ${user} from ${counted(lost, "podcast")}?`, yes);
+    if (lost > 0) await confirm(`Unsubscribe ${user} from ${plural(lost, "podcast")}?`, yes);
     return restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: false });
   });
   await printChanges(command, changes, dry_run);

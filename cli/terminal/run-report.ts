@@ -5,7 +5,8 @@ import { colorsOf } from "../../src/colors.ts";
 import type { Reported } from "../../src/conformance/report.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
-import { counted, layTable, print, printResult, wantsJson } from "./output.ts";
+import { plural } from "../../src/plural.ts";
+import { layTable, print, printResult, wantsJson } from "./output.ts";
 
 interface Files {
   junit?: string;
@@ -59,7 +60,7 @@ export async function printRun(
     ].join("\n"),
   );
   if (wantsJson(command)) return;
-  await print(`${counted(results.length, "check")}, ${counted(run.requests, "request")}`, Bun.stderr);
+  await print(`${plural(results.length, "check")}, ${plural(run.requests, "request")}`, Bun.stderr);
   if (run.left !== 0) await print(describeLeft(run.left), Bun.stderr);
 }
 

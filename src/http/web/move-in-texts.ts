@@ -1,6 +1,8 @@
 // Texts of moving in.
 import { plural } from "../../plural.ts";
 
+const positions = (count: number) => `${plural(count, "position or mark", "positions and marks")} of episodes`;
+
 export const moveIn = {
   title: "Move in",
   intro:
@@ -16,8 +18,7 @@ export const moveIn = {
     `${plural(added, "podcast", "podcasts")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
   failed: (count: number) => `${plural(count, "feed URL", "feed URLs")} can't be used.`,
   noEpisodes: "It has no play positions.",
-  episodes: (all: number, stored: number) =>
-    `${plural(all, "position or mark", "positions and marks")} of episodes, ${stored} new or later than here.`,
+  episodes: (all: number, stored: number) => `${positions(all)}, ${stored} new or later than here.`,
   devices: (count: number) => `${plural(count, "device", "devices")} will be added.`,
   noTitle: "(no title)",
   more: (count: number) => `and ${count} more`,
@@ -26,10 +27,7 @@ export const moveIn = {
   done: (podcasts: number, episodes: number) =>
     podcasts + episodes === 0
       ? "Nothing was added: it is all here already."
-      : `${[
-          podcasts > 0 && plural(podcasts, "podcast", "podcasts"),
-          episodes > 0 && `${plural(episodes, "position or mark", "positions and marks")} of episodes`,
-        ]
+      : `${[podcasts > 0 && plural(podcasts, "podcast", "podcasts"), episodes > 0 && positions(episodes)]
           .filter(Boolean)
           .join(
             " and ",

@@ -1,5 +1,4 @@
 // All texts of the web page, in one place for translation.
-
 import { plural } from "../../plural.ts";
 import { connect } from "./connect-texts.ts";
 import { history } from "./history-texts.ts";
