@@ -1,8 +1,8 @@
 // How long a server's event loop stands still, and how long another user waits for it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ask, emptyPoll } from "./client.ts";
 import type { Data } from "./data.ts";
+import type { OtherUser, Report, Wait } from "./other-user.ts";
 import type { Server } from "./programs.ts";
 import { median, percentile } from "./rounds.ts";
 import type { Line } from "./table.ts";
@@ -33,44 +33,26 @@ export class Blocks {
   }
 }
 
-/** Milliseconds between the requests of the other user. */
-const PAUSE = 5;
-
-/** A request of the other user, in milliseconds. */
-interface Wait {
-  /** Until the response. */
-  passed: number;
-  /** Of that, how long the server's thread had a processor: less depends on other programs. */
-  worked: number;
-}
-
 /** Runs `work` while the second user polls and adds. */
 async function watchOther(server: Server, { tokens }: Data, work: () => Promise<unknown>): Promise<Wait[]> {
-  const headers = { Authorization: `Bearer ${tokens[1]}`, "Content-Type": "application/json" };
-  const waits: Wait[] = [];
-  let ended = false;
-  const request = async (path: string, subscription?: { feed_url: string }) => {
-    const begin = { at: performance.now(), worked: server.threadTime() };
-    const body = subscription && { method: "POST", body: JSON.stringify({ subscriptions: [subscription] }) };
-    const response = await ask(server.url + path, { headers, ...body });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
-    waits.push({ passed: performance.now() - begin.at, worked: server.threadTime() - begin.worked });
-    await Bun.sleep(PAUSE);
-  };
-  const other = (async () => {
-    while (!ended) {
-      await request(emptyPoll());
-      await request("/subscriptions", { feed_url: `https://feeds.example.com/other/${crypto.randomUUID()}` });
-    }
-  })();
+  const thread = new Worker(new URL("./other-user.ts", import.meta.url).href);
+  const next = () =>
+    new Promise<Wait[] | null>((resolve, reject) => {
+      thread.onmessage = ({ data }: MessageEvent<Report>) =>
+        typeof data === "string" ? reject(new Error(data)) : resolve(data);
+      thread.onerror = ({ message }) => reject(new Error(message));
+    });
   try {
-    await Promise.race([work(), other]);
+    const user: OtherUser = { url: server.url, pid: server.pid, token: tokens[1] ?? "" };
+    thread.postMessage(user);
+    await next();
+    const waits = next();
+    await Promise.race([work(), waits]);
+    thread.postMessage("end");
+    return (await waits) ?? [];
   } finally {
-    ended = true;
+    thread.terminate();
   }
-  await other;
-  return waits;
 }
 
 /** Milliseconds for which the other user is watched alone. */

@@ -11,3 +11,7 @@ export function statOf(pid: number): string[] {
 export function processorTimeOf(pids: number[]): number {
   return pids.map(statOf).reduce((sum, stat) => sum + (Number(stat[11]) + Number(stat[12])) / 100, 0);
 }
+
+/** Milliseconds for which the first thread of a process, the one that answers, has had a processor. */
+export const threadTimeOf = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;

@@ -51,6 +51,7 @@ function run(...command: string[]): void {
 
 export interface Server {
   url: string;
+  pid: number;
   /** Milliseconds from the start of the process to its first response. */
   started: number;
   /** Resident memory in MB. */
@@ -61,8 +62,6 @@ export interface Server {
   mostMemory(): number;
   /** Processor time so far in seconds, user and system, of all threads. */
   processorTime(): number;
-  /** Milliseconds for which the thread that answers has had a processor so far. */
-  threadTime(): number;
   /** Bytes written to files so far. */
   written(): number;
   stop(): Promise<void>;
@@ -144,12 +143,12 @@ export async function startProgram(
   if (!(await Promise.race([responds(url + first, headers), endOfServer]))) throw fail("did not respond within 30 s");
   return {
     url,
+    pid: child.pid,
     started: performance.now() - begin,
     memory: () => megabytesOf(child.pid, "VmRSS"),
     privateMemory: () => megabytesOf(child.pid, "RssAnon"),
     mostMemory: () => megabytesOf(child.pid, "VmHWM"),
     processorTime: () => processorTimeOf([child.pid]),
-    threadTime: () => Number(readFileSync(`/proc/${child.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6,
     written: () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${child.pid}/io`, "utf8"))?.[1]),
     async stop() {
       running.delete(child);
