@@ -31,9 +31,12 @@ async function measureUsers(bench: Bench): Promise<Line[]> {
     });
     return { what, podkeep: times.large, baseline: times.small, unit: "ms", goal };
   };
+  // Not the first page: that one writes until a user has asked for it sixteen times, which ten users soon have.
+  const { next = "" } = await readPage(small, few, "/subscriptions?per_page=50");
+  const { pathname, search } = new URL(next);
   const lines = [
     await compare("poll p50, 10,000 users; baseline: 10 users", `/subscriptions?since=${new Date().toISOString()}`),
-    await compare("page p50, 10,000 users; baseline: 10 users", "/subscriptions?per_page=50"),
+    await compare("second page p50, 10,000 users; baseline: 10 users", pathname + search),
   ];
   await small.stop();
   await large.stop();
