@@ -28,6 +28,9 @@ const LONGEST = 10 * 60_000;
 /** Bytes of a body that arrives before the connection is closed, from the slowest phone. */
 const SHORT = 64 * 1024;
 
+/** Encodings of compressed bodies (RFC 9110, 8.4.1); others that clients name are none, such as UTF-8. */
+const COMPRESSED = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
+
 /** Bytes that the running requests of each user hold, and of each request; more than one server may share them. */
 const heldBy = new Map<number, number>();
 const heldIn = new WeakMap<Request, { holder: number; bytes: number }>();
@@ -40,10 +43,12 @@ const arrived = new WeakSet<Request>();
  * Reads a request's body, which counts as its user's until the response.
  * @param max bytes
  * @param what it is, for the error
- * @throws DomainError "too_large" if it is longer, "too_many" if the user's other requests hold as much
+ * @throws DomainError "invalid" if it is compressed, "too_large" if it is longer, "too_many" if the user's other requests
+ *   hold as much
  */
 export async function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
   const request = c.req.raw;
+  refuseCompressed(request);
   const holder = c.get("actor")?.user_id ?? 0;
   const length = request.headers.get("content-length");
   if (length !== null) {
@@ -64,6 +69,12 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   } finally {
     for (const chunk of chunks) free(chunk);
   }
+}
+
+function refuseCompressed({ headers }: Request): void {
+  const encoding = headers.get("content-encoding") ?? "";
+  if (!COMPRESSED.test(encoding)) return;
+  throw new DomainError("invalid", "Compressed body", { details: [`Content-Encoding: ${encoding} can't be read`] });
 }
 
 /** Gives back the memory of a chunk, instead of leaving it to the next garbage collection. */
@@ -89,6 +100,7 @@ export async function* streamBody(
     yield await readBody(c, max, what);
     return;
   }
+  refuseCompressed(request);
   const holder = c.get("actor")?.user_id ?? 0;
   if (length > most) throw tooLarge(what, most);
   if (length > max) holdLarge(request, holder);

@@ -565,6 +565,15 @@ test("what is not there is 404 as JSON, and what can't be read 400", async () =>
   for (const body of ["", "{", "[]", "null", '{"add":"x"}']) {
     expect((await app("POST", subscriptions, body)).status).toBe(400);
   }
+  for (const [method, path] of [
+    ["POST", subscriptions],
+    ["PUT", "/subscriptions/ann/phone.json"],
+    ["POST", episodes],
+  ] as const) {
+    const headers = { ...basic(), "User-Agent": "gPodder/3", "Content-Encoding": "gzip" };
+    const answer = await server.send(method, path, { headers, body: Bun.gzipSync("[]") });
+    expect(answer).toMatchObject({ status: 400, body: { details: ["Content-Encoding: gzip can't be read"] } });
+  }
   expect((await app("POST", subscriptions, { add: [A], remove: [A] })).status).toBe(400);
   expect((await app("POST", episodes, {})).status).toBe(400);
   expect((await app("POST", "/api/2/devices/ann/a%20b.json", {})).status).toBe(400);

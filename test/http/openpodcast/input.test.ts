@@ -142,6 +142,21 @@ describe("type, encoding and size of a body:", () => {
     }
   });
 
+  test("a compressed body is refused by its encoding, and a wrong name of an encoding is ignored", async () => {
+    const headers = { Authorization: `Bearer ${user.token}`, "Content-Type": "application/json" };
+    for (const [method, path, body] of WRITES) {
+      for (const encoding of ["gzip", "x-GZIP", "br", "zstd, deflate"]) {
+        const sent = { body: Bun.gzipSync(body), headers: { ...headers, "Content-Encoding": encoding } };
+        const reason = `Content-Encoding: ${encoding} can't be read`;
+        expect(await server.send(method, path, sent)).toMatchObject(invalid(reason));
+      }
+      for (const encoding of ["identity", "UTF-8"]) {
+        const sent = { body, headers: { ...headers, "Content-Encoding": encoding } };
+        expect(await server.send(method, path, sent)).toMatchObject({ status: 200 });
+      }
+    }
+  });
+
   test("more bytes than the limit are 413, with or without Content-Length", async () => {
     for (const [method, path] of WRITES) {
       const body = JSON.stringify({ subscriptions: [{ feed_url: `https://b.example/${"x".repeat(20_000)}` }] });
