@@ -28,6 +28,7 @@ export const replacedCopy = (file: string) => join(dirname(file), "replacing", "
 
 /** Removes what a killed restore left. Only while no restore runs, and the database is there. */
 export function removeLeftovers(file: string): void {
+  undoReplacement(file);
   for (const copy of [stagedFile(file), replacedCopy(file)]) {
     rmSync(dirname(copy), { recursive: true, force: true });
   }
@@ -97,11 +98,13 @@ export function replaceDatabase(staged: string, file: string, aside: string): vo
 /** Puts the old data back, if replaceDatabase() was interrupted before the new data was there. */
 export function undoReplacement(file: string): void {
   const note = nameOfReplaced(file);
-  if (existsSync(file) || !existsSync(note)) return;
+  if (!existsSync(note)) return;
   const directory = dirname(file);
   const aside = join(directory, readFileSync(note, "utf8"));
   if (!existsSync(aside)) return;
-  for (const name of readdirSync(aside).sort().reverse()) renameSync(join(aside, name), join(directory, name));
+  const moved = readdirSync(aside).sort().reverse();
+  if (existsSync(file) && moved.length > 0) return;
+  for (const name of moved) renameSync(join(aside, name), join(directory, name));
   rmdirSync(aside);
   flush(directory);
 }

@@ -111,14 +111,18 @@ test("data that a restore replaced counts, and a write-ahead log", async () => {
   await expect(openApp(configOf())).rejects.toThrow("its write-ahead log exists");
 });
 
-test("a server that starts removes what a killed restore left beside the data", async () => {
+test.each([
+  ["before it moved the old data, its empty directory too", []],
+  ["after it moved the old data, but not that", ["podkeep.db"]],
+])("a server that starts removes what a killed restore left beside the data: %s", async (_when, moved) => {
   await makeData();
-  for (const name of ["restoring", "replacing"]) {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, "podkeep.db"), "half");
-  }
+  const replaced = "replaced-2026-01-01T00-00-00-000Z";
+  for (const name of ["restoring", "replacing", replaced]) mkdirSync(join(folder, name));
+  for (const name of ["restoring", "replacing"]) writeFileSync(join(folder, name, "podkeep.db"), "half");
+  writeFileSync(join(folder, "restoring", "replaced"), replaced);
+  for (const name of moved) writeFileSync(join(folder, replaced, name), "old");
   await (await openApp(configOf(), { use: "server" })).close();
-  expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock"]);
+  expect(readdirSync(folder).sort()).toEqual(["podkeep.db", "podkeep.lock", ...moved.map(() => replaced)]);
 });
 
 test("without backups a new database is created", async () => {
