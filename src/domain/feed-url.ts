@@ -58,10 +58,15 @@ function readKey(feed_url: string): string | FeedUrlRefusal {
 /** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
 const PODCAST_LINK = /^(?:feed|itpc|pcast|podcast):(?:\/\/|(?!\d+(?:\/|$)))(?=.)/i;
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+/** What a URL was pasted behind: with the second protocol for its host, no URL would go on after an empty port. */
+const PASTED_BEHIND = /^https?:\/\/(?=(?:https?|feed|itpc|pcast|podcast):\/\/)/i;
 
-/** A feed URL from what people and files have: without spaces around it, and from a link that opens podcast apps. */
+/**
+ * A feed URL from what people and files have: without spaces around it, from a link that opens podcast apps, and without
+ * the https:// that it was pasted behind.
+ */
 export function takeFeedUrl(text: string): string {
-  const url = text.trim().replace(PODCAST_LINK, "");
+  const url = text.trim().replace(PASTED_BEHIND, "").replace(PODCAST_LINK, "");
   return url === text.trim() || HAS_SCHEME.test(url) ? url : `https://${url}`;
 }
 

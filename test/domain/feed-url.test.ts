@@ -1,7 +1,7 @@
 // Feed URLs: which are the same feed, and the guid computed from one.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { isSafeAddress, readFeedHash, readFeedUrl } from "../../src/domain/feed-url.ts";
+import { isSafeAddress, readFeedHash, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -98,6 +98,20 @@ test("a host counts as URL parsers read it", () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+test.each([
+  ["https://https://a.example/feed", "https://a.example/feed"],
+  ["https://http://a.example/feed", "http://a.example/feed"],
+  ["HTTP://HTTPS://a.example/feed", "HTTPS://a.example/feed"],
+  ["https://feed://a.example/feed", "https://a.example/feed"],
+  ["https://pcast://https://a.example/feed", "https://a.example/feed"],
+  ["https://https/feed", "https://https/feed"],
+  ["https://https:8080//feed", "https://https:8080//feed"],
+  ["https://a.example/https://b.example/feed", "https://a.example/https://b.example/feed"],
+])("what was pasted behind https:// is taken without that: %s", (text, feed_url) => {
+  expect(takeFeedUrl(text)).toBe(feed_url);
+  expect(validFeed(feed_url).feed_url).toBe(feed_url);
 });
 
 test("a feed URL is kept exactly as it was sent", () => {
