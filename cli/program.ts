@@ -47,10 +47,23 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   const one = called === "help" ? undefined : COMMANDS.get(called);
   for (const load of one ? [one] : COMMANDS.values()) (await load())(program);
   showUsageAfterErrors(program);
+  refuseRepetitions(program);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 wrong configuration,\n4 not found.",
   );
+}
+
+/** Refuses options that are given two values, of which only the last would count. */
+function refuseRepetitions(command: Command): void {
+  for (const option of command.options.filter(({ required }) => required)) {
+    let before: unknown;
+    command.on(`option:${option.name()}`, (value) => {
+      if (before !== undefined) command.error(`error: ${option.long} is given twice, and takes one value`);
+      before = value;
+    });
+  }
+  for (const inner of command.commands) refuseRepetitions(inner);
 }
 
 function showUsageAfterErrors(command: Command): void {
