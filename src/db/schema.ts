@@ -266,7 +266,7 @@ export interface EpisodeTable {
   id: number;
   /** The subscription, which stays the same if its feed moves; a negative number for a feed that is in no list. */
   podcast: number;
-  /** URL of a feed that is in no list, as it was sent; null for a subscription's. */
+  /** URL of a feed that is in no list, as it was sent; for a subscription's, that of the merged one that it came from. */
   feed_url: string | null;
   guid: string | null;
   /** URL of the episode's file, as it was sent last. */

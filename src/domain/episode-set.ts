@@ -16,7 +16,7 @@ export interface Episode {
   readonly id: number;
   /** The subscription; a negative number for a feed that is in no list (waitingPodcast). */
   podcast: number;
-  /** The feed's URL as it was sent; null for a subscription's. */
+  /** URL of the feed, as it was sent, or of the merged subscription that the episode came from; null for others. */
   feed_url: string | null;
   /** Null if no app has named it. */
   guid: string | null;
@@ -164,12 +164,12 @@ export class EpisodeSet {
   }
 
   /** Gives an episode to another podcast, which may have it already. */
-  take(episode: Episode, podcast: number): void {
+  take(episode: Episode, { podcast, feed_url }: Podcast): void {
     const { guid, url } = episode;
     this.#unindex(episode);
     const found = this.find(podcast, guid, url);
     if (found) return void this.#join(episode, found);
-    Object.assign(episode, { podcast, feed_url: null, has_url: false });
+    Object.assign(episode, { podcast, feed_url, has_url: false });
     this.#index(episode);
     this.#giveUrl(episode, url);
   }

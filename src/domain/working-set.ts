@@ -243,6 +243,14 @@ export class WorkingSet {
     });
   }
 
+  /** Feeds that a subscription gives to another one, and stays apart from it. */
+  handedOver(): { feed: string; from: number; to: number }[] {
+    return [...this.#storedFeeds].flatMap(([feed, { subscription }]) => {
+      const [owner, to] = [this.byId(subscription), this.byFeed(feed)];
+      return owner && to && owner !== to ? { feed, from: subscription, to: to.id } : [];
+    });
+  }
+
   /** Feeds whose URL has another spelling now, with the one before: a subscription had it, or had left it. */
   respelled(): { feed: string; feed_url: string }[] {
     const found: { feed: string; feed_url: string }[] = [];

@@ -1,11 +1,20 @@
 // Loading episodes into memory, saving what has changed of them, and having them follow their podcasts.
 import type { Tx } from "../db/statement.ts";
 import type { StoredAction } from "../domain/episode-actions.ts";
-import { type Episode, EpisodeSet, guidKey, mayBeGuid, urlKey, waitingPodcast } from "../domain/episode-set.ts";
+import {
+  type Episode,
+  EpisodeSet,
+  guidKey,
+  mayBeGuid,
+  type Podcast,
+  urlKey,
+  waitingPodcast,
+} from "../domain/episode-set.ts";
+import { readFeedHash } from "../domain/feed-url.ts";
 import { withoutScheme } from "../domain/spellings.ts";
 import type { SubscriptionChange } from "../domain/subscription-state.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
-import type { StoredRows } from "../domain/working-set.ts";
+import type { StoredRows, WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { deleteActions, deleteActionsOf, lastArrived, renewActions, saveActions } from "../store/episode-actions.ts";
 import {
@@ -92,35 +101,59 @@ export async function saveEpisodeSet({ tx, user_id }: UserTx, set: EpisodeSet): 
 
 /**
  * Moves the episodes with their podcasts: those of a merged subscription, and of a feed that enters the list, go to the
- * subscription. Actions that a device may not have received, or dropped with the feed, are sent again.
+ * subscription. What came by a merge leaves again with its feed. Actions that a device may not have received, or dropped
+ * with the feed, are sent again.
  */
 export async function followPodcasts(
   user: UserTx,
   changes: SubscriptionChange[],
   feeds: StoredRows["feeds"],
+  handedOver: ReturnType<WorkingSet["handedOver"]>,
 ): Promise<void> {
-  const moves = new Map<number, number>();
+  const moves: Moves = { podcasts: new Map(), feeds: new Map(handedOver.map(({ feed, to }) => [feed, to])) };
+  for (const { from } of handedOver) moves.podcasts.set(from, null);
   const renewed = new Set<number>();
   for (const { before, after, merged_into } of changes) {
-    if (before && merged_into) moves.set(before.id, merged_into.id);
+    if (before && merged_into) moves.podcasts.set(before.id, { podcast: merged_into.id, feed_url: before.feed_url });
     if (merged_into?.is_subscribed) renewed.add(merged_into.id);
     const isNew = before && (before.feed_url !== after?.feed_url || !before.is_subscribed);
     if (isNew && after?.is_subscribed) renewed.add(after.id);
   }
-  for (const { feed, subscription } of feeds) moves.set(waitingPodcast(feed), subscription);
+  for (const { feed, subscription: podcast } of feeds) {
+    moves.podcasts.set(waitingPodcast(feed), { podcast, feed_url: null });
+  }
   for (const into of await takeEpisodes(user, moves)) renewed.add(into);
   await renewPodcasts(user, [...renewed]);
 }
 
+interface Moves {
+  /** By podcast, where all of its episodes go; null if those stay that came with no feed of `feeds`. */
+  podcasts: Map<number, Podcast | null>;
+  /** The podcasts that get feeds from others, by the feeds' hashes. */
+  feeds: ReadonlyMap<string, number>;
+}
+
+/** Where an episode goes; undefined if it stays. */
+function targetOf({ podcast, feed_url: came }: Episode, { podcasts, feeds }: Moves): Podcast | undefined {
+  const taken = podcast > 0 && came !== null ? feeds.get(readFeedHash(came) ?? "") : undefined;
+  if (taken !== undefined) return { podcast: taken, feed_url: null };
+  const into = podcasts.get(podcast);
+  return into ? { podcast: into.podcast, feed_url: into.feed_url && (came ?? into.feed_url) } : undefined;
+}
+
 /** @returns the podcasts that got episodes */
-async function takeEpisodes(user: UserTx, moves: ReadonlyMap<number, number>): Promise<Set<number>> {
+async function takeEpisodes(user: UserTx, moves: Moves): Promise<Set<number>> {
   const { tx, user_id } = user;
-  const from = rowsOf("podcast", moves.keys());
-  const moved = readEpisodes(await listEpisodesOf(tx, { user_id }, from));
+  const from = rowsOf("podcast", moves.podcasts.keys());
+  const moved = readEpisodes(await listEpisodesOf(tx, { user_id }, from)).flatMap((episode) => {
+    const into = targetOf(episode, moves);
+    return into ? { episode, into } : [];
+  });
   if (moved.length === 0) return new Set();
-  const targets = moved.map(({ podcast, guid, url }) => ({ podcast: moves.get(podcast) ?? podcast, guid, url }));
-  const set = new EpisodeSet([...moved, ...(await findEpisodes(tx, user_id, targets))], user.nextEpisode);
-  for (const episode of moved) set.take(episode, moves.get(episode.podcast) ?? episode.podcast);
+  const episodes = moved.map(({ episode }) => episode);
+  const targets = moved.map(({ episode: { guid, url }, into: { podcast } }) => ({ podcast, guid, url }));
+  const set = new EpisodeSet([...episodes, ...(await findEpisodes(tx, user_id, targets))], user.nextEpisode);
+  for (const { episode, into } of moved) set.take(episode, into);
   await saveEpisodeSet(user, set);
   return new Set(targets.map(({ podcast }) => podcast));
 }

@@ -117,7 +117,7 @@ export async function loadNamed<Action extends Naming>(
     for (const one of waiting) {
       const episode = set.find(one, action.guid, action.episode_url);
       if (!episode) continue;
-      set.take(episode, podcast.podcast);
+      set.take(episode, podcast);
       set.tellAgain(set.present(episode), user.nextTimestamp);
     }
   }

@@ -124,7 +124,7 @@ export async function saveWorkingSet(
   const respelled = set.respelled().map((one) => ({ ...one, until: user.clock() }));
   await saveSpellings(tx, { user_id }, respelled);
   await deleteSubscriptions(tx, { user_id }, merged);
-  await followPodcasts(user, set.changes(), feeds);
+  await followPodcasts(user, set.changes(), feeds, set.handedOver());
   if (config.open_podcast_draft === "on") await followEntities(user, set.changes());
   await cancelDeletions(tx, { user_id, finished_at: now }, rowsOf("id", set.cancelled));
   const changes = describeChanges(set);

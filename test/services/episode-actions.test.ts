@@ -7,8 +7,10 @@ import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
+import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { type ActionQuery, readActions } from "../../src/services/episode-actions.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
+import { streamPlays } from "../../src/services/play-list.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
@@ -126,6 +128,38 @@ test("after a merge, an episode that both podcasts had has one place: the later 
   ]);
   await upload(clientOf("tablet"), play(901, { feed_url: A, sent_at: 10_000 }));
   expect((await read(null, { feed_url: A })).actions.filter(({ kind }) => kind === "play")).toHaveLength(2);
+});
+
+test.each([
+  { way: "one moves to the other's feed", news: 2 },
+  { way: "one gets the other's guid", news: 1 },
+])("after a restore that undoes a merge ($way), each podcast has its places and plays again", async ({ way, news }) => {
+  const [guid, other] = [await subscribe(A), await subscribe(B)];
+  const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
+  const uploadBoth = (position: number) =>
+    upload(
+      phone,
+      ...[A, B].map((feed_url) => {
+        const episode = { feed_url, guid: feed_url, episode_url: `${feed_url}/1.mp3` };
+        return play(position, { ...episode, started: 0, sent_at: podkeep.clock.now() });
+      }),
+    );
+  await uploadBoth(1);
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, guid, way.includes("guid") ? { new_guid: other } : { feed: validFeed(B) });
+  await uploadBoth(2);
+  podkeep.clock.advance(60_000);
+  const { timestamp: since } = await read(tablet);
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, { exact: false, dry_run: false });
+  podkeep.clock.advance(60_000);
+  const placesOf = async (client: Client, since = 0) =>
+    (await read(client, { since })).actions.map(({ feed_url, guid, position }) => [feed_url, guid, position]).sort();
+  const places = [A, B].map((feed) => [feed, feed, 2]);
+  expect(await placesOf(clientOf("desktop"))).toEqual(places);
+  expect(await placesOf(tablet, since)).toEqual(places.slice(0, news));
+  const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann))).flat();
+  expect(plays.map(({ feed_url, guid }) => [feed_url, guid]).sort()).toEqual([A, B].map((feed) => [feed, feed]));
 });
 
 test("devices, also the one that sent them, get the places of a feed again when it moves, is merged or is subscribed again", async () => {
