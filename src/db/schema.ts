@@ -40,7 +40,7 @@ export type ActorColumns = {
   actor_device: string | null;
 };
 
-export interface TokenTable {
+interface TokenTable {
   id: string;
   user_id: number;
   label: string;
@@ -120,7 +120,7 @@ export interface DeviceTable {
 }
 
 /** An app that waits for its user to sign in on a page. */
-export interface LoginFlowTable {
+interface LoginFlowTable {
   /** SHA-256 of the secret in the page's URL, in hex. */
   page_hash: string;
   /** SHA-256 of the secret that the app polls with, in hex. */

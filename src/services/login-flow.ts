@@ -54,7 +54,8 @@ export async function startLoginFlow(
     if (excess > 0) await deleteOldestFlowsOf(tx, { address, excess });
     else if (Number(open?.all ?? 0) >= MOST) await deleteOldestFlows(tx, { excess: 1 });
     const hashes = { page_hash: hashSecret(page), poll_hash: hashSecret(poll) };
-    await insertLoginFlow(tx, { ...hashes, label, address, expires_at: now + LIFETIME });
+    const flow = { ...hashes, label, address, expires_at: now + LIFETIME };
+    await insertLoginFlow(tx, { ...flow, user_id: null, token_id: null });
   });
   return { page, poll };
 }

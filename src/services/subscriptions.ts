@@ -184,8 +184,10 @@ export async function requestDeletion(context: Context, actor: Actor, guid: stri
     const [pending] = await findPending(tx, { user_id }, [{ subscription: row.id }]);
     if (pending) return pending.id;
     const id = nextDeletion();
-    const requested_at = context.clock.now();
-    await insertDeletion(tx, { user_id, id, subscription: row.id, requested_at, ...writeActor(actor) });
+    const now = context.clock.now();
+    const times = { requested_at: now, run_after: now, finished_at: null };
+    const state = { status: "PENDING" as const, cancelled: 0, message: null, attempts: 0 };
+    await insertDeletion(tx, { user_id, id, subscription: row.id, ...state, ...times, ...writeActor(actor) });
     return id;
   });
   context.wakeWorker();

@@ -82,7 +82,7 @@ type NewToken = ReturnType<typeof createToken>["row"];
 
 /** Inserts a token. One too many ends the one that was revoked first or, if none is, was not used for longest. */
 export async function keepToken(tx: Tx, row: NewToken): Promise<void> {
-  await insertToken(tx, row);
+  await insertToken(tx, { ...row, last_used_at: null, revoked_at: null });
   await deleteOldTokens(tx, { user_id: row.user_id, id: row.id, kept: MOST_TOKENS - 1 });
 }
 

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, columnOf } from "./rows.ts";
+import { ACTOR, columnOf, insertRow } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
@@ -12,25 +12,7 @@ const PENDING = sql.lit("PENDING" as const);
 /** Who asked for a deletion; nulls for deletions older than the history. */
 export type Requester = Nullable<ActorColumns>;
 
-export const insertDeletion = statement(
-  (db, p: Owner & Requester & { id: number; subscription: number; requested_at: number }) =>
-    db.insertInto("deletions").values({
-      user_id: p.user_id,
-      id: p.id,
-      subscription: p.subscription,
-      status: PENDING,
-      cancelled: 0,
-      message: null,
-      attempts: 0,
-      requested_at: p.requested_at,
-      run_after: p.requested_at,
-      finished_at: null,
-      actor_kind: p.actor_kind,
-      actor_id: p.actor_id,
-      actor_label: p.actor_label,
-      actor_device: p.actor_device,
-    }),
-);
+export const insertDeletion = insertRow("deletions");
 
 /** A deletion, and the user's clock. */
 export const findDeletion = statement((db, p: Owner & { id: number }) =>

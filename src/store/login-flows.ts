@@ -1,9 +1,9 @@
 // Statements on login flows.
 import type { Kysely } from "kysely";
-import type { LoginFlowTable, Schema } from "../db/schema.ts";
+import type { Schema } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { isOver, type Lasting, lasts } from "./expiry.ts";
-import { deleteRowsOf } from "./rows.ts";
+import { deleteRowsOf, insertRow } from "./rows.ts";
 
 export const deleteExpiredFlows = statement((db, p: Lasting) => db.deleteFrom("login_flows").where(isOver(p)));
 
@@ -19,17 +19,7 @@ export const countLoginFlows = statement((db, p: { address: string }) =>
     ]),
 );
 
-export const insertLoginFlow = statement((db, p: Omit<LoginFlowTable, "user_id" | "token_id">) =>
-  db.insertInto("login_flows").values({
-    page_hash: p.page_hash,
-    poll_hash: p.poll_hash,
-    user_id: null,
-    label: p.label,
-    address: p.address,
-    expires_at: p.expires_at,
-    token_id: null,
-  }),
-);
+export const insertLoginFlow = insertRow("login_flows");
 
 /** Flows, the oldest first; those that are not approved come before the others. */
 const oldestFlows = (db: Kysely<Schema>, limit: number) =>

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Owner, PlayTable } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { episodesOf } from "./episodes.ts";
-import { numbersOf } from "./rows.ts";
+import { numbersOf, saveRows } from "./rows.ts";
 
 /** Of each client and episode, the latest play that began no later than `at`. */
 export const findPlays = bulkStatement(
@@ -46,36 +46,8 @@ export const extendPlays = bulkStatement(
       returning plays.episode`,
 );
 
-/** Inserts plays, or makes those that exist longer. */
-export const savePlays = bulkStatement((db, p: Owner, rows: Omit<PlayTable, "user_id">[]) =>
-  db
-    .insertInto("plays")
-    .values(
-      rows.map((row) => ({
-        user_id: p.user_id,
-        id: row.id,
-        episode: row.episode,
-        client: row.client,
-        begun_at: row.begun_at,
-        ended_at: row.ended_at,
-        started: row.started,
-        position: row.position,
-        total: row.total,
-        arrived_at: row.arrived_at,
-        actor_kind: row.actor_kind,
-        actor_id: row.actor_id,
-        actor_label: row.actor_label,
-        actor_device: row.actor_device,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "begun_at", "id"]).doUpdateSet((row) => ({
-        ended_at: row.ref("excluded.ended_at"),
-        position: row.ref("excluded.position"),
-        total: row.ref("excluded.total"),
-      })),
-    ),
-);
+/** Inserts plays. Those that exist get all new fields. */
+export const savePlays = saveRows("plays", ["user_id"]);
 
 /** Gives the plays of one episode to another. */
 export const movePlays = statement((db, p: Owner & { from: number; into: number }) =>

@@ -1,9 +1,9 @@
 // Statements on tokens.
 import { sql } from "kysely";
-import type { Owner, TokenTable } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { deleteAllButOneAnd } from "./rows.ts";
+import { deleteAllButOneAnd, insertRow } from "./rows.ts";
 
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
@@ -22,19 +22,7 @@ export const findTokenById = statement((db, p: { id: string }) =>
   db.selectFrom("tokens").select(found).where("id", "=", p.id),
 );
 
-export const insertToken = statement((db, p: Omit<TokenTable, "last_used_at" | "revoked_at">) =>
-  db.insertInto("tokens").values({
-    id: p.id,
-    user_id: p.user_id,
-    label: p.label,
-    scope: p.scope,
-    hash: p.hash,
-    created_at: p.created_at,
-    expires_at: p.expires_at,
-    last_used_at: null,
-    revoked_at: null,
-  }),
-);
+export const insertToken = insertRow("tokens");
 
 /** Deletes all of the user's but this one and `kept` others: those that were not revoked and were used, or issued, last. */
 export const deleteOldTokens = deleteAllButOneAnd(
