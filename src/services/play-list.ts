@@ -87,27 +87,10 @@ function textOf(play: Pick<PlayEntry, "title" | "feed_url" | "episode_title" | "
   return `${title ?? ""} ${feed_url} ${episode_title ?? ""} ${episode_url} ${decoded}`;
 }
 
-function entryOf(row: Awaited<ReturnType<typeof listRows>>[number]): PlayEntry {
-  const { id, episode, podcast, begun_at, ended_at, started, position, total } = row;
-  const { feed_url, title, episode_url, guid, episode_title, duration, published_at } = row;
-  return {
-    id,
-    episode,
-    podcast,
-    begun_at,
-    ended_at,
-    started,
-    position,
-    total,
-    feed_url,
-    title,
-    episode_url,
-    guid,
-    by: readChangedBy(row),
-    episode_title,
-    duration,
-    published_at,
-  };
+type Row = Awaited<ReturnType<typeof listRows>>[number];
+
+function entryOf({ actor_kind, actor_id, actor_label, actor_device, ...play }: Row): PlayEntry {
+  return { ...play, by: readChangedBy({ actor_kind, actor_id, actor_label, actor_device }) };
 }
 
 /** Lists the plays of one episode, the latest first. */
