@@ -9,7 +9,10 @@ export interface Frame {
   removals: NoticedRemoval[];
   /** Names of devices, by their ids. */
   captions: Map<string, string>;
+  /** False for a session by a token that may only read. */
   canWrite: boolean;
+  /** False for a session by any token, which may not change how the user signs in. */
+  byPassword: boolean;
   /** What was typed into the page's form before the session ended. */
   typed: Record<string, string | undefined>;
 }

@@ -1,6 +1,6 @@
 // Routes of the account: password, sessions, data.
 /** @jsxImportSource hono/jsx */
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
@@ -15,17 +15,15 @@ import { download } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { show } from "./render.tsx";
-import { beginSession, clearSession, isByPassword } from "./session.ts";
+import { beginSession, clearSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { present: z.string(), changed: z.string() };
 
 export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  const propsOf = (c: Context<HttpEnv>) => ({ name: c.get("userName"), byPassword: isByPassword(c) });
-
   http.get("/account", (c) => {
     const notice = c.req.query("changed") ? texts.account.changedDone : null;
-    return show(c, <AccountPage {...propsOf(c)} notice={notice} />);
+    return show(c, <AccountPage name={c.get("userName")} notice={notice} />);
   });
 
   // Where a refused form was, for browsers that open it again.
@@ -47,7 +45,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       const { code, message, extras } = error;
-      const page = (problem: string) => <AccountPage {...propsOf(c)} problem={problem} />;
+      const page = (problem: string) => <AccountPage name={c.get("userName")} problem={problem} />;
       if (code === "unauthorized") return show(c, page(texts.account.wrong), 400);
       if (code === "invalid") return show(c, page(message), 400);
       if (code !== "too_many" || extras.retry_after === undefined) throw error;

@@ -8,7 +8,6 @@ import type { HttpEnv } from "../env.ts";
 import { AllowPage } from "./pages/allow.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { show } from "./render.tsx";
-import { isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
 export function serveAllow(http: Hono<HttpEnv>, app: App): void {
@@ -17,8 +16,7 @@ export function serveAllow(http: Hono<HttpEnv>, app: App): void {
   http.get("/allow/:page", (c) =>
     withFlow(c, app, async (waiting) => {
       if (waiting.approved) return show(c, <MessagePage message={text.done(waiting.label)} />);
-      const props = { user: c.get("userName"), byPassword: isByPassword(c) };
-      return show(c, <AllowPage app={waiting} path={c.req.path} {...props} />);
+      return show(c, <AllowPage app={waiting} path={c.req.path} user={c.get("userName")} />);
     }),
   );
 

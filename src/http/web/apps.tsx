@@ -18,7 +18,7 @@ import { readForm } from "./form.ts";
 import { AppsPage } from "./pages/apps.tsx";
 import { AskDevicePage, ChooseAppPage, ConnectedPage, GuidePage, LoginPage, OpenLinkPage } from "./pages/connect.tsx";
 import { show } from "./render.tsx";
-import { canWrite, isByPassword } from "./session.ts";
+import { isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.connect.apps]);
@@ -29,8 +29,8 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
 
   http.get("/apps", async (c) => {
     const open = { rename: c.req.query("rename"), revoke: c.req.query("revoke"), device: c.req.query("device") };
-    const props = { open, canChange: isByPassword(c), canWrite: canWrite(c), sessionId: c.get("sessionId") };
-    return show(c, <AppsPage {...(await listApps(app, c.get("actor")))} {...props} />);
+    const lists = await listApps(app, c.get("actor"));
+    return show(c, <AppsPage {...lists} open={open} sessionId={c.get("sessionId")} />);
   });
 
   http.post("/apps/devices/:id/rename", async (c) => {

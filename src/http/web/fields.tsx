@@ -1,7 +1,7 @@
 // Fields of forms, and what screen readers and password managers need to know of them.
 /** @jsxImportSource hono/jsx */
-import { type Child, useContext } from "hono/jsx";
-import { FrameContext } from "./frame.ts";
+import type { Child } from "hono/jsx";
+import { useFrame } from "./frame.ts";
 import { texts } from "./texts.ts";
 import type { TypedField } from "./typed.ts";
 
@@ -32,7 +32,7 @@ export const UserNameOf = ({ name }: { name: string }) => (
 );
 
 /** What a field has at first: what was typed before the session ended, or else `value`. */
-export const useTyped = (name: TypedField, value = "") => useContext(FrameContext).typed[name] ?? value;
+export const useTyped = (name: TypedField, value = "") => useFrame().typed[name] ?? value;
 
 /** For what phones must not correct, and browsers not send to a spell checker: names, addresses, a password that is shown. */
 export const VERBATIM = { autocapitalize: "none", autocorrect: "off", spellcheck: false } as const;

@@ -1,5 +1,5 @@
 // What every page of a signed-in user shows around its content.
-import { createContext } from "hono/jsx";
+import { createContext, useContext } from "hono/jsx";
 import type { App } from "../../app.ts";
 import type { Actor } from "../../services/actor.ts";
 import { listDevices } from "../../services/devices.ts";
@@ -7,20 +7,21 @@ import { listMassRemovals } from "../../services/noticed-removals.ts";
 import type { Frame } from "../env.ts";
 
 /** Of a visitor who is not signed in: there is no menu. */
-export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false, typed: {} };
+export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false, byPassword: false, typed: {} };
 export const FrameContext = createContext(EMPTY);
+export const useFrame = () => useContext(FrameContext);
 
 /** How long the banner speaks of a mass removal, in milliseconds. */
 const BANNER = 14 * 24 * 60 * 60 * 1000;
 
-/** Reads the frame of a request's actor. If the database can't be read, the page is shown without it. */
-export async function readFrame(app: App, actor: Actor): Promise<Omit<Frame, "typed">> {
+/** Reads what the frame of an actor shows. If the database can't be read, the page is shown without it. */
+export async function readFrame(app: App, actor: Actor): Promise<Pick<Frame, "removals" | "captions">> {
   try {
     const removals = await listMassRemovals(app, actor, app.clock.now() - BANNER);
     const devices = await listDevices(app, actor);
     const captions = new Map(devices.map(({ id, caption }) => [id, caption]));
-    return { removals, captions, canWrite: actor.scope === "write" };
+    return { removals, captions };
   } catch {
-    return { ...EMPTY };
+    return EMPTY;
   }
 }

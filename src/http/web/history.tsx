@@ -20,7 +20,6 @@ import { type ChangeGroup, groupChanges } from "./history-groups.ts";
 import { HistoryPage } from "./pages/history.tsx";
 import { RestorePage } from "./pages/restore.tsx";
 import { show } from "./render.tsx";
-import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** Changes on one page. */
@@ -77,7 +76,6 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       notice,
       changers: await listChangers(app, actor),
       missing: await findUnsubscribed(app, actor, removed),
-      canWrite: canWrite(c),
     };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
   });

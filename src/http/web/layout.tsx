@@ -1,9 +1,9 @@
 // The frame of every page, and parts that several pages have.
 /** @jsxImportSource hono/jsx */
-import { type Child, useContext } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../domain/history.ts";
 import { type Asset, assets } from "./assets.ts";
-import { EMPTY, FrameContext } from "./frame.ts";
+import { EMPTY, useFrame } from "./frame.ts";
 import { texts } from "./texts.ts";
 
 export type Section = keyof typeof texts.menu;
@@ -38,7 +38,7 @@ export function Layout({ title, which = [], section = null, scripts = [], childr
         ))}
       </head>
       <body>
-        {useContext(FrameContext) !== EMPTY && <Menu section={section} />}
+        {useFrame() !== EMPTY && <Menu section={section} />}
         <main id="main" tabindex={-1}>
           <Banner />
           {children}
@@ -51,7 +51,7 @@ export function Layout({ title, which = [], section = null, scripts = [], childr
 /** Above everything, when an app removed most of a list. */
 function Banner() {
   const text = texts.history;
-  const { removals, captions, canWrite } = useContext(FrameContext);
+  const { removals, captions, canWrite } = useFrame();
   return (
     <>
       {removals.map(({ by, from, to, ended_at, removed, of }) => (
@@ -89,7 +89,7 @@ function actorName({ kind, label, device }: ChangedBy, captions: Map<string, str
 
 /** The same as a part of a page. */
 export function ActorName({ by }: { by: ChangedBy }) {
-  return <bdi>{actorName(by, useContext(FrameContext).captions)}</bdi>;
+  return <bdi>{actorName(by, useFrame().captions)}</bdi>;
 }
 
 /** What the history is filtered by for one app; empty for apps without any name. */

@@ -26,7 +26,6 @@ import { ContinuePage, PlayHistoryPage } from "./pages/listening.tsx";
 import { EpisodePage } from "./pages/listening-episode.tsx";
 import { YearPage } from "./pages/listening-year.tsx";
 import { show } from "./render.tsx";
-import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const BEGUN_SHOWN = 50;
@@ -112,7 +111,6 @@ async function showEpisode(c: Context<HttpEnv>, app: App): Promise<Response> {
       plays={plays}
       next={next && `${next.begun_at}.${next.id}`}
       after={after}
-      canWrite={canWrite(c)}
       notice={noticeOf(c.req.query("done"), episode.position)}
     />,
   );

@@ -15,7 +15,6 @@ import { readFields, readForm } from "./form.ts";
 import { OneEach } from "./one-each.ts";
 import { MoveInPage, PreviewPage } from "./pages/move-in.tsx";
 import { show } from "./render.tsx";
-import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** Files in memory at a time, each of another user. */
@@ -33,10 +32,10 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   /** What has all of a file in memory, which a few bytes can unpack to. */
   const reading = new OneEach(MOST_READ, texts.moveIn.busy, PATIENCE / 1000);
 
-  http.get("/account/move-in", (c) => show(c, <MoveInPage canWrite={canWrite(c)} notice={noticeOf(c)} />));
+  http.get("/account/move-in", (c) => show(c, <MoveInPage notice={noticeOf(c)} />));
 
   http.post("/account/move-in", async (c) => {
-    const problem = (text: string) => show(c, <MoveInPage canWrite={canWrite(c)} problem={text} />, 400);
+    const problem = (text: string) => show(c, <MoveInPage problem={text} />, 400);
     const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) return problem(texts.moveIn.noFile);
     try {

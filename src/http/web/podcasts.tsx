@@ -28,7 +28,7 @@ import { OneEach } from "./one-each.ts";
 import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { show } from "./render.tsx";
-import { canWrite, isByPassword } from "./session.ts";
+import { canWrite } from "./session.ts";
 import { texts } from "./texts.ts";
 
 /** So few that a page with all that it loads has 60 KB at most, compressed. */
@@ -47,7 +47,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
   http.get("/podcasts/unsubscribed", (c) => showPodcasts(c, app, false));
   http.get("/podcasts/add", (c) => show(c, <AddPage findsFeeds={findFeed !== undefined} />));
-  http.get("/podcasts/more", (c) => show(c, <MorePage canWrite={canWrite(c)} />));
+  http.get("/podcasts/more", (c) => show(c, <MorePage />));
 
   http.post("/podcasts/add", async (c) => {
     const { feed_url } = await readForm(c, { feed_url: z.string() });
@@ -82,7 +82,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
   http.post("/podcasts/import", async (c) => {
     const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) {
-      return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.noFile} />, 400);
+      return show(c, <MorePage problem={texts.podcasts.noFile} />, 400);
     }
     try {
       const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
@@ -93,10 +93,10 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
       });
       if (failed.length === 0) return c.redirect(`/podcasts?imported=${added.length}.${present.length}`, 303);
       const notice = texts.podcasts.imported(added.length, present.length, failed.length);
-      return show(c, <MorePage canWrite={canWrite(c)} notice={notice} failed={failed} />);
+      return show(c, <MorePage notice={notice} failed={failed} />);
     } catch (error) {
       if (!(error instanceof OpmlError)) throw error;
-      return show(c, <MorePage canWrite={canWrite(c)} problem={texts.podcasts.badFile(error.message)} />, 400);
+      return show(c, <MorePage problem={texts.podcasts.badFile(error.message)} />, 400);
     }
   });
 
@@ -125,7 +125,6 @@ async function showPodcast(c: Context<HttpEnv>, app: App): Promise<Response> {
     since: row.subscription_changed,
     plays,
     changes: await listHistory(app, actor, { guid, limit: FEW }),
-    canWrite: canWrite(c),
   };
   return show(c, <PodcastPage {...props} />);
 }
@@ -143,8 +142,6 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const props = {
     page: podcasts,
     query: { ...query, page: podcasts.number },
-    canWrite: canWrite(c),
-    canConnect: isByPassword(c),
     undo,
     used: used ?? added ?? present ?? null,
     notice: noticeOf(c, fresh),

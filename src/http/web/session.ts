@@ -57,7 +57,11 @@ function keepSession(c: Context<HttpEnv>, app: App, session: Session): void {
   c.set("actor", session.actor);
   c.set("userName", session.name);
   c.set("sessionId", session.id);
-  c.set("frame", async () => ({ ...(await readFrame(app, session.actor)), typed: takeTyped(c, pageOf(c)) }));
+  c.set("frame", async () => {
+    const { removals, captions } = await readFrame(app, session.actor);
+    const rights = { canWrite: canWrite(c), byPassword: isByPassword(c) };
+    return { removals, captions, ...rights, typed: takeTyped(c, pageOf(c)) };
+  });
 }
 
 /** Whether a route responds to the request, and not only middleware. */

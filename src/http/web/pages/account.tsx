@@ -3,18 +3,17 @@
 
 import { VERSION } from "../../../version.ts";
 import { fieldWith, NewPassword, Problem, UserNameOf } from "../fields.tsx";
+import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AccountProps {
   name: string;
-  /** False for a session by token, which may not change the account. */
-  byPassword: boolean;
   notice?: string | null;
   problem?: string | null;
 }
 
-export function AccountPage({ name, byPassword, notice = null, problem = null }: AccountProps) {
+export function AccountPage({ name, notice = null, problem = null }: AccountProps) {
   const { account } = texts;
   return (
     <Layout title={account.title} section="account">
@@ -26,32 +25,10 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
       </p>
       <ActionButton action="/sign-out">{account.signOut}</ActionButton>
       <h2>{account.password}</h2>
-      {byPassword ? (
-        <form method="post" action="/account/password">
-          <UserNameOf name={name} />
-          <div class="field">
-            <label for="present">{account.present}</label>
-            <input
-              id="present"
-              name="present"
-              type="password"
-              autocomplete="current-password"
-              required
-              {...fieldWith(problem)}
-            />
-          </div>
-          <NewPassword label={account.changed} name="changed" />
-          <button type="submit">{account.change}</button>
-        </form>
+      {useFrame().byPassword ? (
+        <PasswordAndSessions name={name} problem={problem} />
       ) : (
         <NeedsPassword>{account.needsPassword}</NeedsPassword>
-      )}
-      {byPassword && (
-        <>
-          <h2>{account.sessions}</h2>
-          <p class="muted">{account.everywhere}</p>
-          <ActionButton action="/account/sign-out-everywhere">{account.signOutEverywhere}</ActionButton>
-        </>
       )}
       <h2>{account.data}</h2>
       <p>
@@ -77,5 +54,33 @@ export function AccountPage({ name, byPassword, notice = null, problem = null }:
         {texts.name} {VERSION} · <a href="/docs">{texts.docs.title}</a>
       </p>
     </Layout>
+  );
+}
+
+/** What a session by token may not change. */
+function PasswordAndSessions({ name, problem }: { name: string; problem: string | null }) {
+  const { account } = texts;
+  return (
+    <>
+      <form method="post" action="/account/password">
+        <UserNameOf name={name} />
+        <div class="field">
+          <label for="present">{account.present}</label>
+          <input
+            id="present"
+            name="present"
+            type="password"
+            autocomplete="current-password"
+            required
+            {...fieldWith(problem)}
+          />
+        </div>
+        <NewPassword label={account.changed} name="changed" />
+        <button type="submit">{account.change}</button>
+      </form>
+      <h2>{account.sessions}</h2>
+      <p class="muted">{account.everywhere}</p>
+      <ActionButton action="/account/sign-out-everywhere">{account.signOutEverywhere}</ActionButton>
+    </>
   );
 }

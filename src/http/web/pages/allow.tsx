@@ -1,6 +1,7 @@
 // Allowing an app that started a login flow.
 /** @jsxImportSource hono/jsx */
 import type { WaitingApp } from "../../../services/login-flow.ts";
+import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -10,11 +11,9 @@ interface AllowProps {
   user: string;
   /** This page's path. */
   path: string;
-  /** False for a session by token, which may not allow apps. */
-  byPassword: boolean;
 }
 
-export function AllowPage({ app: { label, address }, user, path, byPassword }: AllowProps) {
+export function AllowPage({ app: { label, address }, user, path }: AllowProps) {
   const text = texts.allow;
   return (
     <Layout title={text.title}>
@@ -25,7 +24,7 @@ export function AllowPage({ app: { label, address }, user, path, byPassword }: A
         {text.from}: <code>{address}</code>
       </p>
       <p>{text.check}</p>
-      {byPassword ? (
+      {useFrame().byPassword ? (
         <div class="bar">
           <ActionButton action={path} kind="primary">
             {text.allow}

@@ -3,6 +3,7 @@
 import type { ConnectedApp, Device } from "../../../services/apps.ts";
 import type { PageSession } from "../../../services/sessions.ts";
 import { useTyped } from "../fields.tsx";
+import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -13,9 +14,6 @@ interface AppsProps {
   sessions: PageSession[];
   /** The session that looks at this. */
   sessionId: string | null;
-  /** True if this session may connect, rename and revoke apps, and end sessions. */
-  canChange: boolean;
-  canWrite: boolean;
   open: OpenRow;
 }
 
@@ -26,8 +24,9 @@ interface OpenRow {
   device?: string | undefined;
 }
 
-export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, canWrite, open }: AppsProps) {
+export function AppsPage({ apps, byPassword, sessions, sessionId, open }: AppsProps) {
   const text = texts.apps;
+  const canChange = useFrame().byPassword;
   return (
     <Layout title={text.title} section="apps">
       <div class="bar">
@@ -42,11 +41,11 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, can
       {apps.length + byPassword.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows">
         {apps.map((app) => (
-          <AppRow app={app} canChange={canChange} canWrite={canWrite} open={open} />
+          <AppRow app={app} open={open} />
         ))}
         {byPassword.map((device) => (
           <li>
-            <DeviceInfo device={device} canWrite={canWrite} open={open} />
+            <DeviceInfo device={device} open={open} />
           </li>
         ))}
       </ul>
@@ -65,12 +64,9 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, canChange, can
   );
 }
 
-interface AppProps {
-  app: ConnectedApp;
-}
-
-function AppRow({ app, canChange, canWrite, open }: Pick<AppsProps, "canChange" | "canWrite" | "open"> & AppProps) {
+function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
   const text = texts.apps;
+  const canChange = useFrame().byPassword;
   const { id, label, scope, products, created_at, expires_at, last_used_at, devices } = app;
   const name = label || text.noLabel;
   const kinds = products.filter((product) => !name.toLowerCase().startsWith(product.toLowerCase()));
@@ -118,7 +114,7 @@ function AppRow({ app, canChange, canWrite, open }: Pick<AppsProps, "canChange" 
         <ul class="rows inner">
           {devices.map((device) => (
             <li>
-              <DeviceInfo device={device} canWrite={canWrite} open={open} />
+              <DeviceInfo device={device} open={open} />
             </li>
           ))}
         </ul>
@@ -160,8 +156,9 @@ function Rename({ action, field, value, label }: RenameProps) {
   );
 }
 
-function DeviceInfo({ device, canWrite, open }: { device: Device; canWrite: boolean; open: OpenRow }) {
+function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
   const text = texts.apps;
+  const { canWrite } = useFrame();
   const { id, caption, type, created_at, last_sync_at } = device;
   const action = `/apps/devices/${id}/rename`;
   return (
@@ -205,11 +202,9 @@ function SessionRow({ session, apps, here }: { session: PageSession; apps: Conne
           {token && ` · ${text.byToken(token.label || text.noLabel)}`}
         </div>
       </div>
-      <form method="post" action={`/apps/sessions/${id}/end`}>
-        <button type="submit" aria-label={text.endSession(name)}>
-          {text.end}
-        </button>
-      </form>
+      <ActionButton action={`/apps/sessions/${id}/end`} label={text.endSession(name)}>
+        {text.end}
+      </ActionButton>
     </li>
   );
 }

@@ -1,10 +1,9 @@
 // The history: who changed what.
 /** @jsxImportSource hono/jsx */
-import { useContext } from "hono/jsx";
 import type { Change, ChangedBy, HistoryPosition, What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import { Choice } from "../fields.tsx";
-import { FrameContext } from "../frame.ts";
+import { useFrame } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
 import { ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -23,14 +22,14 @@ interface HistoryProps {
   changers: ChangedBy[];
   /** Ids of removed subscriptions that are not subscribed now. */
   missing: Set<number>;
-  canWrite: boolean;
   notice: string | null;
 }
 
 export function HistoryPage(props: HistoryProps) {
-  const { groups, next, after, by, podcast, changers, missing, canWrite, notice } = props;
+  const { groups, next, after, by, podcast, changers, missing, notice } = props;
+  const { captions, canWrite } = useFrame();
   const text = texts.history;
-  const apps = choicesOf(changers, by, useContext(FrameContext).captions);
+  const apps = choicesOf(changers, by, captions);
   const which = [podcast?.name, by && apps.get(by), after && texts.before(after.changed_at)];
   const filters = { ...(by && { by }), ...(podcast && { podcast: podcast.guid }) };
   const query = (more: Record<string, string>) => `/history?${new URLSearchParams({ ...filters, ...more })}`;
@@ -55,11 +54,7 @@ export function HistoryPage(props: HistoryProps) {
       {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
-          <Group
-            group={group}
-            canPutBack={canWrite && [...group.removed].some((id) => missing.has(id))}
-            canWrite={canWrite}
-          />
+          <Group group={group} isMissing={[...group.removed].some((id) => missing.has(id))} />
         ))}
       </ul>
       {next && (
@@ -84,8 +79,10 @@ function Filter({ by, podcast, apps }: { by: string | null; podcast: string | nu
   );
 }
 
-function Group({ group, canPutBack, canWrite }: { group: ChangeGroup; canPutBack: boolean; canWrite: boolean }) {
+/** @param isMissing whether a podcast that was removed is not subscribed now */
+function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean }) {
   const { by, at, from, to, counts, changes, lost } = group;
+  const { canWrite } = useFrame();
   return (
     <li>
       <details class={canWrite && lost > 0 ? "grow wide" : "grow"}>
@@ -104,7 +101,7 @@ function Group({ group, canPutBack, canWrite }: { group: ChangeGroup; canPutBack
           {texts.history.restoreBefore}
         </a>
       )}
-      {lost === 0 && canPutBack && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
+      {canWrite && lost === 0 && isMissing && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
     </li>
   );
 }

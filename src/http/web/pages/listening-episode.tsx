@@ -3,6 +3,7 @@
 import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/listening.ts";
 import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
+import { useFrame } from "../frame.ts";
 import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { clockIfAny, historyPath, ListeningStyle, lengthOf, Progress, Stretch } from "./listening.tsx";
@@ -16,11 +17,11 @@ interface EpisodeProps {
   next: string | null;
   /** After which play this page starts. */
   after: PlayPosition | undefined;
-  canWrite: boolean;
   notice: string | null;
 }
 
-export function EpisodePage({ episode, plays, next, after, canWrite, notice }: EpisodeProps) {
+export function EpisodePage({ episode, plays, next, after, notice }: EpisodeProps) {
+  const { canWrite } = useFrame();
   const { episode: id, podcast, position, total } = episode;
   const length = lengthOf(episode);
   const path = `/listening/episodes/${id}`;

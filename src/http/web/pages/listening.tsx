@@ -1,13 +1,13 @@
 // What is begun, and the history of listening.
 /** @jsxImportSource hono/jsx */
-import { type Child, useContext } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
 import { type BegunEpisode, type EpisodePlace, episodeName, type NamedEpisode } from "../../../services/listening.ts";
 import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { assets } from "../assets.ts";
-import { FrameContext } from "../frame.ts";
+import { useFrame } from "../frame.ts";
 import { ActorName, choicesOf, Layout, Time, type Which } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { Filter, type Filters, podcastsOf } from "./listening-filter.tsx";
@@ -152,7 +152,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: "UTC
 export function PlayHistoryPage(props: HistoryProps) {
   const { days, filters, podcastName, players, next, after, searchedTo, zone, hasZone } = props;
   const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
-  const apps = choicesOf(players, filters.by, useContext(FrameContext).captions);
+  const apps = choicesOf(players, filters.by, useFrame().captions);
   const podcasts = podcastsOf(days.flatMap(({ plays }) => plays));
   const key = String(filters.podcast);
   if (filters.podcast) podcasts.set(key, podcastName ?? podcasts.get(key) ?? text.thisPodcast);

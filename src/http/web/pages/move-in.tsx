@@ -2,17 +2,17 @@
 /** @jsxImportSource hono/jsx */
 import type { MovedIn } from "../../../services/moving-in.ts";
 import { fieldWith, Problem } from "../fields.tsx";
+import { useFrame } from "../frame.ts";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { ImportedFeeds } from "./imported-feeds.tsx";
 
 interface FormProps {
-  canWrite: boolean;
   notice?: string | null;
   problem?: string | null;
 }
 
-export function MoveInPage({ canWrite, notice = null, problem = null }: FormProps) {
+export function MoveInPage({ notice = null, problem = null }: FormProps) {
   const { moveIn } = texts;
   return (
     <Layout title={moveIn.title} section="account">
@@ -20,7 +20,7 @@ export function MoveInPage({ canWrite, notice = null, problem = null }: FormProp
       {notice && <Notice>{notice}</Notice>}
       <Problem>{problem}</Problem>
       <p>{moveIn.intro}</p>
-      {canWrite ? (
+      {useFrame().canWrite ? (
         <form method="post" action="/account/move-in" enctype="multipart/form-data">
           <div class="field">
             <label for="file">{moveIn.file}</label>

@@ -5,6 +5,7 @@ import { hostOf } from "../../../domain/readable-url.ts";
 import type { HistoryEntry } from "../../../services/history.ts";
 import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf, type Podcast } from "../../../services/podcasts.ts";
+import { useFrame } from "../frame.ts";
 import { ActionButton, ActorName, Copyable, Layout, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { historyPath, ListeningStyle, PlayRow } from "./listening.tsx";
@@ -20,11 +21,10 @@ interface PodcastProps {
   /** The latest ones. */
   plays: PlayEntry[];
   changes: HistoryEntry[];
-  canWrite: boolean;
 }
 
 export function PodcastPage(props: PodcastProps) {
-  const { podcast, id, is_subscribed, addition, since, plays, changes, canWrite } = props;
+  const { podcast, id, is_subscribed, addition, since, plays, changes } = props;
   const { guid, feed_url } = podcast;
   const text = texts.podcasts;
   return (
@@ -48,7 +48,7 @@ export function PodcastPage(props: PodcastProps) {
           </>
         )}
       </p>
-      {canWrite && (
+      {useFrame().canWrite && (
         <ActionButton action={`/podcasts/${guid}/${is_subscribed ? "unsubscribe" : "subscribe"}`}>
           {is_subscribed ? text.unsubscribe : text.subscribe}
         </ActionButton>

@@ -4,6 +4,7 @@ import type { Device } from "../../../services/apps.ts";
 import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
 import { fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
+import { useFrame } from "../frame.ts";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { ImportedFeeds } from "./imported-feeds.tsx";
@@ -13,8 +14,6 @@ import { SyncStatus } from "./sync-status.tsx";
 interface PodcastsProps {
   page: PodcastPage;
   query: PodcastQuery;
-  canWrite: boolean;
-  canConnect: boolean;
   /** The podcast that was just unsubscribed: its row offers to undo that. */
   undo: Podcast | null;
   /** Guid of the podcast that was just added or subscribed again: the page opens there. */
@@ -34,7 +33,8 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
 };
 
 export function PodcastsPage(props: PodcastsProps) {
-  const { page, query, canWrite, canConnect, undo, used, notice, devices, now } = props;
+  const { page, query, undo, used, notice, devices, now } = props;
+  const { canWrite, byPassword } = useFrame();
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
@@ -67,7 +67,7 @@ export function PodcastsPage(props: PodcastsProps) {
       )}
       {isNew && canWrite && (
         <div class="bar">
-          {canConnect && (
+          {byPassword && (
             <a class="button primary" href="/connect">
               {texts.apps.connect}
             </a>
@@ -193,14 +193,13 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
 }
 
 interface MoreProps {
-  canWrite: boolean;
   problem?: string | null;
   notice?: string | null;
   /** What an import could not add. */
   failed?: ImportResult["failed"];
 }
 
-export function MorePage({ canWrite, problem = null, notice = null, failed = [] }: MoreProps) {
+export function MorePage({ problem = null, notice = null, failed = [] }: MoreProps) {
   const { podcasts } = texts;
   return (
     <Layout title={podcasts.more} section="podcasts">
@@ -208,7 +207,7 @@ export function MorePage({ canWrite, problem = null, notice = null, failed = [] 
       <Problem>{problem}</Problem>
       {notice && <Notice>{notice}</Notice>}
       {failed.length > 0 && <ImportedFeeds feeds={failed} />}
-      {canWrite ? (
+      {useFrame().canWrite ? (
         <>
           <h2>{podcasts.importOpml}</h2>
           <form method="post" action="/podcasts/import" enctype="multipart/form-data">
