@@ -4,6 +4,9 @@ import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner, Schema } fro
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { bigint, columnOf, numbersOf, saveRows } from "./rows.ts";
 
+/** What a feed says of an episode. */
+type Found = Pick<EpisodeTable, "id" | "title" | "duration" | "published_at">;
+
 /** An episode with one action on it; with none if `kind` is null. */
 type EpisodeRow = Omit<EpisodeTable, "user_id" | "guid_key" | FeedColumns> &
   (
@@ -22,8 +25,6 @@ function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilde
     left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
     where episodes.user_id in (${p.user_id}) and ${condition}`;
 }
-
-const OF_FEED = sql`episodes.title, episodes.duration, episodes.published_at, episodes.sought_at`;
 
 export const findEpisodesByGuid = bulkStatement((_, p: Owner, rows: { podcast: number; guid_key: number }[]) =>
   withActions(
@@ -44,7 +45,9 @@ export const findEpisodesByUrl = bulkStatement((_, p: Owner, rows: { podcast: nu
 /** One episode by its id. */
 export const findEpisode = statement(
   (_, p: Owner & { id: number }) =>
-    sql<EpisodeRow & Pick<EpisodeTable, FeedColumns>>`select ${WITH_ACTIONS}, ${OF_FEED} from episodes
+    sql<EpisodeRow & Omit<Found, "id">>`select ${WITH_ACTIONS},
+        episodes.title, episodes.duration, episodes.published_at
+      from episodes
       left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
       where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
 );
@@ -112,8 +115,6 @@ export const listUnsought = statement((db, p: Owner & { podcast: number; limit: 
     )
     .limit(limitTo(p.limit)),
 );
-
-type Found = Pick<EpisodeTable, "id" | "title" | "duration" | "published_at">;
 
 /** Sets what a feed says of episodes. */
 export const saveFound = bulkStatement(

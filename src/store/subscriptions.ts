@@ -23,7 +23,7 @@ export const listSubscriptions = statement((db, p: Owner) =>
 export const listPresent = statement((db, p: Owner) =>
   db
     .selectFrom("subscriptions")
-    .select(["id", "guid", "feed_url", "title", "is_subscribed", "subscription_changed"])
+    .select(["guid", "feed_url", "title", "is_subscribed"])
     .where("user_id", "=", p.user_id)
     .where("deleted", "is", null)
     .orderBy("id"),
