@@ -39,7 +39,7 @@ export async function importFeeds(
   context: Context,
   actor: Actor,
   feeds: NewFeed[],
-  { dry_run, progress }: Rehearsal & { progress: (done: number, all: number) => void },
+  { dry_run, progress = () => {} }: Rehearsal & { progress?: (done: number, all: number) => void },
 ): Promise<ImportResult> {
   const result: ImportResult = { added: [], present: [], failed: [] };
   const read = await mapInTurns(feeds, ({ feed_url: written, title: named, guid }) => {

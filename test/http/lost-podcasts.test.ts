@@ -53,7 +53,7 @@ async function subscribed(): Promise<string[]> {
 test("after one gPodder client removed all 72 podcasts, one put back brings them to all apps", async () => {
   const file = await Bun.file(new URL("../domain/opml/subscriptions.opml", import.meta.url)).bytes();
   const feeds = readOpml(decodeOpml(file));
-  await importFeeds(server.app, me(), feeds, { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, me(), feeds, { dry_run: false });
   const urls = feeds.map(({ feed_url }) => feed_url).sort();
   const [phone, tablet] = [await gpodder("phone"), await gpodder("tablet")];
   expect((await phone.sync()).add).toHaveLength(72);

@@ -83,7 +83,7 @@ describe("the history", () => {
   test("says who: the token, with the label it had; an admin's command; and for a deletion the app that asked", async () => {
     const phone = await app("AntennaPod on phone");
     await phone.add(A, ONE);
-    await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false, progress: () => {} });
+    await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false });
     await phone.remove(ONE);
     await server.drain();
     const token = { kind: "token", id: phone.token_id, label: "AntennaPod on phone", device: null } as const;
@@ -198,7 +198,7 @@ describe("restoring a list", () => {
 
   test("splits off again what was merged: its feed URL, guid and title go to a new subscription", async () => {
     await user.add(A, ONE);
-    await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false, progress: () => {} });
+    await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false });
     await user.add(B, TWO);
     const before = server.clock.now();
     later();
@@ -271,7 +271,7 @@ describe("restoring a list", () => {
     const none = later();
     later();
     const feeds = Array.from({ length: 50 }, (_, n) => ({ feed_url: `https://${n}.example/`, title: null }));
-    await importFeeds(server.app, me(), feeds, { dry_run: false, progress: () => {} });
+    await importFeeds(server.app, me(), feeds, { dry_run: false });
     const as_of = later();
     later();
     for (let n = 0; n < 20; n++) await restore(n % 2 === 0 ? none : as_of);
@@ -378,7 +378,7 @@ test("deleting a user deletes the history", async () => {
 
 test("a title that only a merged subscription has is shown in the history", async () => {
   await user.add(A, ONE);
-  await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, me(), [{ feed_url: B, title: "Second" }], { dry_run: false });
   await user.add(B, THREE);
   await patch(THREE, { new_guid: ONE });
   expect((await entries()).find(({ what }) => what === "merged")).toMatchObject({ title: "Second" });

@@ -21,7 +21,7 @@ const importAll = (...feeds: [feed_url: string, title: string | null][]) =>
     server.app,
     actAsUser(user.id),
     feeds.map(([feed_url, title]) => ({ feed_url, title })),
-    { dry_run: false, progress: () => {} },
+    { dry_run: false },
   );
 const exportAll = () => exportFeeds(server.app, actAsUser(user.id));
 const clock = async () =>
@@ -49,7 +49,7 @@ test("links that open podcast apps, as older lists have them, are taken as their
 test("podcasts that another server has with the nil UUID stay apart", async () => {
   const guid = guidOf(1).replace(/\w/g, "0");
   const feeds = [A, B].map((feed_url) => ({ feed_url, title: null, guid }));
-  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false });
   expect((await exportAll()).map(({ feed_url }) => feed_url)).toEqual([A, B]);
 });
 
@@ -68,7 +68,7 @@ test("a dry run counts as the import does: what turns out to be one podcast, by 
     ...rows([`${B}/gone`, `${B}/2`, A, "nonsense"]),
   ];
   const run = async (dry_run: boolean) => {
-    const result = await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run, progress: () => {} });
+    const result = await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run });
     return [result.added.length, result.present.length, result.failed.length];
   };
   const before = (await exportAll()).length;

@@ -71,7 +71,7 @@ const REQUESTS: Record<string, (context: Context, user: TestUser) => Promise<unk
       context,
       actAsUser(user.id),
       urls("new").map((feed_url) => ({ feed_url, title: null })),
-      { dry_run: false, progress: () => {} },
+      { dry_run: false },
     ),
   "an app's additions": (context, user) => {
     const { actor, client } = deviceOf(user, "phone");

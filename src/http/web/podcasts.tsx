@@ -87,10 +87,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
     try {
       const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
       requireFew(feeds.length, app.config.max_items, "podcasts");
-      const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, {
-        dry_run: false,
-        progress: () => {},
-      });
+      const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, { dry_run: false });
       if (failed.length === 0) return c.redirect(`/podcasts?imported=${added.length}.${present.length}`, 303);
       const notice = texts.podcasts.imported(added.length, present.length, failed.length);
       return show(c, <MorePage notice={notice} failed={failed} />);

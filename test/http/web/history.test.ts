@@ -87,7 +87,7 @@ test("a list that an app emptied is said above every page, and one click brings 
 test("a sync of more changes than a page is one entry with all of them, and can be put back whole", async () => {
   server.clock.advance(HOUR);
   const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://feed${n}.example/`, title: null }));
-  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false });
   server.clock.advance(HOUR);
   const headers = basicAuth("ann", phone.token);
   const body = JSON.stringify({ add: [], remove: feeds.map(({ feed_url }) => feed_url) });
@@ -360,9 +360,6 @@ test("a restore offers the moments before podcasts were removed, with a preview 
 
 test("an import from the command line is called by what it was", async () => {
   const actor = { ...actAsUser(user.id), label: "opml import" };
-  await importFeeds(server.app, actor, [{ feed_url: "https://file.example/", title: null }], {
-    dry_run: false,
-    progress: () => {},
-  });
+  await importFeeds(server.app, actor, [{ feed_url: "https://file.example/", title: null }], { dry_run: false });
   expect((await browser.open("/history")).body).toContain("podkeep (OPML file)");
 });

@@ -182,7 +182,7 @@ test("the data of a user is one file without secrets", async () => {
 test("the data of a long list comes in parts, with turns for other requests in between", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   const feeds = Array.from({ length: 1200 }, (_, n) => ({ feed_url: `https://${n}.example/`, title: null }));
-  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false, progress: () => {} });
+  await importFeeds(server.app, actAsUser(user.id), feeds, { dry_run: false });
   const Cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const response = await server.http.fetch(new Request(`${ORIGIN}/account/podkeep.json`, { headers: { Cookie } }), {});
   let turn = 0;
