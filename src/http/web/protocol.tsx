@@ -53,7 +53,6 @@ const MOST_OPEN_FORM = 16 * 1024;
 const WITH_MENU = ["/docs", "/connect/:secret", "/setup/:code", "/password/:secret"];
 
 const FILES = ["/account/podkeep.json", "/listening/plays.csv", "/listening/plays.json"];
-const MOVING_PATHS = ["/account/move-in", "/account/move-in/confirm"];
 
 /** Limits bodies before they are read, by who sends them. Behind requireSession(). */
 function limitBodies(http: Hono<HttpEnv>, app: App): void {
@@ -64,10 +63,10 @@ function limitBodies(http: Hono<HttpEnv>, app: App): void {
     open: limitForm(Math.min(max_body, MOST_OPEN_FORM)),
   };
   http.post("/podcasts/import", requireScope, limits.file);
-  for (const path of MOVING_PATHS) http.post(path, requireScope, limitLarge(app));
+  for (const path of ["/account/move-in", "/account/move-in/confirm"]) http.post(path, requireScope, limitLarge(app));
   http.use((c, next) => {
-    const isUpload = c.req.path === "/podcasts/import" || MOVING_PATHS.includes(c.req.path);
-    if (isUpload && c.req.method === "POST") return next();
+    const isRead = c.req.bodyCache.arrayBuffer !== undefined;
+    if (isRead) return next();
     return (c.get("actor") ? limits.form : limits.open)(c, next);
   });
 }
