@@ -4,7 +4,7 @@ import type { Change } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { plural } from "../../src/plural.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import { previewRestore, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -106,11 +106,11 @@ async function restore(
   const changes = await withApp(command, async (app) => {
     const actor = await actAsAdmin(app, user, "subscription restore");
     const as_of = asOf(app.clock.now());
-    const planned = await restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: true });
+    const { changes: planned } = await previewRestore(app, actor, { as_of }, exact);
     if (dry_run) return planned;
     const lost = planned.filter(({ what }) => what === "unsubscribed").length;
     if (lost > 0) await confirm(`Unsubscribe ${user} from ${plural(lost, "podcast")}?`, yes);
-    return restoreSubscriptions(app, actor, { as_of }, { exact, dry_run: false });
+    return restoreSubscriptions(app, actor, { as_of }, exact);
   });
   await printChanges(command, changes, dry_run);
 }

@@ -67,12 +67,11 @@ export async function listSubscribedAt(
 /** A moment: a wall time in Unix milliseconds, or just before the changes with a timestamp. */
 type Moment = { as_of: number } | { before: number };
 
-interface RestoreOptions extends Rehearsal {
-  /** Make the list exactly as it was. */
-  exact: boolean;
-}
-
-/** The list at a moment, and what a restore of it would change. @throws as `restoreSubscriptions` does */
+/**
+ * The list at a moment, and what a restore of it would change.
+ * @param exact make the list exactly as it was
+ * @throws DomainError "invalid" for a time in the future or before the history begins
+ */
 export async function previewRestore(
   context: Context,
   actor: Actor,
@@ -81,31 +80,29 @@ export async function previewRestore(
 ): Promise<{ then: PastSubscription[]; changes: Change[] }> {
   requirePast(moment, context.clock.now());
   const then = await listSubscribedAt(context, actor, moment);
-  return { then, changes: await restoreThen(context, actor, readWanted(then), { exact, dry_run: true }) };
+  return { then, changes: await restoreThen(context, actor, readWanted(then), exact, { dry_run: true }) };
 }
 
 /**
  * Subscribes again to what was subscribed at a moment (`restoreList` says how). What needs no move, merge or new
  * subscription is done before, in parts: if that is cut off, the same again completes it.
  * @returns what changed
- * @throws DomainError "invalid" for a time in the future or before the history begins
+ * @throws as `previewRestore` does
  */
 export async function restoreSubscriptions(
   context: Context,
   actor: Actor,
   moment: Moment,
-  { exact, dry_run }: RestoreOptions,
+  exact: boolean,
 ): Promise<Change[]> {
   const { then, changes: planned } = await previewRestore(context, actor, moment, exact);
-  if (dry_run) return planned;
-  requireWrite(actor);
   const guidsOf = (what: Change["what"]) => planned.flatMap((change) => (change.what === what && change.guid) || []);
   const changes = await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain);
   changes.push(...(await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe)));
   // Without a transaction, which would load the whole list while other users wait.
   const wanted = readWanted(then);
-  const left = await restoreThen(context, actor, wanted, { exact, dry_run: true });
-  if (left.length > 0) changes.push(...(await restoreThen(context, actor, wanted, { exact, dry_run: false })));
+  const left = await restoreThen(context, actor, wanted, exact, { dry_run: true });
+  if (left.length > 0) changes.push(...(await restoreThen(context, actor, wanted, exact, { dry_run: false })));
   return changes;
 }
 
@@ -119,9 +116,10 @@ function restoreThen(
   context: Context,
   actor: Actor,
   wanted: ReturnType<typeof readWanted>,
-  { exact, dry_run }: RestoreOptions,
+  exact: boolean,
+  options: Rehearsal,
 ): Promise<Change[]> {
-  return changeOrRehearse(context, actor, { dry_run }, async (user) => {
+  return changeOrRehearse(context, actor, options, async (user) => {
     const present = await listSubscriptions(user.tx, { user_id: user.user_id });
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);

@@ -177,12 +177,7 @@ describe("restoring a backup", () => {
       const then = await listSubscribedAt(podkeep.app, actAsUser(ann.id), { as_of });
       expect(then.map(({ feed_url }) => feed_url).sort()).toEqual(lists[index] ?? []);
     }
-    await restoreSubscriptions(
-      podkeep.app,
-      actAsUser(ann.id),
-      { as_of: times[2] ?? 0 },
-      { exact: true, dry_run: false },
-    );
+    await restoreSubscriptions(podkeep.app, actAsUser(ann.id), { as_of: times[2] ?? 0 }, true);
     expect(await subscribed()).toEqual(["https://b2.test/rss", "https://c.test/rss"]);
     // The history takes the new podcast for none that was lost.
     expect((await list()).filter(({ guid }) => guid === c || guid === d)).toMatchObject([

@@ -84,7 +84,7 @@ test("a podcast that was merged away and split off again comes back to gPodder c
   await ann.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: B });
   expect((await phone.sync()).remove.toSorted()).toEqual(inBothSchemes([A]));
 
-  await restoreSubscriptions(server.app, me(), { as_of: before }, { exact: false, dry_run: false });
+  await restoreSubscriptions(server.app, me(), { as_of: before }, false);
   expect(await phone.sync()).toEqual({ add: expect.arrayContaining([A, B]), remove: [] });
   expect(await subscribed()).toEqual([A, B]);
   const tablet = await gpodder("tablet");
@@ -118,7 +118,7 @@ test("a list restored as of a time reaches the apps of each protocol at their ne
   const polled = (await ann.changes()).at(-1);
   const last = polled.deleted ?? polled.subscription_changed;
 
-  await restoreSubscriptions(server.app, me(), { as_of: before }, { exact: true, dry_run: false });
+  await restoreSubscriptions(server.app, me(), { as_of: before }, true);
 
   const [antennapods, kasts] = [inBothSchemes([C]), [C]];
   for (const [sync, gone] of [

@@ -12,7 +12,7 @@ export function historyOf(server: { readonly app: Context }, user: { id: number 
     feedsAt: async (before) =>
       (await listSubscribedAt(server.app, actor, { before })).map(({ feed_url }) => feed_url).sort(),
     restore: async (before) => {
-      await restoreSubscriptions(server.app, actor, { before }, { exact: true, dry_run: false });
+      await restoreSubscriptions(server.app, actor, { before }, true);
     },
     changes: async () => (await listHistory(server.app, actor, { limit: 10_000 })).toReversed(),
   };

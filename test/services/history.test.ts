@@ -23,7 +23,6 @@ const [A, B, C] = ["https://a.example/feed", "https://b.example/feed", "https://
 const [ONE, TWO, THREE] = [guidOf(1), guidOf(2), guidOf(3)];
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const NOW = { exact: true, dry_run: false };
 
 let server: TestApp;
 let user: TestUser;
@@ -35,8 +34,8 @@ afterEach(() => server.close());
 
 const { me, entries, subscribed, patch, later, app } = historyOf(() => ({ server, user }));
 const changes = async () => (await entries()).map(({ what, feed_url, before }) => ({ what, feed_url, before }));
-const restore = (as_of: number, options: { exact: boolean; dry_run?: boolean } = NOW) =>
-  restoreSubscriptions(server.app, me(), { as_of }, { dry_run: false, ...options });
+const restore = (as_of: number, { exact } = { exact: true }) =>
+  restoreSubscriptions(server.app, me(), { as_of }, exact);
 
 describe("the history", () => {
   test("says what changed, newest first, with feed URL and guid as they were then", async () => {
@@ -227,7 +226,7 @@ describe("restoring a list", () => {
     expect(await subscribed()).toEqual([A, B]);
   });
 
-  test("as a dry run says the same and changes nothing", async () => {
+  test("previewed says the same and changes nothing", async () => {
     await user.add(A, ONE);
     const before = server.clock.now();
     later();
@@ -235,7 +234,7 @@ describe("restoring a list", () => {
     await user.add(B);
     later();
     const count = (await entries()).length;
-    const planned = await restore(before, { exact: true, dry_run: true });
+    const { changes: planned } = await previewRestore(server.app, me(), { as_of: before }, true);
     expect(await subscribed()).toEqual([B]);
     expect((await entries()).length).toBe(count);
     expect(await restore(before)).toEqual(planned);

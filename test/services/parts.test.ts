@@ -133,8 +133,7 @@ const WAYS_BACK: Record<string, (context: Context, user: TestUser) => Promise<un
     const [removal] = await listMassRemovals(podkeep.app, actAsUser(user.id), 0);
     return removal && putBack(context, actAsUser(user.id), removal);
   },
-  "an earlier list": (context, user) =>
-    restoreSubscriptions(context, actAsUser(user.id), { before: removedAt }, { exact: true, dry_run: false }),
+  "an earlier list": (context, user) => restoreSubscriptions(context, actAsUser(user.id), { before: removedAt }, true),
 };
 /** A timestamp after all additions. */
 let removedAt = 0;

@@ -122,7 +122,7 @@ async function restore(
   if (moment === null) return show(c, <RestorePage {...props} problem={texts.history.badTime} />, 400);
   try {
     if (!dry_run) {
-      const changes = await restoreSubscriptions(app, actor, moment, { exact: props.exact, dry_run });
+      const changes = await restoreSubscriptions(app, actor, moment, props.exact);
       return c.redirect(`/history?restored=${changes.length}`, 303);
     }
     const { then, changes } = await previewRestore(app, actor, moment, props.exact);
