@@ -1,6 +1,6 @@
 // Fields of forms, and what screen readers and password managers need to know of them.
 /** @jsxImportSource hono/jsx */
-import type { Child } from "hono/jsx";
+import type { Child, JSX } from "hono/jsx";
 import { useFrame } from "./frame.ts";
 import { texts } from "./texts.ts";
 import type { TypedField } from "./typed.ts";
@@ -36,6 +36,17 @@ export const useTyped = (name: TypedField, value = "") => useFrame().typed[name]
 
 /** For what phones must not correct, and browsers not send to a spell checker: names, addresses, a password that is shown. */
 export const VERBATIM = { autocapitalize: "none", autocorrect: "off", spellcheck: false } as const;
+
+type FieldProps = JSX.IntrinsicElements["input"] & { name: string; label: string; children?: Child };
+
+/** A field with its label, and what is below it. */
+export const Field = ({ name, label, children, ...attributes }: FieldProps) => (
+  <div class="field">
+    <label for={name}>{label}</label>
+    <input id={name} name={name} {...attributes} />
+    {children}
+  </div>
+);
 
 interface ChoiceProps {
   name: string;

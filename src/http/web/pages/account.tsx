@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { VERSION } from "../../../version.ts";
-import { fieldWith, NewPassword, Problem, UserNameOf } from "../fields.tsx";
+import { Field, fieldWith, NewPassword, Problem, UserNameOf } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -64,17 +64,14 @@ function PasswordAndSessions({ name, problem }: { name: string; problem: string 
     <>
       <form method="post" action="/account/password">
         <UserNameOf name={name} />
-        <div class="field">
-          <label for="present">{account.present}</label>
-          <input
-            id="present"
-            name="present"
-            type="password"
-            autocomplete="current-password"
-            required
-            {...fieldWith(problem)}
-          />
-        </div>
+        <Field
+          name="present"
+          label={account.present}
+          type="password"
+          autocomplete="current-password"
+          required
+          {...fieldWith(problem)}
+        />
         <NewPassword label={account.changed} name="changed" />
         <button type="submit">{account.change}</button>
       </form>

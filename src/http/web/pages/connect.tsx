@@ -4,7 +4,7 @@ import { raw } from "hono/html";
 import { renderSVG } from "uqr";
 import type { ConnectValues } from "../../../services/connect-links.ts";
 import { type AppKind, hasLogin, isForComputers, stepsOf } from "../connect-steps.ts";
-import { useTyped } from "../fields.tsx";
+import { Field, useTyped } from "../fields.tsx";
 import { Copyable, Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -46,10 +46,7 @@ export function AskDevicePage({ kind, nonce }: AskDeviceProps) {
       <form method="post" action="/connect">
         <input type="hidden" name="nonce" value={nonce} />
         <input type="hidden" name="app" value={kind} />
-        <div class="field">
-          <label for="device">{text.device}</label>
-          <input id="device" name="device" value={useTyped("device")} maxlength={60} autofocus />
-        </div>
+        <Field name="device" label={text.device} value={useTyped("device")} maxlength={60} autofocus />
         <button type="submit" class="primary">
           {text.submit}
         </button>{" "}

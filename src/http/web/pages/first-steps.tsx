@@ -1,7 +1,7 @@
 // Making the first user, and choosing a password by a link.
 /** @jsxImportSource hono/jsx */
 import type { PasswordLink } from "../../../services/password-links.ts";
-import { fieldWith, NewPassword, Problem, UserNameOf, VERBATIM } from "../fields.tsx";
+import { Field, fieldWith, NewPassword, Problem, UserNameOf, VERBATIM } from "../fields.tsx";
 import { Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -13,20 +13,17 @@ export function SetupPage({ name = "", problem = null }: { name?: string; proble
       <p>{text.about}</p>
       <Problem>{problem}</Problem>
       <form method="post">
-        <div class="field">
-          <label for="name">{texts.signIn.name}</label>
-          <input
-            id="name"
-            name="name"
-            value={name}
-            autocomplete="username"
-            {...VERBATIM}
-            maxlength={64}
-            required
-            {...fieldWith(problem)}
-            autofocus
-          />
-        </div>
+        <Field
+          name="name"
+          label={texts.signIn.name}
+          value={name}
+          autocomplete="username"
+          {...VERBATIM}
+          maxlength={64}
+          required
+          {...fieldWith(problem)}
+          autofocus
+        />
         <NewPassword label={text.password} name="password" />
         <button type="submit" class="primary">
           {text.submit}

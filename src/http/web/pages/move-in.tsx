@@ -1,7 +1,7 @@
 // Moving in with a file: the form, and what the file has.
 /** @jsxImportSource hono/jsx */
 import type { MovedIn } from "../../../services/moving-in.ts";
-import { fieldWith, Problem } from "../fields.tsx";
+import { Field, fieldWith, Problem } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -22,10 +22,7 @@ export function MoveInPage({ notice = null, problem = null }: FormProps) {
       <p>{moveIn.intro}</p>
       {useFrame().canWrite ? (
         <form method="post" action="/account/move-in" enctype="multipart/form-data">
-          <div class="field">
-            <label for="file">{moveIn.file}</label>
-            <input id="file" name="file" type="file" required {...fieldWith(problem)} />
-          </div>
+          <Field name="file" label={moveIn.file} type="file" required {...fieldWith(problem)} />
           <p class="small muted">{moveIn.files}</p>
           <button type="submit" class="primary">
             {moveIn.show}

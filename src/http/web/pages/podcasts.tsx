@@ -3,7 +3,7 @@
 import type { Device } from "../../../services/apps.ts";
 import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
+import { Field, fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -164,23 +164,21 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
       <h1>{podcasts.addTitle}</h1>
       <Problem>{problem}</Problem>
       <form method="post" action="/podcasts/add">
-        <div class="field">
-          <label for="feed_url">{podcasts.feedUrl}</label>
-          <input
-            id="feed_url"
-            name="feed_url"
-            type="text"
-            inputmode="url"
-            {...VERBATIM}
-            value={useTyped("feed_url", feed_url)}
-            required
-            {...fieldWith(problem, "feed_url-hint")}
-            autofocus
-          />
+        <Field
+          name="feed_url"
+          label={podcasts.feedUrl}
+          type="text"
+          inputmode="url"
+          {...VERBATIM}
+          value={useTyped("feed_url", feed_url)}
+          required
+          {...fieldWith(problem, "feed_url-hint")}
+          autofocus
+        >
           <p class="small muted" id="feed_url-hint">
             {findsFeeds ? podcasts.takesPages : podcasts.takesFeeds}
           </p>
-        </div>
+        </Field>
         <button type="submit" class="primary">
           {podcasts.add}
         </button>{" "}
@@ -211,10 +209,7 @@ export function MorePage({ problem = null, notice = null, failed = [] }: MorePro
         <>
           <h2>{podcasts.importOpml}</h2>
           <form method="post" action="/podcasts/import" enctype="multipart/form-data">
-            <div class="field">
-              <label for="file">{podcasts.file}</label>
-              <input id="file" name="file" type="file" required {...fieldWith(problem)} />
-            </div>
+            <Field name="file" label={podcasts.file} type="file" required {...fieldWith(problem)} />
             <button type="submit" class="primary">
               {podcasts.importOpml}
             </button>

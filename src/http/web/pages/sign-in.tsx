@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
 import { ICON } from "../assets.ts";
-import { describedBy, Problem, VERBATIM } from "../fields.tsx";
+import { describedBy, Field, Problem, VERBATIM } from "../fields.tsx";
 import { Copyable, Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -58,31 +58,25 @@ export function SignInPage(props: SignInProps) {
       )}
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value={next} />
-        <div class="field">
-          <label for="name">{signIn.name}</label>
-          <input
-            id="name"
-            name="name"
-            value={name}
-            autocomplete="username"
-            {...VERBATIM}
-            required
-            aria-describedby={describedBy(problem)}
-            autofocus={name === ""}
-          />
-        </div>
-        <div class="field">
-          <label for="password">{signIn.password}</label>
-          <input
-            id="password"
-            name="password"
-            type="password"
-            autocomplete="current-password"
-            required
-            aria-describedby={describedBy(problem)}
-            autofocus={name !== ""}
-          />
-        </div>
+        <Field
+          name="name"
+          label={signIn.name}
+          value={name}
+          autocomplete="username"
+          {...VERBATIM}
+          required
+          aria-describedby={describedBy(problem)}
+          autofocus={name === ""}
+        />
+        <Field
+          name="password"
+          label={signIn.password}
+          type="password"
+          autocomplete="current-password"
+          required
+          aria-describedby={describedBy(problem)}
+          autofocus={name !== ""}
+        />
         <button type="submit" class="primary">
           {signIn.submit}
         </button>
