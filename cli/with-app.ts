@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import { type App, openApp, refuseLostData } from "../src/app.ts";
 import { DomainError, reasonOf } from "../src/errors.ts";
+import { type Actor, actAsAdmin } from "../src/services/actor.ts";
 import { settingsOf } from "./flags.ts";
 
 /**
@@ -26,6 +27,14 @@ export async function withApp<T>(
     await app.close();
   }
 }
+
+/** The same for work on one user's data, by the command. @throws DomainError "not_found" if there is no such user */
+export const withUser = <T>(command: Command, user: string, work: (app: App, actor: Actor) => Promise<T>): Promise<T> =>
+  withApp(command, async (app) => work(app, await actAsAdmin(app, user, pathOf(command))));
+
+/** Such as "token issue". */
+const pathOf = (command: Command): string =>
+  command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 
 function requireData(file: string): void {
   let bytes: number | undefined;

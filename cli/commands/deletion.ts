@@ -1,7 +1,6 @@
 // `podkeep deletion`: lists, shows and retries deletions.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import {
   type DeletionDetails,
   type DeletionStatus,
@@ -11,7 +10,7 @@ import {
 } from "../../src/services/deletions.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layRecord, layTable, printResult } from "../terminal/output.ts";
-import { withApp } from "../with-app.ts";
+import { withApp, withUser } from "../with-app.ts";
 
 const STATUSES: DeletionStatus[] = ["SUCCESS", "PENDING", "FAILURE"];
 
@@ -76,15 +75,11 @@ async function list(user: string | undefined, status: DeletionStatus | undefined
 }
 
 async function show(user: string, id: number, command: Command): Promise<void> {
-  const record = withTimes(
-    await withApp(command, async (app) => showDeletion(app, await actAsAdmin(app, user, "deletion show"), id)),
-  );
+  const record = withTimes(await withUser(command, user, (app, actor) => showDeletion(app, actor, id)));
   await printResult(command, record, () => layRecord(record));
 }
 
 async function retry(user: string, id: number, command: Command): Promise<void> {
-  const record = withTimes(
-    await withApp(command, async (app) => retryDeletion(app, await actAsAdmin(app, user, "deletion retry"), id)),
-  );
+  const record = withTimes(await withUser(command, user, (app, actor) => retryDeletion(app, actor, id)));
   await printResult(command, record, () => `Deletion ${id} of ${user} is pending; the server retries it`);
 }

@@ -6,7 +6,7 @@ import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts"
 import { requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
-import { withApp } from "../with-app.ts";
+import { withApp, withUser } from "../with-app.ts";
 
 export function addDeviceCommands(program: Command): void {
   const device = program.command("device").description("List, rename and forget devices");
@@ -91,15 +91,12 @@ const ofNoDevice = (refusal: Refusal) => ({
 });
 
 async function rename(user: string, id: string, name: string, command: Command): Promise<void> {
-  const { caption } = await withApp(command, async (app) =>
-    renameDevice(app, await actAsAdmin(app, user, "device rename"), id, name),
-  );
+  const { caption } = await withUser(command, user, (app, actor) => renameDevice(app, actor, id, name));
   await printResult(command, { id, name: caption }, () => `Renamed device ${id} to ${caption}`);
 }
 
 async function forget(user: string, id: string, yes: boolean | undefined, command: Command): Promise<void> {
-  await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "device forget");
+  await withUser(command, user, async (app, actor) => {
     await confirm(`Delete device ${id} of ${user}?`, yes);
     await forgetDevice(app, actor, id);
   });

@@ -1,12 +1,11 @@
 // `podkeep feed`: what lookups know of a user's feeds, and a lookup now.
 import type { Command } from "commander";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import { type Feed, listFeeds } from "../../src/services/feeds.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
 import { formatTime, layRecord, layTable, printResult, toDay } from "../terminal/output.ts";
-import { withApp } from "../with-app.ts";
+import { withUser } from "../with-app.ts";
 
 export function addFeedCommands(program: Command): void {
   const feed = program.command("feed").description("Show what was read from a user's feeds");
@@ -39,8 +38,8 @@ const reasonOf = ({ reason, moved_to }: Feed) => reason ?? (moved_to === null ? 
 const OFF = "Feeds are not looked up: PODKEEP_FEED_LOOKUP is off. Set it to on, and restart the server.";
 
 async function list(user: string, failing: boolean, command: Command): Promise<void> {
-  const { all, off } = await withApp(command, async (app) => ({
-    all: await listFeeds(app, await actAsAdmin(app, user, "feed list")),
+  const { all, off } = await withUser(command, user, async (app, actor) => ({
+    all: await listFeeds(app, actor),
     off: app.config.feed_lookup === "off",
   }));
   const feeds = all.filter(({ state }) => !failing || state === "failing");
@@ -65,9 +64,7 @@ async function list(user: string, failing: boolean, command: Command): Promise<v
 
 async function lookUp(user: string, url: string, command: Command): Promise<void> {
   const { lookUpNow } = await import("../../src/lookup/lookup-now.ts");
-  const feed = await withApp(command, async (app) =>
-    lookUpNow(app, await actAsAdmin(app, user, "feed lookup"), readTypedFeed(url)),
-  );
+  const feed = await withUser(command, user, async (app, actor) => lookUpNow(app, actor, readTypedFeed(url)));
   const masked = { feed_url: maskFeedUrl(feed.feed_url), moved_to: feed.moved_to && maskFeedUrl(feed.moved_to) };
   await printResult(command, withTimes(feed), () => layRecord({ ...withTimes(feed), ...masked }));
   if (feed.state === "failing") process.exitCode = 1;

@@ -1,13 +1,12 @@
 // `podkeep history`: what changed in a user's list, and who changed it.
 import type { Command } from "commander";
 import type { ChangedBy } from "../../src/domain/history.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, print, printResult, wantsJson } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
-import { withApp } from "../with-app.ts";
+import { withUser } from "../with-app.ts";
 
 interface Options {
   since?: TypedTime;
@@ -30,8 +29,8 @@ export function addHistoryCommand(program: Command): void {
 }
 
 async function show(user: string, { since, by, limit }: Options, command: Command): Promise<void> {
-  const found = await withApp(command, async (app) =>
-    listHistory(app, await actAsAdmin(app, user, "history"), {
+  const found = await withUser(command, user, (app, actor) =>
+    listHistory(app, actor, {
       // One more, to know whether there are more.
       limit: limit + 1,
       ...(by !== undefined && { by }),

@@ -4,14 +4,13 @@ import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import type { ServerType } from "../../src/moving/server.ts";
 import { plural } from "../../src/plural.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import { type MovedIn, moveIn } from "../../src/services/moving-in.ts";
 import { MOST_BYTES, readInput } from "../input-file.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
 import { printResult } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { showProgress } from "../terminal/progress.ts";
-import { withApp } from "../with-app.ts";
+import { withUser } from "../with-app.ts";
 
 interface Options {
   from?: string;
@@ -54,13 +53,12 @@ async function run(user: string, file: string | undefined, options: Options, com
     throw new DomainError("invalid", "Give a file, or a server with --from");
   }
   // Before the password is asked.
-  if (from !== undefined) await withApp(command, (app) => actAsAdmin(app, user, "import"));
+  if (from !== undefined) await withUser(command, user, async () => {});
   // Before the app opens, because root then works as the data directory's owner.
   const moving = file === undefined ? await readServer(user, from ?? "", options) : await readFile(file);
-  const result = await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "import");
-    return moveIn(app, actor, moving, { dry_run, progress: showProgress });
-  });
+  const result = await withUser(command, user, (app, actor) =>
+    moveIn(app, actor, moving, { dry_run, progress: showProgress }),
+  );
   await printResult(command, { dry_run, ...result }, () => describe(result, dry_run));
   if (result.feeds.failed.length > 0) process.exitCode = 1;
 }

@@ -5,14 +5,13 @@ import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { plural } from "../../src/plural.ts";
 import { replaceFile } from "../../src/replace-file.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
 import { printResult } from "../terminal/output.ts";
 import { showProgress } from "../terminal/progress.ts";
-import { withApp } from "../with-app.ts";
+import { withUser } from "../with-app.ts";
 
 export function addOpmlCommands(program: Command): void {
   const opml = program.command("opml").description("Import and export subscriptions as OPML");
@@ -38,8 +37,7 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
   const { decodeOpml, OpmlError, readOpml } = await import("../../src/domain/opml.ts");
   // Before the app opens, because root then works as the data directory's owner.
   const bytes = await readInput(file);
-  const result = await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "opml import");
+  const result = await withUser(command, user, async (app, actor) => {
     try {
       return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), {
         dry_run,
@@ -62,8 +60,7 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
 
 async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {
   const { writeOpml } = await import("../../src/domain/opml.ts");
-  const { feeds, text } = await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "opml export");
+  const { feeds, text } = await withUser(command, user, async (app, actor) => {
     const feeds = await exportFeeds(app, actor);
     const date_created = new Date(app.clock.now()).toUTCString();
     return { feeds, text: writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created }) };

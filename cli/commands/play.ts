@@ -3,7 +3,6 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { writeCsv, writeJson } from "../../src/domain/play-files.ts";
 import { clockOf, parseClock } from "../../src/domain/play-time.ts";
 import { DomainError } from "../../src/errors.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import { episodeName, findEpisodeId, readEpisode } from "../../src/services/listening.ts";
 import { type PlayEntry, streamPlays, streamWritten } from "../../src/services/play-list.ts";
 import { findPodcastId } from "../../src/services/podcasts.ts";
@@ -13,7 +12,7 @@ import { readTypedFeed } from "../terminal/feed-url.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, print, printResult, wantsJson, write } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
-import { withApp } from "../with-app.ts";
+import { withUser } from "../with-app.ts";
 
 interface ListOptions {
   podcast?: string;
@@ -60,8 +59,7 @@ function readPosition(text: string): number {
 
 async function list(user: string, { podcast, since, csv, limit }: ListOptions, command: Command): Promise<void> {
   if (csv && wantsJson(command)) throw new DomainError("invalid", "Give --csv or --json, not both");
-  await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "play list");
+  await withUser(command, user, async (app, actor) => {
     const query = {
       podcast:
         podcast === undefined ? undefined : await findPodcastId(app, actor, readTypedFeed(podcast, "--podcast").hash),
@@ -107,8 +105,7 @@ async function set(user: string, name: string, { position, finished }: SetOption
   if (position === undefined && !finished) {
     throw new DomainError("invalid", "Give a position (--position 20:00), or --finished");
   }
-  const episode = await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "play set");
+  const episode = await withUser(command, user, async (app, actor) => {
     const id = await findEpisodeId(app, actor, name);
     await setPosition(app, actor, { episode: id, position: position ?? null });
     return readEpisode(app, actor, id);

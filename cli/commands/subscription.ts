@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import type { Change } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { plural } from "../../src/plural.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
 import { previewRestore, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../../src/services/subscriptions.ts";
 import { layChanges, withoutPosition } from "../terminal/changes.ts";
@@ -11,7 +10,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
 import { formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
-import { withApp } from "../with-app.ts";
+import { withUser } from "../with-app.ts";
 
 interface DryRun {
   dryRun?: boolean;
@@ -64,9 +63,7 @@ export function addSubscriptionCommands(program: Command): void {
 }
 
 async function list(user: string, all: boolean, command: Command): Promise<void> {
-  const rows = await withApp(command, async (app) =>
-    listSubscriptions(app, await actAsAdmin(app, user, "subscription list"), { all }),
-  );
+  const rows = await withUser(command, user, (app, actor) => listSubscriptions(app, actor, { all }));
   const json = rows.map(({ changed_at, ...row }) => ({ ...row, changed: new Date(changed_at).toISOString() }));
   const cells = rows.map(({ title, feed_url, guid, status, changed_at }) => [
     title ?? "-",
@@ -82,9 +79,7 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
 
 async function add(user: string, urls: string[], dry_run: boolean, command: Command): Promise<void> {
   const feeds = urls.map((url) => readTypedFeed(url));
-  const changes = await withApp(command, async (app) =>
-    subscribe(app, await actAsAdmin(app, user, "subscription add"), feeds, { dry_run }),
-  );
+  const changes = await withUser(command, user, (app, actor) => subscribe(app, actor, feeds, { dry_run }));
   await printChanges(command, changes, dry_run);
 }
 
@@ -92,9 +87,7 @@ const GUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
 async function remove(user: string, feeds: string[], dry_run: boolean, command: Command): Promise<void> {
   const which = feeds.map((text) => (GUID.test(text) ? { guid: text.toLowerCase() } : readTypedFeed(text)));
-  const changes = await withApp(command, async (app) =>
-    unsubscribe(app, await actAsAdmin(app, user, "subscription remove"), which, { dry_run }),
-  );
+  const changes = await withUser(command, user, (app, actor) => unsubscribe(app, actor, which, { dry_run }));
   await printChanges(command, changes, dry_run);
 }
 
@@ -103,8 +96,7 @@ async function restore(
   { asOf, exact = false, dryRun: dry_run = false, yes }: RestoreOptions,
   command: Command,
 ): Promise<void> {
-  const changes = await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, user, "subscription restore");
+  const changes = await withUser(command, user, async (app, actor) => {
     const as_of = asOf(app.clock.now());
     const { changes: planned } = await previewRestore(app, actor, { as_of }, exact);
     if (dry_run) return planned;

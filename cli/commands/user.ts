@@ -15,7 +15,7 @@ import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
-import { withApp } from "../with-app.ts";
+import { withApp, withUser } from "../with-app.ts";
 import { adviseOnAddress, issueFor, layToken, startOfServer } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
@@ -140,13 +140,10 @@ const layLink = ({ url, expires, remarks }: Awaited<ReturnType<typeof linkFor>>)
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {
   if (options.link) {
     const start = startOfServer(command);
-    const link = await withApp(command, async (app) =>
-      linkFor(app, await actAsAdmin(app, name, "user password"), start),
-    );
+    const link = await withUser(command, name, (app, actor) => linkFor(app, actor, start));
     return printResult(command, { name, link }, () => layLink(link));
   }
-  const { set, address } = await withApp(command, async (app) => {
-    const actor = await actAsAdmin(app, name, "user password");
+  const { set, address } = await withUser(command, name, async (app, actor) => {
     const password = options.remove ? null : await readPassword(options);
     await setPassword(app, actor, password);
     return { set: password, address: appUrl(app.config) };
@@ -170,7 +167,7 @@ async function printPassword(command: Command, value: object, done: string, gene
 }
 
 async function signOut(name: string, command: Command): Promise<void> {
-  await withApp(command, async (app) => signOutEverywhere(app, await actAsAdmin(app, name, "user sign-out")));
+  await withUser(command, name, signOutEverywhere);
   await printResult(command, { name, signed_out: true }, () => `Ended all sessions of ${name}`);
 }
 
