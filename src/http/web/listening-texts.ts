@@ -47,7 +47,7 @@ export const listening = {
   noneIn: (year: number) => `No plays in ${year}.`,
   byMonth: "By month",
   byPodcast: "By podcast",
-  others: (count: number) => plural(count, "other podcast", "other podcasts"),
+  others: (count: number) => plural(count, "other podcast"),
   export: "Download all plays",
   csv: "CSV",
   json: "JSON",

@@ -15,23 +15,21 @@ export const moveIn = {
   bad: (reason: string) => `Nothing was added. ${reason}.`,
   preview: (source: string) => `From ${source}`,
   podcasts: (added: number, present: number) =>
-    `${plural(added, "podcast", "podcasts")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
-  failed: (count: number) => `${plural(count, "feed URL", "feed URLs")} can't be used.`,
+    `${plural(added, "podcast")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
+  failed: (count: number) => `${plural(count, "feed URL")} can't be used.`,
   noEpisodes: "It has no play positions.",
   episodes: (all: number, stored: number) => `${positions(all)}, ${stored} new or later than here.`,
-  devices: (count: number) => `${plural(count, "device", "devices")} will be added.`,
+  devices: (count: number) => `${plural(count, "device")} will be added.`,
   noTitle: "(no title)",
   more: (count: number) => `and ${count} more`,
   add: "Move in",
   other: "Choose another file",
-  done: (podcasts: number, episodes: number) =>
-    podcasts + episodes === 0
-      ? "Nothing was added: it is all here already."
-      : `${[podcasts > 0 && plural(podcasts, "podcast", "podcasts"), episodes > 0 && positions(episodes)]
-          .filter(Boolean)
-          .join(
-            " and ",
-          )} ${podcasts + episodes === 1 ? "was added. Each app gets it" : "were added. Each app gets them"} at its next sync.`,
+  done: (podcasts: number, episodes: number) => {
+    const added = [podcasts > 0 && plural(podcasts, "podcast"), episodes > 0 && positions(episodes)].filter(Boolean);
+    if (added.length === 0) return "Nothing was added: it is all here already.";
+    const were = podcasts + episodes === 1 ? "was added. Each app gets it" : "were added. Each app gets them";
+    return `${added.join(" and ")} ${were} at its next sync.`;
+  },
   back: "Back to the account",
   busy: "Other files are being read",
 };

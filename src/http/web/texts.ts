@@ -25,7 +25,7 @@ export const texts = {
     wrong: "The name or the password is wrong.",
     wait: (refusal: string, seconds: number) => {
       const minutes = Math.ceil(seconds / 60);
-      const time = minutes > 1 ? plural(minutes, "minute", "minutes") : plural(seconds, "second", "seconds");
+      const time = minutes > 1 ? plural(minutes, "minute") : plural(seconds, "second");
       return `${refusal}. Try again in ${time}.`;
     },
     ended: "Your session has ended. Sign in to continue.",
@@ -59,17 +59,16 @@ export const texts = {
   },
 
   podcasts: {
-    count: (count: number) => plural(count, "podcast", "podcasts"),
-    found: (count: number, search: string) => `${plural(count, "podcast", "podcasts")} for “${search}”`,
-    foundUnsubscribed: (count: number, search: string) =>
-      `${plural(count, "unsubscribed podcast", "unsubscribed podcasts")} for “${search}”`,
+    count: (count: number) => plural(count, "podcast"),
+    found: (count: number, search: string) => `${plural(count, "podcast")} for “${search}”`,
+    foundUnsubscribed: (count: number, search: string) => `${plural(count, "unsubscribed podcast")} for “${search}”`,
     search: "Search",
     add: "Add",
     addTitle: "Add a podcast",
     shown: (of: number) => `# of ${of}`,
     inSync: "In sync:",
     silent: "No sync for a while:",
-    otherDevices: (count: number) => plural(count, "other device", "other devices"),
+    otherDevices: (count: number) => plural(count, "other device"),
     feedUrl: "Feed URL",
     takesPages: "The address of the feed, or of the podcast's web page: https://example.org/show",
     busy: "Another podcast is being looked for",
@@ -104,7 +103,7 @@ export const texts = {
     page: (page: number, pages: number) => `Page ${page} of ${pages}`,
     back: "Back to podcasts",
     imported: (added: number, present: number, failed: number) =>
-      `${plural(added, "podcast", "podcasts")} added, ${present} there already${failed > 0 ? `, ${failed} failed:` : "."}`,
+      `${plural(added, "podcast")} added, ${present} there already${failed > 0 ? `, ${failed} failed:` : "."}`,
     badUrl: (reason: string) => `This feed URL can't be added: ${reason}.`,
     badFile: (reason: string) => `Nothing was imported. ${reason}.`,
     noFile: "Choose an OPML file.",
