@@ -24,6 +24,10 @@ function asset(name: string, extension: string, type: string, text: Asset["text"
 const stylesheet = (name: string, text: string) =>
   asset(name, "css", "text/css; charset=utf-8", text.replace(/\n */g, "").replaceAll(";}", "}").replaceAll(" {", "{"));
 
+/** How many colors tiles have. */
+export const HUES = 12;
+const hues = Array.from({ length: HUES }, (_, hue) => `.hue${hue}{--hue:${(hue * 360) / HUES}}`).join("");
+
 const icons = {
   icon: asset("icon", "svg", "image/svg+xml", ICON),
   touchIcon: asset("touch-icon", "png", "image/png", new Uint8Array(readFileSync(touchIcon))),
@@ -45,7 +49,7 @@ const MANIFEST = {
 };
 
 export const assets = {
-  style: stylesheet("style", style),
+  style: stylesheet("style", style + hues),
   listening: stylesheet("listening", listening),
   script: asset("script", "js", "text/javascript; charset=utf-8", script),
   tryIt: asset("try-it", "js", "text/javascript; charset=utf-8", tryIt),

@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { hostOf } from "../../../domain/readable-url.ts";
 import { nameOf, type Podcast } from "../../../services/podcasts.ts";
+import { HUES } from "../assets.ts";
 import { ActionButton } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -40,9 +41,6 @@ export function UndoRow({ podcast, hue }: { podcast: Podcast; hue: number }) {
     </li>
   );
 }
-
-/** How many colors the stylesheet has for tiles. */
-const HUES = 12;
 
 /** A hue for each podcast by its guid; another one if it would look like the hue before. */
 export function huesOf(podcasts: Podcast[]): { podcast: Podcast; hue: number }[] {
