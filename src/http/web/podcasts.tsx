@@ -135,10 +135,9 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
   const fresh = await find(c, app, added ?? present);
   const around = undo ?? (used === null ? fresh : await find(c, app, used));
   const query = { is_subscribed, search, page, per_page: PER_PAGE };
-  const podcasts = await listPodcasts(app, actor, { ...query, around });
   const props = {
-    page: podcasts,
-    query: { ...query, page: podcasts.number },
+    page: await listPodcasts(app, actor, { ...query, around }),
+    query,
     undo,
     used: used ?? added ?? present ?? null,
     notice: noticeOf(c, fresh),

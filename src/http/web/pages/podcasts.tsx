@@ -34,7 +34,7 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
 
 export function PodcastsPage(props: PodcastsProps) {
   const { page, query, undo, used, notice, devices, now } = props;
-  const { canWrite, byPassword } = useFrame();
+  const { canWrite } = useFrame();
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
   const all = is_subscribed ? podcasts.count(page.subscribed) : podcasts.unsubscribedCount(page.unsubscribed);
@@ -44,7 +44,7 @@ export function PodcastsPage(props: PodcastsProps) {
   const heading = isNew ? texts.menu.podcasts : search ? found(page.matches, search) : all;
   const title = is_subscribed && !search ? texts.menu.podcasts : heading;
   return (
-    <Layout title={title} which={[query.page > 1 && pageOf(page, query)]} section="podcasts">
+    <Layout title={title} which={[page.number > 1 && pageOf(page, query)]} section="podcasts">
       <div class="bar">
         <h1>{heading}</h1>
         {!isNew && <Search page={page} query={query} />}
@@ -65,18 +65,7 @@ export function PodcastsPage(props: PodcastsProps) {
           <a href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</a>
         </p>
       )}
-      {isNew && canWrite && (
-        <div class="bar">
-          {byPassword && (
-            <a class="button primary" href="/connect">
-              {texts.apps.connect}
-            </a>
-          )}
-          <a class="button" href="/podcasts/more">
-            {podcasts.importOpml}
-          </a>
-        </div>
-      )}
+      {isNew && canWrite && <FirstSteps />}
       <ul class="rows links">
         {huesOf(rows).map(({ podcast, hue }) =>
           podcast === undo ? (
@@ -98,6 +87,22 @@ export function PodcastsPage(props: PodcastsProps) {
         </p>
       )}
     </Layout>
+  );
+}
+
+/** How podcasts come into an empty list. */
+function FirstSteps() {
+  return (
+    <div class="bar">
+      {useFrame().byPassword && (
+        <a class="button primary" href="/connect">
+          {texts.apps.connect}
+        </a>
+      )}
+      <a class="button" href="/podcasts/more">
+        {texts.podcasts.importOpml}
+      </a>
+    </div>
   );
 }
 
@@ -133,19 +138,19 @@ function emptyText({ unsubscribed }: PodcastPage, { search, is_subscribed }: Pod
 }
 
 /** "Page 2 of 3" */
-const pageOf = ({ matches }: PodcastPage, { page, per_page }: PodcastQuery) =>
-  texts.podcasts.page(page, Math.ceil(matches / per_page));
+const pageOf = ({ matches, number }: PodcastPage, { per_page }: PodcastQuery) =>
+  texts.podcasts.page(number, Math.ceil(matches / per_page));
 
 function Pages({ page: list, query }: { page: PodcastPage; query: PodcastQuery }) {
   const { podcasts } = texts;
   const pages = Math.ceil(list.matches / query.per_page);
   if (pages < 2) return null;
-  const { page } = query;
+  const { number } = list;
   return (
     <nav class="pages" aria-label={pageOf(list, query)}>
-      {page > 1 ? <a href={hrefOf({ ...query, page: page - 1 })}>{podcasts.previous}</a> : <span />}
+      {number > 1 ? <a href={hrefOf({ ...query, page: number - 1 })}>{podcasts.previous}</a> : <span />}
       <span class="muted">{pageOf(list, query)}</span>
-      {page < pages ? <a href={hrefOf({ ...query, page: page + 1 })}>{podcasts.next}</a> : <span />}
+      {number < pages ? <a href={hrefOf({ ...query, page: number + 1 })}>{podcasts.next}</a> : <span />}
     </nav>
   );
 }
