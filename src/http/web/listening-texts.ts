@@ -36,8 +36,10 @@ export const listening = {
   older: "Older",
   searchedTo: "Searched back to",
   searchOn: "Search older plays",
-  daysIn: (zone: string) => `Days are those of ${zone}.`,
-  daysInUtc: "Days are those of UTC. With JavaScript they are those of your time zone.",
+  daysIn: (zone: string | null) =>
+    zone === null
+      ? "Days are those of UTC. With JavaScript they are those of your time zone."
+      : `Days are those of ${zone}.`,
   duration: (seconds: number) => {
     const minutes = Math.round(seconds / 60);
     if (minutes < 60) return `${minutes} min`;

@@ -75,7 +75,7 @@ async function showHistory(c: Context<HttpEnv>, app: App): Promise<Response> {
   const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
   const after = readPosition(c.req.query("after"));
   const { plays, next } = await listPlays(app, actor, { after, podcast, by, search, limit: PER_PAGE });
-  const { calendar, hasZone } = calendarOf(c);
+  const { calendar, zone } = calendarOf(c);
   const days = [...Map.groupBy(plays, ({ begun_at }) => calendar.dayOf(begun_at))].map(([day, plays]) => {
     return { day, plays, span: calendar.spanOf(day) };
   });
@@ -93,8 +93,7 @@ async function showHistory(c: Context<HttpEnv>, app: App): Promise<Response> {
       next={next && `${next.begun_at}.${next.id}`}
       after={after}
       searchedTo={next && plays.length < PER_PAGE ? next.begun_at : null}
-      zone={calendar.zone}
-      hasZone={hasZone}
+      zone={zone}
     />,
   );
 }
@@ -117,14 +116,13 @@ async function showEpisode(c: Context<HttpEnv>, app: App): Promise<Response> {
 }
 
 async function showYear(c: Context<HttpEnv>, app: App): Promise<Response> {
-  const { calendar, hasZone } = calendarOf(c);
+  const { calendar, zone } = calendarOf(c);
   const present = calendar.yearOf(app.clock.now());
   const asked = /^\d{4}$/.exec(c.req.query("year") ?? "")?.[0];
   const year = Math.max(1970, asked === undefined ? present : Math.min(Number(asked), 9998));
   const hours = await readYear(app, c.get("actor"), calendar.monthsOf(year));
   const first = hours.first_at === null ? present : calendar.yearOf(hours.first_at);
-  const props = { year, hours, first, last: present, zone: calendar.zone, hasZone };
-  return show(c, <YearPage {...props} />);
+  return show(c, <YearPage year={year} hours={hours} first={first} last={present} zone={zone} />);
 }
 
 function noticeOf(done: string | undefined, position: number | null): string | null {
@@ -132,11 +130,11 @@ function noticeOf(done: string | undefined, position: number | null): string | n
   return done === "position" && position !== null ? texts.listening.setDone(clockOf(position)) : null;
 }
 
-/** The visitor's calendar, by the cookie that the script sets. */
+/** The calendar of the zone that the script has put into a cookie; of UTC, and no zone, if there is none. */
 function calendarOf(c: Context<HttpEnv>) {
-  const zone = getCookie(c, "zone");
-  const calendar = Calendar.of(zone);
-  return { calendar, hasZone: zone !== undefined && calendar.zone === zone };
+  const sent = getCookie(c, "zone");
+  const calendar = Calendar.of(sent);
+  return { calendar, zone: calendar.zone === sent ? sent : null };
 }
 
 /** The id in the path. @throws DomainError "not_found" */

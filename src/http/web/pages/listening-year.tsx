@@ -16,11 +16,10 @@ interface YearProps {
   /** The first year with plays, and the present one. */
   first: number;
   last: number;
-  zone: string;
-  hasZone: boolean;
+  zone: string | null;
 }
 
-export function YearPage({ year, hours, first, last, zone, hasZone }: YearProps) {
+export function YearPage({ year, hours, first, last, zone }: YearProps) {
   const { months, podcasts, seconds } = hours;
   const most = Math.max(...months);
   const shown = podcasts.slice(0, MOST_PODCASTS);
@@ -60,7 +59,7 @@ export function YearPage({ year, hours, first, last, zone, hasZone }: YearProps)
           </ul>
         </>
       )}
-      <p class="muted small">{hasZone ? text.daysIn(zone) : text.daysInUtc}</p>
+      <p class="muted small">{text.daysIn(zone)}</p>
     </ListeningLayout>
   );
 }

@@ -136,8 +136,7 @@ interface HistoryProps {
   after: PlayPosition | undefined;
   /** How far back was searched, if the page is not full. */
   searchedTo: number | null;
-  zone: string;
-  hasZone: boolean;
+  zone: string | null;
 }
 
 /** A link to the history. */
@@ -150,7 +149,7 @@ export function historyPath({ podcast, by, search }: Partial<Filters>, more: Rec
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: "UTC" });
 
 export function PlayHistoryPage(props: HistoryProps) {
-  const { days, filters, podcastName, players, next, after, searchedTo, zone, hasZone } = props;
+  const { days, filters, podcastName, players, next, after, searchedTo, zone } = props;
   const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
   const apps = choicesOf(players, filters.by, useFrame().captions);
   const podcasts = podcastsOf(days.flatMap(({ plays }) => plays));
@@ -186,7 +185,7 @@ export function PlayHistoryPage(props: HistoryProps) {
         </p>
       )}
       {hasPlays && <Downloads />}
-      <p class="muted small">{hasZone ? text.daysIn(zone) : text.daysInUtc}</p>
+      <p class="muted small">{text.daysIn(zone)}</p>
     </ListeningLayout>
   );
 }
