@@ -5,7 +5,7 @@ import { listProducts } from "../store/clients.ts";
 import { listUserTokens, renameToken } from "../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { listDevices } from "./devices.ts";
+import { type Device, listDevices } from "./devices.ts";
 import { listSessions, type PageSession } from "./sessions.ts";
 import { checkLabel, isLive, revokeIn } from "./tokens.ts";
 
@@ -23,9 +23,6 @@ export interface ConnectedApp {
   /** What syncs by this token. */
   devices: Device[];
 }
-
-/** A device that syncs. */
-export type Device = Awaited<ReturnType<typeof listDevices>>[number];
 
 /**
  * Lists the apps that can sign in, the last used first, the devices that sync by the password, and the sessions of the

@@ -33,6 +33,9 @@ export function listDevices({ database }: Context, { user_id }: Actor) {
   return database.read((tx) => listRows(tx, { user_id }));
 }
 
+/** A device that syncs. */
+export type Device = Awaited<ReturnType<typeof listDevices>>[number];
+
 /** The device of the actor's token; null if it has none or several. */
 export async function findDeviceOf(context: Context, actor: Actor): Promise<string | null> {
   if (actor.kind !== "token") return null;

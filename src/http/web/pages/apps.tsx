@@ -1,6 +1,7 @@
 // The list of apps; renaming and revoking one.
 /** @jsxImportSource hono/jsx */
-import type { ConnectedApp, Device } from "../../../services/apps.ts";
+import type { ConnectedApp } from "../../../services/apps.ts";
+import type { Device } from "../../../services/devices.ts";
 import type { PageSession } from "../../../services/sessions.ts";
 import { useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";

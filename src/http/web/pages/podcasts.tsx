@@ -1,6 +1,6 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
-import type { Device } from "../../../services/apps.ts";
+import type { Device } from "../../../services/devices.ts";
 import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
 import { Field, fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";

@@ -1,7 +1,7 @@
 // Which devices are in sync, and which are silent.
 /** @jsxImportSource hono/jsx */
 import { isSilent } from "../../../domain/sync-pauses.ts";
-import type { Device } from "../../../services/apps.ts";
+import type { Device } from "../../../services/devices.ts";
 import { Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
