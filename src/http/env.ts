@@ -1,14 +1,15 @@
 // Values that travel with a request through middleware and handlers.
 import type { Context } from "hono";
 import type { Actor } from "../services/actor.ts";
+import type { Device } from "../services/devices.ts";
 import type { NoticedRemoval } from "../services/noticed-removals.ts";
 
 /** What every page of a signed-in user shows around its content. */
 export interface Frame {
   /** Of which something is still missing. */
   removals: NoticedRemoval[];
-  /** Names of devices, by their ids. */
-  captions: Map<string, string>;
+  /** The user's devices, by their ids. */
+  devices: Map<string, Device>;
   /** False for a session by a token that may only read. */
   canWrite: boolean;
   /** False for a session by any token, which may not change how the user signs in. */

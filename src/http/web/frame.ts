@@ -7,7 +7,7 @@ import { listMassRemovals } from "../../services/noticed-removals.ts";
 import type { Frame } from "../env.ts";
 
 /** Of a visitor who is not signed in: there is no menu. */
-export const EMPTY: Frame = { removals: [], captions: new Map(), canWrite: false, byPassword: false, typed: {} };
+export const EMPTY: Frame = { removals: [], devices: new Map(), canWrite: false, byPassword: false, typed: {} };
 export const FrameContext = createContext(EMPTY);
 export const useFrame = () => useContext(FrameContext);
 
@@ -15,12 +15,11 @@ export const useFrame = () => useContext(FrameContext);
 const BANNER = 14 * 24 * 60 * 60 * 1000;
 
 /** Reads what the frame of an actor shows. If the database can't be read, the page is shown without it. */
-export async function readFrame(app: App, actor: Actor): Promise<Pick<Frame, "removals" | "captions">> {
+export async function readFrame(app: App, actor: Actor): Promise<Pick<Frame, "removals" | "devices">> {
   try {
     const removals = await listMassRemovals(app, actor, app.clock.now() - BANNER);
     const devices = await listDevices(app, actor);
-    const captions = new Map(devices.map(({ id, caption }) => [id, caption]));
-    return { removals, captions };
+    return { removals, devices: new Map(devices.map((device) => [device.id, device])) };
   } catch {
     return EMPTY;
   }

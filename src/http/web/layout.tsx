@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../domain/history.ts";
+import type { Frame } from "../env.ts";
 import { type Asset, assets } from "./assets.ts";
 import { EMPTY, useFrame } from "./frame.ts";
 import { texts } from "./texts.ts";
@@ -51,13 +52,13 @@ export function Layout({ title, which = [], section = null, scripts = [], childr
 /** Above everything, when an app removed most of a list. */
 function Banner() {
   const text = texts.history;
-  const { removals, captions, canWrite } = useFrame();
+  const { removals, devices, canWrite } = useFrame();
   return (
     <>
       {removals.map(({ by, from, to, ended_at, removed, of }) => (
         <section class="notice danger" aria-label={text.warning}>
           <p>
-            {text.massRemoval(actorName(by, captions), removed, of)} <Time ms={ended_at} format="clock" />.
+            {text.massRemoval(actorName(by, devices), removed, of)} <Time ms={ended_at} format="clock" />.
           </p>
           <div class="bar">
             <a class="button" href={changesBy(by)}>
@@ -79,26 +80,26 @@ function Banner() {
 }
 
 /** What somebody is called: the app's label and its device, or the command. */
-function actorName({ kind, label, device }: ChangedBy, captions: Map<string, string>): string {
+function actorName({ kind, label, device }: ChangedBy, devices: Frame["devices"]): string {
   const { actors } = texts.history;
   const named = label && (actors.commands.get(label) ?? label);
   const name = kind === "page" ? actors.page : named || actors[kind];
-  const on = device && (captions.get(device) ?? device);
+  const on = device && (devices.get(device)?.caption ?? device);
   return on && !name.includes(on) ? actors.on(name, on) : name;
 }
 
 /** The same as a part of a page. */
 export function ActorName({ by }: { by: ChangedBy }) {
-  return <bdi>{actorName(by, useFrame().captions)}</bdi>;
+  return <bdi>{actorName(by, useFrame().devices)}</bdi>;
 }
 
 /** What the history is filtered by for one app; empty for apps without any name. */
 const keyOf = ({ id, label, device }: ChangedBy): string => id ?? device ?? label ?? "";
 
 /** What apps are called, by what the history is filtered by. @param by the present filter, which is there in any case */
-export function choicesOf(apps: ChangedBy[], by: string | null, captions: Map<string, string>): Map<string, string> {
+export function choicesOf(apps: ChangedBy[], by: string | null, devices: Frame["devices"]): Map<string, string> {
   const { token } = texts.history.actors;
-  const names = new Map(apps.map((one) => [keyOf(one), one.id ? one.label || token : actorName(one, captions)]));
+  const names = new Map(apps.map((one) => [keyOf(one), one.id ? one.label || token : actorName(one, devices)]));
   names.delete("");
   if (by && !names.has(by)) names.set(by, by);
   return names;

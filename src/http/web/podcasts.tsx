@@ -7,7 +7,6 @@ import type { App } from "../../app.ts";
 import { positive } from "../../config/positive.ts";
 import { readFeedUrl, reasonOfRefusal, takeTypedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns } from "../../domain/opml.ts";
-import { listDevices } from "../../services/devices.ts";
 import { listHistory } from "../../services/history.ts";
 import { exportFeeds, importFeeds } from "../../services/imports.ts";
 import { listPlays } from "../../services/play-list.ts";
@@ -141,7 +140,6 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     undo,
     used: used ?? added ?? present ?? null,
     notice: noticeOf(c, fresh),
-    devices: await listDevices(app, actor),
     now: app.clock.now(),
   };
   return show(c, <PodcastsPage {...props} />);

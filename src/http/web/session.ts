@@ -58,9 +58,9 @@ function keepSession(c: Context<HttpEnv>, app: App, session: Session): void {
   c.set("userName", session.name);
   c.set("sessionId", session.id);
   c.set("frame", async () => {
-    const { removals, captions } = await readFrame(app, session.actor);
+    const shown = await readFrame(app, session.actor);
     const rights = { canWrite: canWrite(c), byPassword: isByPassword(c) };
-    return { removals, captions, ...rights, typed: takeTyped(c, pageOf(c)) };
+    return { ...shown, ...rights, typed: takeTyped(c, pageOf(c)) };
   });
 }
 

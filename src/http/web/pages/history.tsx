@@ -27,9 +27,9 @@ interface HistoryProps {
 
 export function HistoryPage(props: HistoryProps) {
   const { groups, next, after, by, podcast, changers, missing, notice } = props;
-  const { captions, canWrite } = useFrame();
+  const { devices, canWrite } = useFrame();
   const text = texts.history;
-  const apps = choicesOf(changers, by, captions);
+  const apps = choicesOf(changers, by, devices);
   const which = [podcast?.name, by && apps.get(by), after && texts.before(after.changed_at)];
   const filters = { ...(by && { by }), ...(podcast && { podcast: podcast.guid }) };
   const query = (more: Record<string, string>) => `/history?${new URLSearchParams({ ...filters, ...more })}`;

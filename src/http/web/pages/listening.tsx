@@ -151,7 +151,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: "UTC
 export function PlayHistoryPage(props: HistoryProps) {
   const { days, filters, podcastName, players, next, after, searchedTo, zone } = props;
   const isFiltered = Boolean(filters.podcast || filters.by || filters.search);
-  const apps = choicesOf(players, filters.by, useFrame().captions);
+  const apps = choicesOf(players, filters.by, useFrame().devices);
   const podcasts = podcastsOf(days.flatMap(({ plays }) => plays));
   const key = String(filters.podcast);
   if (filters.podcast) podcasts.set(key, podcastName ?? podcasts.get(key) ?? text.thisPodcast);

@@ -1,6 +1,5 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
-import type { Device } from "../../../services/devices.ts";
 import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
 import { Field, fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
@@ -19,7 +18,6 @@ interface PodcastsProps {
   /** Guid of the podcast that was just added or subscribed again: the page opens there. */
   used: string | null;
   notice: string | null;
-  devices: Device[];
   /** Unix milliseconds. */
   now: number;
 }
@@ -33,7 +31,7 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
 };
 
 export function PodcastsPage(props: PodcastsProps) {
-  const { page, query, undo, used, notice, devices, now } = props;
+  const { page, query, undo, used, notice, now } = props;
   const { canWrite } = useFrame();
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
@@ -58,7 +56,7 @@ export function PodcastsPage(props: PodcastsProps) {
         </a>
       </div>
       {notice && <Notice>{notice}</Notice>}
-      {is_subscribed && !search && <SyncStatus devices={devices} now={now} />}
+      {is_subscribed && !search && <SyncStatus now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {search && (
         <p>
