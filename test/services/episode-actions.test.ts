@@ -151,7 +151,7 @@ test.each([
   await uploadBoth(2);
   podkeep.clock.advance(60_000);
   const { timestamp: since } = await read(tablet);
-  await restoreSubscriptions(podkeep.app, ann, { as_of }, { exact: false, dry_run: false });
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
   podkeep.clock.advance(60_000);
   const placesOf = async (client: Client, since = 0) =>
     (await read(client, { since })).actions.map(({ feed_url, guid, position }) => [feed_url, guid, position]).sort();
