@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { sizeText } from "../bounded.ts";
 import { DomainError } from "../errors.ts";
+import { nextTurn } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -27,6 +28,9 @@ const MOST_KEPT = MEGABYTE;
 const LONGEST = 10 * 60_000;
 /** Bytes of a body that arrives before the connection is closed, from the slowest phone. */
 const SHORT = 64 * 1024;
+
+/** Bytes of a piece of a body that is waited for alone. */
+const SMALL = 4096;
 
 /** Encodings of compressed bodies (RFC 9110, 8.4.1); others that clients name are none, such as UTF-8. */
 const COMPRESSED = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
@@ -125,6 +129,7 @@ async function* chunksOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array> {
       c.env.stayOpen?.();
       if (performance.now() > end) throw tooMany("The upload took too long");
       yield next.value;
+      await waitForMore(next.value);
     }
     c.env.awaitResponse?.();
     arrived.add(c.req.raw);
@@ -132,6 +137,12 @@ async function* chunksOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array> {
     reader.releaseLock();
   }
 }
+
+/**
+ * After a small piece of a body, waits for what else arrives in this turn: the runtime then gives all of it together. Asked at
+ * once, it gives each chunk of a chunked body by itself, and a megabyte can be a million.
+ */
+const waitForMore = ({ length }: Uint8Array) => (length < SMALL ? nextTurn() : undefined);
 
 function holdLarge(request: Request, holder: number): void {
   if (large.size >= MOST_LARGE || large.values().some((other) => other === holder)) {
@@ -196,6 +207,7 @@ async function discard(body: Request["body"]): Promise<void> {
     const next = await readWithin(reader, PATIENCE.silence);
     if (!next || next.done) return;
     bytes += next.value.length;
+    await waitForMore(next.value);
     free(next.value);
   }
 }

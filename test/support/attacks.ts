@@ -28,15 +28,16 @@ const MOST_ANSWERED = 10_000;
 
 interface Raw {
   head: string;
-  chunk: Uint8Array;
-  /** How often the chunk is sent. */
+  /** Chunks, each with its length. */
+  chunks: Uint8Array;
+  /** How often they are sent. */
   times: number;
   /** False to send no end, and wait. */
   ends: boolean;
 }
 
 /** Sends a chunked body over a separate socket, as fast as it is taken, and ignores the response. */
-async function pour({ url }: Target, { head, chunk, times, ends }: Raw): Promise<void> {
+async function pour({ url }: Target, { head, chunks, times, ends }: Raw): Promise<void> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const gone = Promise.withResolvers<void>();
@@ -51,24 +52,23 @@ async function pour({ url }: Target, { head, chunk, times, ends }: Raw): Promise
 
   async function write(): Promise<void> {
     socket.write(`${head}Host: podkeep.test\r\nTransfer-Encoding: chunked\r\n\r\n`);
-    for (let n = 0; n < times; n++) {
-      socket.write(`${chunk.length.toString(16)}\r\n`);
-      await taken(socket, chunk);
-      socket.write("\r\n");
-    }
+    for (let n = 0; n < times; n++) await taken(socket, chunks);
     if (ends) socket.end("0\r\n\r\n");
   }
 }
 
-const taken = (socket: Socket, chunk: Uint8Array) =>
+const taken = (socket: Socket, bytes: Uint8Array) =>
   new Promise<void>((resolve) => {
-    if (socket.write(chunk)) resolve();
+    if (socket.write(bytes)) resolve();
     else socket.once("drain", resolve);
   });
 
 const many = (count: number, one: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, one));
-const megabyte = new Uint8Array(MEGABYTE).fill(120);
-const largest = new Uint8Array(LARGEST).fill(32);
+const chunkOf = (length: number, text: string) => Buffer.from(`${length.toString(16)}\r\n${text.repeat(length)}\r\n`);
+const megabyte = chunkOf(MEGABYTE, "x");
+const largest = chunkOf(LARGEST, " ");
+/** A megabyte in chunks of a byte. */
+const crumbs = Buffer.from("1\r\n \r\n".repeat(MEGABYTE));
 
 async function send({ url }: Target, token: string, method: string, path: string, body?: unknown) {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
@@ -89,7 +89,7 @@ const refused: Attack[] = [
 ].map((head) => ({
   what: `bodies of 40 MB that are refused: ${head.trim()}`,
   run: (target) => {
-    const raw = { head: head.replace("USER", target.user), chunk: megabyte, times: 40, ends: true };
+    const raw = { head: head.replace("USER", target.user), chunks: megabyte, times: 40, ends: true };
     return many(16, () => pour(target, raw));
   },
 }));
@@ -101,7 +101,7 @@ const stopped: Attack[] = [
   "POST /v1/subscriptions HTTP/1.1\r\nContent-Type: application/json\r\n",
 ].map((head) => ({
   what: `bodies that stop before their end, without credentials: ${head.split(" HTTP")[0]}`,
-  run: (target) => many(120, () => pour(target, { head, chunk: largest, times: 1, ends: false })),
+  run: (target) => many(120, () => pour(target, { head, chunks: largest, times: 1, ends: false })),
 }));
 
 const held: Attack[] = [
@@ -111,7 +111,7 @@ const held: Attack[] = [
   what: `bodies that stop before their end, with a token: ${head.split(" HTTP")[0]}`,
   run: (target) => {
     const signed = `${head.replace("USER", target.user)}Authorization: Bearer ${target.tokens[0]}\r\n`;
-    return many(60, () => pour(target, { head: signed, chunk: largest, times: 1, ends: false }));
+    return many(60, () => pour(target, { head: signed, chunks: largest, times: 1, ends: false }));
   },
 }));
 
@@ -119,9 +119,21 @@ const tooLarge: Attack = {
   what: "bodies of 40 MB, with a token",
   run: (target) => {
     const head = `POST /v1/subscriptions HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: Bearer ${target.tokens[0]}\r\n`;
-    return many(16, () => pour(target, { head, chunk: megabyte, times: 40, ends: true }));
+    return many(16, () => pour(target, { head, chunks: megabyte, times: 40, ends: true }));
   },
 };
+
+const crumbled: Attack[] = [
+  { what: "with a token", bodies: 2, megabytes: 4, header: "Authorization: Bearer TOKEN" },
+  { what: "that are refused", bodies: 20, megabytes: 1, header: "Connection: close" },
+].map(({ what, bodies, megabytes, header }) => ({
+  what: `bodies of ${megabytes} MB in chunks of one byte, ${what}`,
+  run: (target) => {
+    const head = `POST /v1/subscriptions HTTP/1.1\r\nContent-Type: application/json\r\n${header}\r\n`;
+    const signed = head.replace("TOKEN", target.tokens[0] ?? "");
+    return many(bodies, () => pour(target, { head: signed, chunks: crumbs, times: megabytes, ends: true }));
+  },
+}));
 
 /** Routes that read JSON, with the text around a list. */
 const JSON_ROUTES = [
@@ -222,6 +234,6 @@ const brackets: Attack = {
 };
 
 export const ATTACKS: Attack[] = [
-  ...[...refused, ...stopped, ...held, tooLarge, ...wrong],
+  ...[...refused, ...stopped, ...held, tooLarge, ...crumbled, ...wrong],
   ...[slashes, plays, ...forms, brackets],
 ];
