@@ -71,7 +71,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
 const FEED = /https:\/\/feeds\.test\/\d+\/\d+\//g;
 
 // Opens the file as the server's next start does, and returns its feed URLs.
-function keptAfter(found: Map<string, Buffer>, database: string): Set<string> {
+function keptAfter(found: Map<string, Uint8Array>, database: string): Set<string> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cut-"));
   const place = join(folder, "found.db");
   for (const [file, bytes] of found) writeFileSync(file.replace(database, place), bytes);

@@ -51,51 +51,57 @@ function decode(text: string): Buffer {
 }
 
 const SECTOR = 512;
+/** Bytes to which a file can grow. */
+const LARGEST = 2 ** 28;
+
+/** A file's bytes. Growing takes no copy: a log grows by each write. */
+type Content = Uint8Array<ArrayBuffer>;
+
+function contentOf(bytes: Uint8Array): Content {
+  const content = new Uint8Array(new ArrayBuffer(bytes.length, { maxByteLength: LARGEST }));
+  content.set(bytes);
+  return content;
+}
 
 /** The files on a disk that keeps all synced sectors, and any of the others. */
 export class Disk {
-  readonly #synced = new Map<string, Buffer>();
+  readonly #synced = new Map<string, Content>();
   readonly #loose = new Map<string, Effect[]>();
 
   constructor(files: Map<string, Buffer>) {
-    for (const [file, bytes] of files) this.#synced.set(file, Buffer.from(bytes));
+    for (const [file, bytes] of files) this.#synced.set(file, contentOf(bytes));
   }
 
   play(effect: Effect): void {
-    if (effect.kind === "answer" || !this.#synced.has(effect.file)) return;
+    if (effect.kind === "answer") return;
+    const synced = this.#synced.get(effect.file);
+    if (!synced) return;
     const loose = this.#loose.get(effect.file) ?? [];
     this.#loose.set(effect.file, loose);
     if (effect.kind !== "sync") return void loose.push(effect);
-    this.#synced.set(
-      effect.file,
-      loose.reduce<Buffer>((bytes, one) => apply(bytes, one, () => true), this.#synced.get(effect.file)!),
-    );
-    loose.length = 0;
+    for (const one of loose.splice(0)) apply(synced, one, () => true);
   }
 
   /** The files after a power cut: each unsynced sector was written or not. */
-  cut(random: Chance): Map<string, Buffer> {
-    const found = new Map<string, Buffer>();
+  cut(random: Chance): Map<string, Uint8Array> {
+    const found = new Map<string, Uint8Array>();
     for (const [file, bytes] of this.#synced) {
       const often = random.whole(4);
       const arrives = () => random.whole(3) < often;
-      const loose = this.#loose.get(file) ?? [];
-      found.set(
-        file,
-        loose.reduce<Buffer>((content, one) => apply(content, one, arrives), Buffer.from(bytes)),
-      );
+      const content = contentOf(bytes);
+      for (const one of this.#loose.get(file) ?? []) apply(content, one, arrives);
+      found.set(file, content);
     }
     return found;
   }
 }
 
-function apply(content: Buffer, effect: Effect, arrives: () => boolean): Buffer {
-  if (effect.kind === "truncate") return arrives() ? Buffer.from(content.subarray(0, effect.size)) : content;
-  if (effect.kind !== "write") return content;
-  const size = Math.max(content.length, effect.offset + effect.bytes.length);
-  const grown = size > content.length ? Buffer.concat([content, Buffer.alloc(size - content.length)]) : content;
+function apply(content: Content, effect: Effect, arrives: () => boolean): void {
+  if (effect.kind === "truncate" && arrives()) content.buffer.resize(effect.size);
+  if (effect.kind !== "write") return;
+  const size = effect.offset + effect.bytes.length;
+  if (size > content.length) content.buffer.resize(size);
   for (let start = 0; start < effect.bytes.length; start += SECTOR) {
-    if (arrives()) effect.bytes.subarray(start, start + SECTOR).copy(grown, effect.offset + start);
+    if (arrives()) content.set(effect.bytes.subarray(start, start + SECTOR), effect.offset + start);
   }
-  return grown;
 }
