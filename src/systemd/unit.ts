@@ -11,7 +11,8 @@ export const DATA_DIRECTORY = `/var/lib/${STATE_FOLDER}`;
 const HARDENING = `UMask=0077
 NoNewPrivileges=yes
 LockPersonality=yes
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+# Without AF_NETLINK the server can't learn the machine's own addresses.
+RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
 RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes

@@ -67,10 +67,12 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
   const strangers = () => machine.root("find", DATA, "!", "-user", "podkeep").out;
 
   test("sudo podkeep service install starts the service now and at every boot", async () => {
-    expect(podkeep("service", "install")).toContain(
+    // On all addresses: the setup link needs those of the machine.
+    expect(podkeep("service", "install", "--host", "0.0.0.0")).toContain(
       "Create a user: sudo podkeep user create me --password --token phone",
     );
     expect(status("/readyz")).toBe(200);
+    expect(journal()).toContain("/setup/");
     expect(journal()).toContain("sudo podkeep user create me --password --token phone");
     expect(property("UnitFileState")).toBe("enabled");
     expect(machine.admin("podkeep", "service", "status")).toMatchObject({ code: 0 });
@@ -80,6 +82,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     podkeep("user", "create", "ann");
     token = JSON.parse(podkeep("token", "issue", "ann", "--label", "phone", "--json")).token;
     expect(status("/v1/subscriptions")).toBe(200);
+    expect(status("/")).toBe(200);
     expect(podkeep("user", "list")).toContain("ann");
     expect(machine.root("find", "/root", "/home", "-name", "podkeep*").out).toBe("");
   });

@@ -7,3 +7,9 @@ test.each([true, false])("a file that takes too much memory while it is read doe
   // By default systemd ends all processes of a service if one runs out of memory.
   expect(unit).toMatch(/^\[Service\]\n[^[]*^OOMPolicy=continue$/m);
 });
+
+test.each([true, false])("the service learns the machine's addresses, for setup links and feed lookups", (isOwn) => {
+  const unit = describeUnit("/usr/bin/podkeep", { settings: "/etc/podkeep.env", isOwn });
+  // getifaddrs() asks the kernel by it.
+  expect(unit).toMatch(/^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
+});
