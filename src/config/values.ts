@@ -127,6 +127,8 @@ export const url: Read<string> = (text) => {
 export function parsePostgresUrl(text: string): { server: string; user: string; database: string } {
   check(/^postgres(ql)?:\/\//.test(text), "is not a postgres:// URL");
   check(!/@[^/?#@]*,[^/?#@]*([/?#]|$)/.test(text), "has several hosts: give one address, which leads to the primary");
+  const socket = "a Unix socket's directory as in postgres://podkeep@%2Frun%2Fpostgresql/podkeep";
+  check(!/[?&]host=/.test(text), `has its host behind the database: put it before, ${socket}`);
   try {
     const { hostname, port, username, password, pathname, hash } = new URL(text);
     // What was meant as a password, after digits that look like a port.

@@ -40,6 +40,14 @@ test.each([
   ["postgres://podkeep:correct-horse%@host/x", /^The PostgreSQL URL can't be read: .*% as %25/],
   ["postgres://podkeep:correct-horse@one:5432,two:5432/x", /^The PostgreSQL URL has several hosts: give one address/],
   ["postgres://podkeep:correct-horse@one,two/x", /^The PostgreSQL URL has several hosts: give one address/],
+  [
+    "postgres://podkeep:correct-horse@/x?host=/run/postgresql",
+    /^The PostgreSQL URL has its host .*@%2Frun%2Fpostgresql/,
+  ],
+  [
+    "postgres:///x?sslmode=disable&host=/run/postgresql",
+    /^The PostgreSQL URL has its host behind the database: put it/,
+  ],
 ])("%s", async (url, message) => {
   expect(await refusal(url)).toMatch(message);
 });
