@@ -18,7 +18,7 @@ export function appUrl(
 ): string {
   const { public_url, host, port } = config;
   if (public_url !== undefined) return public_url;
-  const address = ["0.0.0.0", "::"].includes(host) ? networkAddress(interfaces()) : null;
+  const address = ["0.0.0.0", "::"].includes(host) ? networkAddress(interfaces) : null;
   return address ? `http://${address}:${port}` : localUrl({ host, port });
 }
 
@@ -46,9 +46,16 @@ export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, s
 }
 
 /** The first IPv4 address of a physical interface; null if there is none. */
-function networkAddress(interfaces: Interfaces): string | null {
-  const physical = Object.entries(interfaces).filter(([name]) => !VIRTUAL.test(name));
-  const addresses = physical.flatMap(([, found]) => found ?? []);
+function networkAddress(interfaces: () => Interfaces): string | null {
+  let found: Interfaces;
+  try {
+    found = interfaces();
+  } catch {
+    // A sandbox keeps them from the program.
+    return null;
+  }
+  const physical = Object.entries(found).filter(([name]) => !VIRTUAL.test(name));
+  const addresses = physical.flatMap(([, own]) => own ?? []);
   const reached = addresses.find(
     ({ family, internal, address }) => family === "IPv4" && !internal && !address.startsWith("169.254."),
   );

@@ -27,6 +27,13 @@ test("without a network it is the URL on this machine", () => {
   expect(appUrl({ host: "0.0.0.0", port: 1, public_url: undefined }, lo)).toBe("http://127.0.0.1:1");
 });
 
+test("in a sandbox that keeps the machine's addresses from the program it is that too", () => {
+  const refuse = () => {
+    throw new Error("A system error occurred: getifaddrs returned 97");
+  };
+  expect(appUrl({ host: "0.0.0.0", port: 1, public_url: undefined }, refuse)).toBe("http://127.0.0.1:1");
+});
+
 test.each([
   ["https://pods.example", "0.0.0.0", "https://pods.example"],
   ["http://nas.local:8042", "127.0.0.1", "http://nas.local:8042"],
