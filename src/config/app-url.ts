@@ -9,6 +9,9 @@ import type { Config } from "./settings.ts";
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|lxc|cni|podman|tun|tap|wg|tailscale|utun|zt)/;
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
+/** Whether a server that is given this host listens on all addresses. */
+export const isWildcard = (host: string) => host === "0.0.0.0" || host === "::";
+
 type Interfaces = Record<string, NetworkInterfaceInfo[] | undefined>;
 
 /** The public URL; else that of this machine in its network, if the server listens there; else the one on this machine. */
@@ -18,7 +21,7 @@ export function appUrl(
 ): string {
   const { public_url, host, port } = config;
   if (public_url !== undefined) return public_url;
-  const address = ["0.0.0.0", "::"].includes(host) ? networkAddress(interfaces) : null;
+  const address = isWildcard(host) ? networkAddress(interfaces) : null;
   return address ? `http://${address}:${port}` : localUrl({ host, port });
 }
 
@@ -41,7 +44,7 @@ export const isLocal = (url: string) => LOOPBACK.test(new URL(url).hostname);
 
 /** How phones get to reach a server that has a local URL only: a sentence without its full stop. */
 export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, start: Start = findStart()): string {
-  const setting = host === "0.0.0.0" ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port}` : "PODKEEP_HOST=0.0.0.0";
+  const setting = isWildcard(host) ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port}` : "PODKEEP_HOST=0.0.0.0";
   return adviseToSet(setting, start);
 }
 

@@ -5,7 +5,7 @@ import { type App, openApp } from "../app.ts";
 import { newestBackupTime } from "../backups/backups.ts";
 import { scheduleBackups } from "../backups/schedule.ts";
 import { systemClock } from "../clock.ts";
-import { appUrl, isLocal } from "../config/app-url.ts";
+import { appUrl, isLocal, isWildcard } from "../config/app-url.ts";
 import { containerEngine } from "../config/container.ts";
 import { describeLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
@@ -143,7 +143,7 @@ async function firstSteps(app: App, port: number, firstStep: RunOptions["firstSt
     if (code === null) return [];
     const url = appUrl({ ...app.config, port });
     // The addresses of a container are of no use outside of it.
-    const isOpen = ["0.0.0.0", "::"].includes(app.config.host);
+    const isOpen = isWildcard(app.config.host);
     const elsewhere = isOpen && isLocal(url) && containerEngine() ? ELSEWHERE : "";
     const about = `There is no user yet. Open this link to create the first one${elsewhere}:`;
     return [{ about, step: `${url}/setup/${code}` }, command];

@@ -1,7 +1,7 @@
 // The URL by which apps reach the server.
 import { expect, test } from "bun:test";
 import type { NetworkInterfaceInfo } from "node:os";
-import { appUrl, appUrlFrom, isLocal } from "../../src/config/app-url.ts";
+import { adviseForPhones, appUrl, appUrlFrom, isLocal } from "../../src/config/app-url.ts";
 
 const at = (address: string, family: "IPv4" | "IPv6" = "IPv4", internal = false) =>
   ({ address, family, internal, netmask: "", mac: "", cidr: null, scopeid: 0 }) as NetworkInterfaceInfo;
@@ -32,6 +32,14 @@ test("in a sandbox that keeps the machine's addresses from the program it is tha
     throw new Error("A system error occurred: getifaddrs returned 97");
   };
   expect(appUrl({ host: "0.0.0.0", port: 1, public_url: undefined }, refuse)).toBe("http://127.0.0.1:1");
+});
+
+test.each([
+  ["127.0.0.1", "PODKEEP_HOST=0.0.0.0"],
+  ["0.0.0.0", "PODKEEP_PUBLIC_URL=http://ADDRESS:8042"],
+  ["::", "PODKEEP_PUBLIC_URL=http://ADDRESS:8042"],
+])("if no phone reaches a server that listens on %s, the advice is %s", (host, setting) => {
+  expect(adviseForPhones({ host, port: 8042 }, "source")).toContain(setting);
 });
 
 test.each([
