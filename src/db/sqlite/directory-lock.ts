@@ -43,7 +43,10 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     if (codeOf(error) === "SQLITE_BUSY") {
       throw new DomainError("conflict", REFUSED[use](directory) + suspect(directory, error), { cause: error });
     }
-    const reason = reasonIn(directory, error);
+    // The number of the account, because a container may have another name for it.
+    const owner = `. It must belong to the account ${process.geteuid?.()}, as which the server runs`;
+    const advice = use === "server" && codeOf(error) === "EACCES" ? owner : "";
+    const reason = reasonIn(directory, error) + advice;
     throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reason}`, { cause: error });
   }
   return () => {

@@ -1,8 +1,8 @@
 // Commands that root runs on the data directory of another account.
 import { expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { installOn } from "../../support/start-server.ts";
+import { executable, installOn } from "../../support/start-server.ts";
 
 /** An account that need not exist. */
 const OWNER = 54321;
@@ -80,5 +80,22 @@ test.skipIf(!isRoot)("a server that root starts works as the directory's owner t
     expect(ownersIn(podkeep.data)).toEqual([OWNER]);
   } finally {
     rmSync(podkeep.data, { recursive: true, force: true });
+  }
+});
+
+test.skipIf(!isRoot)("a server that may not use its directory, as in a container, names its account", async () => {
+  const directory = mkdtempSync("/tmp/podkeep-owner-");
+  const bin = makeDirectory();
+  const program = join(bin, "podkeep");
+  try {
+    copyFileSync(await executable(), program);
+    chmodSync(program, 0o755);
+    const words = ["setpriv", "--reuid", String(OWNER), "--clear-groups", program, "serve", "--data-dir", directory];
+    const { stderr } = Bun.spawnSync(words, { cwd: "/", env: {} });
+    expect(stderr.toString()).toContain(
+      `${directory} can't be used: permission denied. It must belong to the account ${OWNER}, as which the server runs`,
+    );
+  } finally {
+    for (const path of [directory, bin]) rmSync(path, { recursive: true });
   }
 });
