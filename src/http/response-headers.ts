@@ -28,5 +28,12 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
  * protocols that are loaded later, and Bun then says that the length is 0.
  */
 export async function setLength(c: Context<HttpEnv>): Promise<void> {
-  if (c.res.body) c.res.headers.set("Content-Length", String((await c.res.clone().arrayBuffer()).byteLength));
+  const { res } = c;
+  if (!res.body) return;
+  let length = 0;
+  for await (const part of res.body) length += part.length;
+  // Hono would copy the headers twice.
+  c.res = undefined;
+  c.res = new Response(null, res);
+  c.res.headers.set("Content-Length", String(length));
 }

@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
+import { setLength } from "./response-headers.ts";
 
 /** Responses that are made at a time, of all users: each has a list in memory several times. */
 const making = new Slots(8);
@@ -70,9 +71,13 @@ export function sendText(
   return c.body(text, status, { "Content-Type": type });
 }
 
-/** The body of a response if it is a stream or long; null if it is short. */
+/** The body of a response if it is a stream or long; null if it is short, or only its length is sent. */
 async function readLong(c: Context<HttpEnv>): Promise<AsyncIterator<Uint8Array> | null> {
-  if (c.get("body") === "short" || c.req.raw.method === "HEAD") return null;
+  if (c.get("body") === "short") return null;
+  if (c.req.raw.method === "HEAD") {
+    await setLength(c);
+    return null;
+  }
   const { res } = c;
   if (res.body !== null && (c.get("body") === "stream" || res.headers.has("Content-Encoding"))) {
     return res.body[Symbol.asyncIterator]();

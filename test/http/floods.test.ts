@@ -61,6 +61,8 @@ const WHOLE = [
   ["POST", "/history/put-back"],
   ["GET", "/listening/year"],
   ["GET", "/docs"],
+  ["HEAD", "/podcasts"],
+  ["HEAD", "/account/podkeep.json"],
 ] as const;
 
 // On PostgreSQL the order is that of its processes.

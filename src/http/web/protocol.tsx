@@ -117,7 +117,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   http.use(requireSession(app, shared));
   limitBodies(http, app);
   http.use((c, next) => {
-    if (!c.get("actor") || c.req.method !== "GET") return next();
+    if (!c.get("actor") || c.req.method === "POST") return next();
     return (FILES.includes(c.req.path) ? waitForFile : waitInLine)(c, next);
   });
   serveSignIn(http, app, shared);
