@@ -45,7 +45,7 @@ export function maskFeedUrl(feed_url: string): string {
   const query = [...url.searchParams]
     .map(([name, value]) => (value ? `${name}=…` : name.replace(RANDOM, "…")))
     .join("&");
-  return `${url.protocol}//${user}${url.host}${path.join("/")}${query && `?${query}`}`;
+  return `${url.protocol}//${user}${readableHost(url)}${path.join("/")}${query && `?${query}`}`;
 }
 
 /** The same of what may be no URL: without what is before an @ or after a question mark. */

@@ -39,6 +39,8 @@ test.each([
   ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2.rss", "https://a.example/rss/….rss"],
   ["https://feeds.simplecast.com/dLRotFGk", "https://feeds.simplecast.com/dLRotFGk"],
   ["https://a.example/the-very-long-name-of-a-show-2", "https://a.example/the-very-long-name-of-a-show-2"],
+  ["https://bücher.example:8443/feed", "https://bücher.example:8443/feed"],
+  ["https://xn--80ak6aa92e.com/feed", "https://xn--80ak6aa92e.com/feed"],
 ])("%j is shown as %j, without what may be a secret", (feed_url, shown) => {
   expect(maskFeedUrl(feed_url)).toBe(shown);
 });
