@@ -1,6 +1,5 @@
 // The app on its own database, with a clock and ids that the test controls.
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, openApp } from "../../src/app.ts";
 import type { Clock, Ids } from "../../src/clock.ts";
@@ -16,6 +15,7 @@ import { createUser } from "../../src/services/users.ts";
 import { createStore, type Store } from "./database.ts";
 import { walkPages } from "./pages.ts";
 import { until } from "./patience.ts";
+import { MEMORY } from "./scratch.ts";
 
 export const ORIGIN = "http://podkeep.test";
 export const START = Date.parse("2026-01-01T00:00:00Z");
@@ -108,7 +108,7 @@ export async function openTestApp(
   settings: Partial<Record<SettingName, string>> = {},
   given: { log?: Logger; metrics?: Metrics; hashing?: HashCost | undefined } = {},
 ): Promise<TestApp> {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-"));
+  const folder = mkdtempSync(join(MEMORY, "app-"));
   let now = START;
   let jump: { readings: number; ms: number } | null = null;
   const slept: number[] = [];

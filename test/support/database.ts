@@ -1,6 +1,6 @@
 // A test's database: a file, or one on PostgreSQL if PODKEEP_TEST_ENGINE says so.
 import { Database as Sqlite } from "bun:sqlite";
-import { copyFileSync, existsSync, mkdtempSync, statfsSync } from "node:fs";
+import { copyFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SQL } from "bun";
@@ -10,6 +10,7 @@ import { retryWhileBusy } from "../../src/db/sqlite/retry-busy.ts";
 import { tables } from "../../src/db/tables.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { PREPARED_FILE } from "./data-directory.ts";
+import { findMemory } from "./memory.ts";
 import { WAIT } from "./patience.ts";
 import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
@@ -103,17 +104,6 @@ export function sharedPostgres(): Promise<PostgresServer> {
 async function createTemplate(server: PostgresServer): Promise<void> {
   await server.createDatabase(TEMPLATE);
   await (await openApp(readConfig({ database_url: server.url(TEMPLATE) }, {}).config)).close();
-}
-
-/** Bytes: several times what the servers of a run have at once. */
-const PLENTY = 4e9;
-
-/** A file system in memory, if this machine has one with room. */
-function findMemory(): string | undefined {
-  const folder = "/dev/shm";
-  if (!existsSync(folder)) return;
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize > PLENTY ? folder : undefined;
 }
 
 /** Prepares a data directory for PODKEEP_TEST_POSTGRES. @returns its path, the only thing in its parent */

@@ -2,17 +2,20 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findMemory } from "./memory.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-tests-"));
 // PostgreSQL doesn't run as root; its user must be able to enter.
 chmodSync(folder, 0o711);
 process.env["TMPDIR"] = folder;
+/** One in memory, if this machine has room there, for files of which nothing needs to reach a disk. */
+export const MEMORY = mkdtempSync(join(findMemory() ?? folder, "podkeep-tests-"));
 
-/** Removes the directory; call it after ending the processes that write there. */
+/** Removes the directories; call it after ending the processes that write there. */
 export function removeScratch(): void {
   // If a process still writes, Bun's rmSync stops half-way without an error.
-  for (let attempt = 0; attempt < 100 && existsSync(folder); attempt++) {
-    rmSync(folder, { recursive: true, force: true });
+  for (let attempt = 0; attempt < 100 && [folder, MEMORY].some(existsSync); attempt++) {
+    for (const one of [folder, MEMORY]) rmSync(one, { recursive: true, force: true });
     Bun.sleepSync(10);
   }
 }
