@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { writeAntennaPod } from "../support/antennapod.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { executable } from "../support/start-server.ts";
 import { bootMachine, type Machine } from "./booted.ts";
@@ -12,6 +13,17 @@ setDefaultTimeout(PATIENCE);
 const PROGRAM = "/usr/local/bin/podkeep";
 const SETTINGS = "/etc/podkeep.env";
 const DATA = "/var/lib/podkeep";
+/** A server of one feed, in what a minimal Debian has. */
+const FEED_SERVER = `use IO::Socket::INET;
+my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8099, Listen => 5, ReuseAddr => 1) or die $!;
+my $feed = "<rss version='2.0'><channel><title>A podcast of its own</title></channel></rss>";
+while (my $client = $server->accept) {
+  while (my $line = <$client>) { last if $line =~ /^\\r?$/ }
+  print $client "HTTP/1.1 200 OK\\r\\nContent-Type: application/rss+xml\\r\\nContent-Length: " . length($feed);
+  print $client "\\r\\nConnection: close\\r\\n\\r\\n$feed";
+  close $client;
+}
+`;
 const skip = reasonToSkip("systemd", ["mmdebstrap", "systemd-nspawn", "nsenter", "setpriv"]);
 
 describe.skipIf(skip !== null)("on a machine with systemd", () => {
@@ -190,6 +202,30 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     done(restart());
     await until(() => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
     override("");
+    write(SETTINGS, "");
+    done(restart());
+    await ready();
+  });
+
+  test("the service reads feeds, and files that are moved in on the page", async () => {
+    const feed = "http://127.0.0.1:8099/feed";
+    write("/usr/local/bin/serve-feed", FEED_SERVER);
+    done(machine.root("systemd-run", "--unit=feed", "perl", "/usr/local/bin/serve-feed"));
+    write(SETTINGS, "PODKEEP_FEED_LOOKUP=on\nPODKEEP_FEED_LOOKUP_ALLOW=127.0.0.1\n");
+    done(restart());
+    await ready();
+    podkeep("subscription", "add", "ann", feed);
+    await until(() => podkeep("subscription", "list", "ann").includes("A podcast of its own"));
+    writeAntennaPod(
+      machine.path("/home/admin/AntennaPod.db"),
+      [{ id: 1, url: "https://a.example/rss", title: "Moved" }],
+      [],
+    );
+    const curl = (...words: string[]) =>
+      done(machine.admin("curl", "--silent", "--cookie-jar", "/home/admin/jar", ...words));
+    curl("--data", `name=ann&password=${token}`, "http://127.0.0.1:8042/sign-in");
+    const upload = ["--cookie", "/home/admin/jar", "--form", "file=@/home/admin/AntennaPod.db"];
+    expect(curl(...upload, "http://127.0.0.1:8042/account/move-in")).toContain("1 podcast will be added");
     write(SETTINGS, "");
     done(restart());
     await ready();
