@@ -5,7 +5,12 @@ import { existsSync } from "node:fs";
 const ENGINES = { "/.dockerenv": "docker", "/run/.containerenv": "podman" } as const;
 
 /** The engine's command; null outside of a container. */
-export function containerEngine(exists: (path: string) => boolean = existsSync): "docker" | "podman" | null {
+export function containerEngine(
+  exists: (path: string) => boolean = existsSync,
+  env = process.env,
+): "docker" | "podman" | null {
+  // With --read-only Podman hides its mark.
+  if (env["container"] === "podman") return "podman";
   for (const [mark, engine] of Object.entries(ENGINES)) if (exists(mark)) return engine;
   return null;
 }

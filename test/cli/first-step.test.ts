@@ -20,7 +20,8 @@ test("outside of one it has a flag for every setting that the command needs", ()
 });
 
 test("Docker and Podman are recognised by their marks", () => {
-  expect(containerEngine((path) => path === "/.dockerenv")).toBe("docker");
-  expect(containerEngine((path) => path === "/run/.containerenv")).toBe("podman");
-  expect(containerEngine(() => false)).toBe(null);
+  expect(containerEngine((path) => path === "/.dockerenv", {})).toBe("docker");
+  expect(containerEngine((path) => path === "/run/.containerenv", {})).toBe("podman");
+  expect(containerEngine(() => false, { container: "podman" })).toBe("podman");
+  expect(containerEngine(() => false, {})).toBe(null);
 });
