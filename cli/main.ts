@@ -35,7 +35,8 @@ async function run(args: string[]): Promise<number> {
     return await runCommand(args, json);
   } catch (error) {
     if (error instanceof DomainError) {
-      await printError(json, error.code, error.message);
+      const again = error.extras.in_doubt ? ". Some of it, or all, may be done: run it again for the rest" : "";
+      await printError(json, error.code, `${error.message}${again}`);
       return EXIT_CODES[error.code];
     }
     await printError(json, "internal", describeUnexpected(error));

@@ -29,7 +29,7 @@ interface ErrorExtras {
   details?: string[];
   /** Seconds after which a retry makes sense. */
   retry_after?: number;
-  /** Whether the change may have been committed all the same. */
+  /** Whether the change may have been committed all the same, or a part of it was. */
   in_doubt?: boolean;
   /** RFC 6750 error code of a refused credential. */
   challenge?: "invalid_request" | "invalid_token" | "insufficient_scope";
@@ -55,7 +55,7 @@ export class DomainError extends Error {
 export const isRefusal = (error: unknown, ...codes: ErrorCode[]): error is DomainError =>
   error instanceof DomainError && codes.includes(error.code);
 
-/** Adds to an error that its transaction may have been committed all the same. */
+/** Adds to an error that its change may have been committed all the same, or in part. */
 export function inDoubt(error: unknown): unknown {
   if (!(error instanceof DomainError)) return error;
   const { code, message, extras } = error;

@@ -22,7 +22,7 @@ import { nextTurn } from "../turns.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf, findTimestamp } from "./history.ts";
-import { inParts } from "./parts.ts";
+import { asPart, inParts } from "./parts.ts";
 import { changeOrRehearse, loadWorkingSet, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -97,12 +97,16 @@ export async function restoreSubscriptions(
 ): Promise<Change[]> {
   const { then, changes: planned } = await previewRestore(context, actor, moment, exact);
   const guidsOf = (what: Change["what"]) => planned.flatMap((change) => (change.what === what && change.guid) || []);
-  const changes = await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain);
-  changes.push(...(await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe)));
+  const changes: Change[] = [];
+  await changeInParts(context, actor, guidsOf("subscribed"), subscribeAgain, changes);
+  await changeInParts(context, actor, guidsOf("unsubscribed"), unsubscribe, changes);
   // Without a transaction, which would load the whole list while other users wait.
   const wanted = readWanted(then);
   const left = await restoreThen(context, actor, wanted, exact, { dry_run: true });
-  if (left.length > 0) changes.push(...(await restoreThen(context, actor, wanted, exact, { dry_run: false })));
+  if (left.length > 0) {
+    const restoring = restoreThen(context, actor, wanted, exact, { dry_run: false });
+    changes.push(...(await asPart(restoring, changes.length === 0)));
+  }
   return changes;
 }
 
@@ -132,11 +136,16 @@ function restoreThen(
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
 
-/** Changes the subscriptions that have these guids, one part of them after the other. */
-async function changeInParts(context: Context, actor: Actor, guids: string[], change: ChangeOne): Promise<Change[]> {
-  const changes: Change[] = [];
+/** Changes the subscriptions that have these guids, one part of them after the other. @param changes gets what changed */
+async function changeInParts(
+  context: Context,
+  actor: Actor,
+  guids: string[],
+  change: ChangeOne,
+  changes: Change[],
+): Promise<void> {
   for (const part of inParts(guids, (guid) => guid)) {
-    const done = await changeOrRehearse(context, actor, { dry_run: false }, async (user) => {
+    const changing = changeOrRehearse(context, actor, { dry_run: false }, async (user) => {
       const set = await loadWorkingSet(user, { guids: part });
       for (const guid of part) {
         const subscription = set.byGuid(guid);
@@ -144,9 +153,8 @@ async function changeInParts(context: Context, actor: Actor, guids: string[], ch
       }
       return set;
     });
-    changes.push(...done);
+    changes.push(...(await asPart(changing, changes.length === 0)));
   }
-  return changes;
 }
 
 /** The timestamp of the first change after a moment. */
@@ -182,5 +190,7 @@ export async function putBack(context: Context, actor: Actor, { by, from, to }: 
     }
     await nextTurn();
   }
-  return changeInParts(context, actor, removed.toReversed(), subscribeAgain);
+  const changes: Change[] = [];
+  await changeInParts(context, actor, removed.toReversed(), subscribeAgain, changes);
+  return changes;
 }

@@ -9,7 +9,7 @@ import { listSubscribed } from "../store/subscriptions.ts";
 import { mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { inParts } from "./parts.ts";
+import { asPart, inParts } from "./parts.ts";
 import { addSubscription, type NewSubscription, wantedFor } from "./subscriptions.ts";
 import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
@@ -61,7 +61,8 @@ export async function importFeeds(
         addSubscription(set, item);
         return wasPresent;
       });
-    const present = await changeSubscriptions(context, actor, wantedFor(part), change, { dry_run });
+    const changing = changeSubscriptions(context, actor, wantedFor(part), change, { dry_run });
+    const present = await asPart(changing, result.added.length === 0);
     for (const [index, { shown }] of part.entries()) (present[index] ? result.present : result.added).push(shown);
     done += part.length;
     progress(done, feeds.length);

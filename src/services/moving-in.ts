@@ -13,6 +13,7 @@ import { saveEpisodeSet } from "./episode-rows.ts";
 import { addActions, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
+import { asPart } from "./parts.ts";
 import { copyPlays, findNewPlays, keepPlays } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
@@ -58,7 +59,9 @@ export async function moveIn(
     progress: (done, all) => progress("subscriptions", done, all),
   });
   feeds.present.push(...added.map(({ feed_url, title }) => ({ title, host: URL.parse(feed_url)?.hostname || null })));
-  const devices = await addDevices(context, actor, moving.devices, dry_run);
+  let stored = 0;
+  const next = <T>(part: Promise<T>) => asPart(part, dry_run || feeds.added.length + stored === 0);
+  const devices = await next(addDevices(context, actor, moving.devices, dry_run));
   const now = context.clock.now();
   const rehearsed = new EpisodeSet([], () => 0);
   const copy: Copy = { actor, dry_run, hashes: new Map(), now, rehearsed };
@@ -66,15 +69,14 @@ export async function moveIn(
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
   let done = 0;
-  let stored = 0;
   for (const batch of batches) {
-    stored += await copyActions(context, copy, batch);
+    stored += await next(copyActions(context, copy, batch));
     done += batch.actions.length;
     progress("episodes", done, all);
     await nextTurn();
   }
   for (const batch of inChunks(plays)) {
-    stored += await storePlays(context, copy, batch);
+    stored += await next(storePlays(context, copy, batch));
     done += batch.length;
     progress("episodes", done, all);
     await nextTurn();

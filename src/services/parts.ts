@@ -1,6 +1,7 @@
 // Parts of large requests: each is a transaction, so that no other user waits for the whole.
 import { readFeedUrl } from "../domain/feed-url.ts";
 import type { Report } from "../domain/reports.ts";
+import { inDoubt } from "../errors.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
 import { rowsOf } from "../store/rows.ts";
@@ -26,6 +27,12 @@ export function inParts<T>(
   }
   return parts;
 }
+
+/** Waits for a part. @param isFirst whether nothing was done before @throws as `part` does; the error says if something was */
+export const asPart = <T>(part: Promise<T>, isFirst: boolean): Promise<T> =>
+  part.catch((error) => {
+    throw isFirst ? error : inDoubt(error);
+  });
 
 const urlOf = ({ feed_url }: Report) => feed_url;
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaul
 import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
-import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
+import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../support/disk.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openFreshProgram, openProgram, PROGRAM } from "../support/program.ts";
 import { track } from "../support/start-server.ts";
@@ -133,6 +133,27 @@ test("an import shows each feed by its title and host", async () => {
   ]);
   expect(out).not.toMatch(/secret|key/);
 });
+
+test.skipIf(!CAN_MOUNT)(
+  "an import that a full disk cuts off says that a part is done, and is completed by the same",
+  async () => {
+    const disk = mountDisk("size=3m");
+    const here = ["--data-dir", disk];
+    await program.run(["user", "create", "alice", ...here]);
+    const outlines = Array.from({ length: 3000 }, (_, n) => `<outline text="${n}" xmlUrl="https://a.example/${n}"/>`);
+    const importAll = () =>
+      program.run(["opml", "import", "alice", "-", ...here], `<opml><body>${outlines.join("")}</body></opml>`);
+    expect(await importAll()).toMatchObject({
+      code: 1,
+      err: "error: The database can't be used now: the disk is full. Some of it, or all, may be done: run it again for the rest\n",
+    });
+    remount(disk, "size=16m");
+    const { out } = await importAll();
+    const [, added, present] = /^(\d+) added, (\d+) already subscribed, 0 failed/.exec(out)?.map(Number) ?? [];
+    expect([(added ?? 0) + (present ?? 0), present]).toEqual([outlines.length, expect.any(Number)]);
+    expect(present).toBeGreaterThan(0);
+  },
+);
 
 test.each([
   ["HTML", "<html></html>"],

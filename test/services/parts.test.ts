@@ -1,5 +1,7 @@
 // Large requests that change a list: others don't wait for the whole, and what is cut off is completed by a repetition.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { nothingFrom } from "../../src/domain/moving.ts";
+import { DomainError } from "../../src/errors.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
@@ -9,9 +11,11 @@ import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-upl
 import { forgetDevice } from "../../src/services/devices.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { moveIn } from "../../src/services/moving-in.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/users.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { play } from "../domain/episode-sync.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -62,6 +66,12 @@ function beforeWrites(act: (write: number) => Promise<void> | void): Context {
   });
   return { ...app, database };
 }
+
+/** The app, whose write of this number fails. */
+const failAt = (failing: number) =>
+  beforeWrites((write) => {
+    if (write === failing) throw new DomainError("unavailable", "cut off");
+  });
 
 /** Requests with MANY podcasts, after which the list is that of "new". */
 const REQUESTS: Record<string, (context: Context, user: TestUser) => Promise<unknown>> = {
@@ -149,14 +159,23 @@ test.each(Object.entries(WAYS_BACK))("%s comes in parts too, and completes what 
   await ann.remove(guidOf(9999));
   await ann.add("https://later.example/", guidOf(9998));
   await podkeep.drain();
-  const cutOff = beforeWrites((write) => {
-    if (write === 3) throw new Error("cut off");
-  });
-  await expect(bringBack(cutOff, ann)).rejects.toThrow("cut off");
+  await expect(bringBack(failAt(1), ann)).rejects.toHaveProperty("extras", {});
+  await expect(bringBack(failAt(3), ann)).rejects.toHaveProperty("extras", { in_doubt: true });
   expect((await listOf(ann)).length).toBe(1 + 2 * 128);
   const between = beforeWrites((write) => (write === 2 ? bob.add("https://bob.example/") : undefined));
   await bringBack(between, ann);
   expect(await listOf(ann)).toEqual(expect.arrayContaining(urls("new")));
+});
+
+test("moving in that is cut off says whether some of it may be done", async () => {
+  const actor = actAsUser((await podkeep.user()).id);
+  const [feed_url = ""] = urls("new");
+  const feeds = [{ feed_url, title: null, guid: null }];
+  const moving = { ...nothingFrom("old.example"), feeds, actions: [play(1, { feed_url, sent_at: START - 1000 })] };
+  const moveAll = (context: Context) => moveIn(context, actor, moving, { dry_run: false });
+  await expect(moveAll(failAt(1))).rejects.toHaveProperty("extras", {});
+  await expect(moveAll(failAt(2))).rejects.toHaveProperty("extras", { in_doubt: true });
+  await expect(moveAll(failAt(1))).rejects.toHaveProperty("extras", {});
 });
 
 test("a POST tells each subscription as it is after all items, in the order given", async () => {

@@ -159,7 +159,7 @@ function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>):
     method_not_allowed: [405, errors.notFound],
     too_large: [413, message],
     too_many: [429, signIn.wait(message, extras.retry_after ?? 60)],
-    unavailable: [503, errors.unavailable],
+    unavailable: [503, extras.in_doubt ? errors.inDoubt : errors.unavailable],
     internal: [500, errors.failed],
     config: [500, errors.failed],
     conflict: [400, message],

@@ -218,6 +218,7 @@ export const texts = {
     forbidden: "This is not allowed",
     failed: "podkeep can't show this page right now. Nothing was changed.",
     unavailable: "podkeep can't write right now. Nothing was changed.",
+    inDoubt: "podkeep can't write right now. Some of it, or all, may be done. Do the same again later for the rest.",
     largeFile: (reason: string) => `${reason}. The admin can read larger ones: podkeep import.`,
     home: "Go to the start",
   },

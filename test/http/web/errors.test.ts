@@ -1,11 +1,12 @@
 // Errors on the page: a session that has ended, a database that can't be written, a form that is sent twice.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile, lockFile } from "../../support/database.ts";
+import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -35,6 +36,7 @@ beforeEach(async () => {
   browser = await signedIn(server, { name: "ann", token: PASSWORD });
 });
 afterEach(() => server.close());
+afterAll(unmountDisks);
 
 /** All rows but when each session and token was used last. */
 async function dump(): Promise<unknown> {
@@ -194,5 +196,21 @@ test.each(["/podcasts/import", "/account/move-in", "/account/move-in/confirm"])(
   "%s is no page for a request by another method than its form's",
   async (path) => {
     for (const method of ["PUT", "DELETE", "PATCH"]) expect((await server.send(method, path)).status).toBe(404);
+  },
+);
+
+const IS_SQLITE = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+
+test.if(IS_SQLITE && CAN_MOUNT)(
+  "an import that a full disk cuts off does not say that nothing was changed",
+  async () => {
+    const full = await openTestApp({ data_dir: mountDisk("size=3m") });
+    const ann = await full.user();
+    const outlines = Array.from({ length: 3000 }, (_, n) => `<outline xmlUrl="https://a.example/${n}"/>`);
+    const file = new File([`<opml><body>${outlines.join("")}</body></opml>`], "list.opml");
+    const page = await (await signedIn(full, ann)).submit("/podcasts/import", { file });
+    expect([page.status, page.body]).toEqual([503, expect.stringContaining("Some of it, or all, may be done.")]);
+    expect(page.body).not.toContain("Nothing was changed");
+    await full.close();
   },
 );
