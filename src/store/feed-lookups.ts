@@ -1,6 +1,6 @@
 // Statements on lookups of feeds, on who follows them, and on how far users' feeds are known to them.
-import { sql } from "kysely";
-import type { FeedLookupTable, Owner } from "../db/schema.ts";
+import { type Kysely, sql } from "kysely";
+import type { FeedLookupTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { columnOf, saveRows } from "./rows.ts";
@@ -28,8 +28,10 @@ export const listChangedFeeds = statement((db, p: Owner & { since: number; limit
     .limit(p.limit),
 );
 
+const lookups = (db: Kysely<Schema>) => db.selectFrom("feed_lookups").select(columnsOf("feed_lookups"));
+
 export const findLookups = bulkStatement((db, _: Record<never, never>, rows: Feed[]) =>
-  db.selectFrom("feed_lookups").select(columnsOf("feed_lookups")).where("feed", "in", columnOf(rows, "feed")),
+  lookups(db).where("feed", "in", columnOf(rows, "feed")),
 );
 
 /** Inserts feeds that were never looked up; those that exist stay. */
@@ -93,22 +95,12 @@ export const findSubscribers = bulkStatement((db, p: { hash: string }, rows: { u
 
 /** Feeds that are due, the longest first. */
 export const listDueLookups = statement((db, p: { now: number; limit: number }) =>
-  db
-    .selectFrom("feed_lookups")
-    .select(columnsOf("feed_lookups"))
-    .where("next_at", "<=", p.now)
-    .orderBy("next_at")
-    .limit(p.limit),
+  lookups(db).where("next_at", "<=", p.now).orderBy("next_at").limit(p.limit),
 );
 
 /** Feeds whose time is farther ahead than any pause, because the clock was wrong. */
 export const listFarLookups = statement((db, p: { horizon: number; limit: number }) =>
-  db
-    .selectFrom("feed_lookups")
-    .select(columnsOf("feed_lookups"))
-    .where("next_at", ">", p.horizon)
-    .orderBy("next_at")
-    .limit(p.limit),
+  lookups(db).where("next_at", ">", p.horizon).orderBy("next_at").limit(p.limit),
 );
 
 /** Moves a feed's next time. Returns the feed only to the first caller that moves it from `from`. */

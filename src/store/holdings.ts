@@ -1,5 +1,6 @@
 // Statements on what clients hold.
-import type { Owner } from "../db/schema.ts";
+import type { Kysely } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnOf, joinPages, PAGE, readPages, saveRows } from "./rows.ts";
 
@@ -7,13 +8,11 @@ const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "de
 
 type OfClient = Owner & { client: string };
 
+const ofClient = (db: Kysely<Schema>, p: OfClient) =>
+  db.selectFrom("holdings").select(COLUMNS).where("user_id", "=", p.user_id).where("client", "=", p.client);
+
 export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
-  db
-    .selectFrom("holdings")
-    .select(COLUMNS)
-    .where("user_id", "=", p.user_id)
-    .where("client", "=", p.client)
-    .where("feed", "in", columnOf(rows, "feed")),
+  ofClient(db, p).where("feed", "in", columnOf(rows, "feed")),
 );
 
 const listAfter = statement((db, p: OfClient & { after: string; limit: number }) =>
@@ -38,13 +37,7 @@ export const listHoldings = (tx: Tx, of: OfClient) =>
 
 /** Holdings whose feeds are resent to the client after `start`. */
 export const listToResend = statement((db, p: OfClient & { start: number }) =>
-  db
-    .selectFrom("holdings")
-    .select(COLUMNS)
-    .where("user_id", "=", p.user_id)
-    .where("client", "=", p.client)
-    .where("resend_at", "is not", null)
-    .where("resend_at", ">", p.start),
+  ofClient(db, p).where("resend_at", "is not", null).where("resend_at", ">", p.start),
 );
 
 /** Inserts holdings. Those that exist get all new fields. */

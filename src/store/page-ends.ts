@@ -1,15 +1,18 @@
 // Statements on the ends of pages.
-import type { Owner, PageEndTable } from "../db/schema.ts";
+import type { Kysely } from "kysely";
+import type { Owner, PageEndTable, Schema } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
 import { saveRow } from "./rows.ts";
 
+type Page = Owner & { page: string };
+
+const endsAt = (db: Kysely<Schema>, p: Page) =>
+  db.selectFrom("page_ends").where("user_id", "=", p.user_id).where("page", "=", p.page);
+
 /** The first end of a page, in the order of the change feed, of those in a span of time. */
-export const findFirstEnd = statement((db, p: Owner & { page: string; after: number; before: number }) =>
-  db
-    .selectFrom("page_ends")
+export const findFirstEnd = statement((db, p: Page & { after: number; before: number }) =>
+  endsAt(db, p)
     .select(["changed_at", "guid"])
-    .where("user_id", "=", p.user_id)
-    .where("page", "=", p.page)
     .where("ended_at", ">", p.after)
     .where("ended_at", "<", p.before)
     .orderBy("changed_at")
@@ -20,22 +23,14 @@ export const findFirstEnd = statement((db, p: Owner & { page: string; after: num
 /** One end of a page, if it was kept in a span of time, and the page `open` has `least` ends or more. */
 export const findEnd = statement(
   (db, p: Omit<ValuesOf<PageEndTable>, "ended_at"> & { after: number; before: number; open: string; least: number }) =>
-    db
-      .selectFrom("page_ends")
+    endsAt(db, p)
       .select("ended_at")
-      .where("user_id", "=", p.user_id)
-      .where("page", "=", p.page)
       .where("changed_at", "=", p.changed_at)
       .where("guid", "=", p.guid)
       .where("ended_at", ">", p.after)
       .where("ended_at", "<", p.before)
       .where(
-        (rows) =>
-          rows
-            .selectFrom("page_ends")
-            .select((row) => row.fn.countAll<number>().as("count"))
-            .where("user_id", "=", p.user_id)
-            .where("page", "=", p.open),
+        endsAt(db, { user_id: p.user_id, page: p.open }).select((row) => row.fn.countAll<number>().as("count")),
         ">=",
         p.least,
       ),
@@ -44,25 +39,15 @@ export const findEnd = statement(
 export const keepPageEnd = saveRow("page_ends");
 
 /** All ends of one page. */
-export const listEndsAt = statement((db, p: Owner & { page: string }) =>
-  db.selectFrom("page_ends").select(["changed_at", "guid"]).where("user_id", "=", p.user_id).where("page", "=", p.page),
-);
+export const listEndsAt = statement((db, p: Page) => endsAt(db, p).select(["changed_at", "guid"]));
 
 /** Deletes one end of a page, if there is one. */
-export const deleteOneAt = statement((db, p: Owner & { page: string }) =>
+export const deleteOneAt = statement((db, p: Page) =>
   db
     .deleteFrom("page_ends")
     .where("user_id", "=", p.user_id)
     .where("page", "=", p.page)
-    .where("guid", "=", (rows) =>
-      rows
-        .selectFrom("page_ends")
-        .select("guid")
-        .where("user_id", "=", p.user_id)
-        .where("page", "=", p.page)
-        .orderBy("ended_at")
-        .limit(1),
-    ),
+    .where("guid", "=", endsAt(db, p).select("guid").orderBy("ended_at").limit(1)),
 );
 
 /** Deletes the ends of pages whose keys are in a range. */

@@ -1,23 +1,20 @@
 // Statements on subscriptions.
-import { sql } from "kysely";
-import type { Owner } from "../db/schema.ts";
+import { type Kysely, sql } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { columnOf, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
+const ofUser = (db: Kysely<Schema>, p: Owner) =>
+  db.selectFrom("subscriptions").select(columnsOf("subscriptions")).where("user_id", "=", p.user_id);
+
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .selectFrom("subscriptions")
-    .select(columnsOf("subscriptions"))
-    .where("user_id", "=", p.user_id)
-    .where("id", "in", columnOf(rows, "id")),
+  ofUser(db, p).where("id", "in", columnOf(rows, "id")),
 );
 
 /** All subscriptions of a user, deleted ones too. */
-export const listSubscriptions = statement((db, p: Owner) =>
-  db.selectFrom("subscriptions").select(columnsOf("subscriptions")).where("user_id", "=", p.user_id).orderBy("id"),
-);
+export const listSubscriptions = statement((db, p: Owner) => ofUser(db, p).orderBy("id"));
 
 /** What people see of a user's subscriptions that are not deleted. */
 export const listPresent = statement((db, p: Owner) =>

@@ -1,36 +1,25 @@
 // Statements on what the draft of the Open Podcast API tells of subscriptions.
-import { sql } from "kysely";
-import type { Owner } from "../db/schema.ts";
+import { type Kysely, sql } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { columnOf, saveRows } from "./rows.ts";
 
+const ofUser = (db: Kysely<Schema>, p: Owner) =>
+  db.selectFrom("sync_entities").select(columnsOf("sync_entities")).where("user_id", "=", p.user_id);
+
 export const findEntities = bulkStatement((db, p: Owner, rows: { sync_id: string }[]) =>
-  db
-    .selectFrom("sync_entities")
-    .select(columnsOf("sync_entities"))
-    .where("user_id", "=", p.user_id)
-    .where("sync_id", "in", columnOf(rows, "sync_id")),
+  ofUser(db, p).where("sync_id", "in", columnOf(rows, "sync_id")),
 );
 
 /** The entities of these subscriptions, also those that became part of them. */
 export const listEntitiesOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .selectFrom("sync_entities")
-    .select(columnsOf("sync_entities"))
-    .where("user_id", "=", p.user_id)
-    .where("subscription", "in", columnOf(rows, "id")),
+  ofUser(db, p).where("subscription", "in", columnOf(rows, "id")),
 );
 
 /** Entities that became part of others from `from` to `to`, on the user's clock. */
 export const listLeftEntities = statement((db, p: Owner & { from: number; to: number }) =>
-  db
-    .selectFrom("sync_entities")
-    .select(columnsOf("sync_entities"))
-    .where("user_id", "=", p.user_id)
-    .where("left_at", ">=", p.from)
-    .where("left_at", "<=", p.to)
-    .orderBy("left_at"),
+  ofUser(db, p).where("left_at", ">=", p.from).where("left_at", "<=", p.to).orderBy("left_at"),
 );
 
 /** Inserts entities. Those that exist get all new fields. */
