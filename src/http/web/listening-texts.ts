@@ -25,7 +25,6 @@ export const listening = {
   setDone: (position: string) => `Set to ${position}. Each app gets it at its next sync.`,
   finishedDone: "Marked as finished. Each app gets it at its next sync.",
   noLength: "The length of this episode is not known, so it can't be marked as finished.",
-  episode: "Episode",
   podcast: "Podcast",
   thisPodcast: "This podcast",
   allPodcasts: "All podcasts",

@@ -12,7 +12,6 @@ export const texts = {
   skip: "Skip to content",
   copy: "Copy",
   copied: "Copied",
-  show: "Show",
   cancel: "Cancel",
   before: (ms: number) => `before ${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`,
 
