@@ -20,8 +20,8 @@ export interface AttributedChange extends Pick<Change, "changed_at" | "subscript
 
 export interface MassRemoval {
   actor: string;
-  /** Timestamps of the first and the last change that belong to it, and their wall times. */
-  from: { changed_at: number; at: number };
+  /** Timestamp of the first change that belongs to it, and of the last one, with its wall time. */
+  from: number;
   to: { changed_at: number; at: number };
   /** Timestamp of the change that made it one: from it on, more than half of the list was removed. */
   noticed_at: number;
@@ -94,8 +94,7 @@ export function findMassRemovals(changes: AttributedChange[], subscribed: number
     if (!first || !isMassRemoval(window.removals.length, first.count)) continue;
     const removed = new Set(window.removals.map((one) => one.subscription));
     if (!isMassRemoval(removed.size, first.count)) continue;
-    const from = { changed_at: first.changed_at, at: first.at };
-    const to = { changed_at, at };
+    const [from, to] = [first.changed_at, { changed_at, at }];
     const one: MassRemoval = { actor, from, to, noticed_at: changed_at, removed, of: first.count };
     open.set(actor, one);
     found.push(one);

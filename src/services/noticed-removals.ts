@@ -14,8 +14,7 @@ export interface NoticedRemoval {
   /** Timestamps of the first and the last removal. */
   from: number;
   to: number;
-  /** Wall times of the first and the last removal, in Unix milliseconds. */
-  started_at: number;
+  /** Wall time of the last removal, in Unix milliseconds. */
   ended_at: number;
   /** Podcasts that it removed, of how many, and how many of them were not subscribed to again since. */
   removed: number;
@@ -64,9 +63,8 @@ export async function listMassRemovals(
     const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
     const last = acts.find((act) => act.changed_at === to.changed_at && act.actor === actor);
     if (missing === 0 || !last) return [];
-    const times = { started_at: from.at, ended_at: to.at };
-    const timestamps = { from: from.changed_at, to: to.changed_at };
-    return [{ by: readChangedBy(last), ...timestamps, ...times, removed: removed.size, of, missing }];
+    const times = { from, to: to.changed_at, ended_at: to.at };
+    return [{ by: readChangedBy(last), ...times, removed: removed.size, of, missing }];
   });
 }
 
