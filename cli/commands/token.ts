@@ -148,5 +148,5 @@ async function revoke(id: string, yes: boolean | undefined, command: Command): P
     await confirm(`Revoke token ${id}?`, yes);
     return revokeToken(app, id);
   });
-  await printResult(command, { id, revoked: formatTime(revoked.revoked_at) }, () => `Revoked token ${id}`);
+  await printResult(command, { id, revoked: formatTime(revoked) }, () => `Revoked token ${id}`);
 }

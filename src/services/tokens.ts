@@ -66,16 +66,12 @@ export async function issueToken(
  * @param name what the app calls itself
  * @throws DomainError "forbidden" if the actor signed in with a token
  */
-export async function issueAppToken(
-  context: Context,
-  actor: Actor,
-  name: string,
-): Promise<{ id: string; token: string }> {
+export async function issueAppToken(context: Context, actor: Actor, name: string): Promise<string> {
   requirePassword(actor);
   const { user_id } = actor;
   const { token, row } = createToken(context, user_id, { label: readAppName(name), scope: "write", expires_at: null });
   await transact(context, actor, ({ tx }) => insertAppToken(tx, row));
-  return { id: row.id, token };
+  return token;
 }
 
 type NewToken = ReturnType<typeof createToken>["row"];
@@ -159,14 +155,11 @@ export async function revokeIn(tx: Tx, token: { id: string; revoked_at: number }
   return row;
 }
 
-/** Revokes a token immediately. @throws DomainError "not_found" */
-export async function revokeToken(
-  { database, clock }: Context,
-  id: string,
-): Promise<{ id: string; revoked_at: number }> {
+/** Revokes a token immediately. @returns when it was revoked @throws DomainError "not_found" */
+export async function revokeToken({ database, clock }: Context, id: string): Promise<number> {
   const row = await database.write((tx) => revokeIn(tx, { id, revoked_at: clock.now() }));
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
-  return { id, revoked_at: row.revoked_at ?? clock.now() };
+  return row.revoked_at ?? clock.now();
 }
 
 /** An actor, and the user's clock when its token was read: nothing that the user can read changes without it (P1). */

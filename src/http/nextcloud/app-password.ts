@@ -28,8 +28,7 @@ export function serveAppPassword(http: Hono<HttpEnv>, app: App, shared: Shared):
       // The response has no body, and so no token.
       if (c.req.raw.method === "HEAD") return c.body(null);
       const label = productOf(c.req.raw) ?? "Nextcloud app";
-      const { token } = await issueAppToken(app, c.get("actor"), label);
-      return respond(c, { apppassword: token });
+      return respond(c, { apppassword: await issueAppToken(app, c.get("actor"), label) });
     });
 
     http.delete(`${place}/apppassword`, async (c) => {
