@@ -1,6 +1,7 @@
 // Confirmation before something is deleted.
 import { createInterface } from "node:readline";
 import { DomainError } from "../../src/errors.ts";
+import { ask } from "./question.ts";
 
 /**
  * Returns if the answer is yes, or --yes was given.
@@ -10,10 +11,6 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   if (yes) return;
   if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --yes");
   const reader = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await new Promise<string>((resolve) => {
-    reader.once("close", () => resolve(""));
-    reader.question(`${question} [y/N] `, resolve);
-  });
-  reader.close();
+  const answer = (await ask(reader, `${question} [y/N] `)) ?? "";
   if (!/^y(es)?$/i.test(answer.trim())) throw new DomainError("conflict", "Nothing was changed");
 }

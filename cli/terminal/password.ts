@@ -4,6 +4,7 @@ import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
 import { DomainError, isRefusal } from "../../src/errors.ts";
 import { generatePassphrase, requireGoodPassword } from "../../src/services/passwords.ts";
+import { ask } from "./question.ts";
 
 export interface PasswordOptions {
   passwordStdin?: boolean;
@@ -34,7 +35,7 @@ export async function readPassword({ passwordStdin, generate }: PasswordOptions)
 export async function askPassword(passwordStdin: boolean | undefined): Promise<string> {
   if (passwordStdin) return readLine();
   if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --password-stdin");
-  return ask("Password: ");
+  return askUnseen("Password: ");
 }
 
 /** Standard input without its end of line. */
@@ -49,9 +50,9 @@ async function askTwice(): Promise<string> {
   }
   for (let left = MOST_TRIES; ; left--) {
     try {
-      const password = await ask("Password: ");
+      const password = await askUnseen("Password: ");
       requireGoodPassword(password);
-      if ((await ask("Again: ")) !== password) throw new DomainError("invalid", "The two passwords differ");
+      if ((await askUnseen("Again: ")) !== password) throw new DomainError("invalid", "The two passwords differ");
       return password;
     } catch (error) {
       if (!isRefusal(error, "invalid") || left === 1) throw error;
@@ -61,17 +62,13 @@ async function askTwice(): Promise<string> {
 }
 
 // The terminal shows what readline writes, and so nothing of the password.
-async function ask(prompt: string): Promise<string> {
+async function askUnseen(prompt: string): Promise<string> {
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reader = createInterface({ input: process.stdin, output, terminal: true });
   // Before the prompt: what is typed at once must not be shown either.
   process.stdin.setRawMode(true);
   process.stderr.write(prompt);
-  const answer = await new Promise<string | null>((resolve) => {
-    reader.once("close", () => resolve(null));
-    reader.question("", resolve);
-  });
-  reader.close();
+  const answer = await ask(reader, "");
   process.stderr.write("\n");
   if (answer === null) throw new DomainError("conflict", "Nothing was changed");
   return answer;

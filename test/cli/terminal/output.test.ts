@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readOpml } from "../../../src/domain/opml.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, PROGRAM } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -109,6 +109,21 @@ test("a password is asked for twice and never shown", async () => {
   expect((await asking.ended()).code).toBe(1);
   expect((await type("\x03", "")).code).toBe(1);
   expect((await type("\x04", "")).code).toBe(1);
+});
+
+test.each([
+  ["a password", ["user", "password", "alice"], /Password: /],
+  ["a yes", ["user", "delete", "alice"], /y\/N/],
+])("a command that asks for %s ends if its terminal is gone, and changes nothing", async (_what, words, question) => {
+  // As those do that were started by nohup.
+  const nohup = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"];
+  const surviving = openProgram([...nohup, ...PROGRAM], { PODKEEP_DATA_DIR: program.data });
+  const asking = surviving.spawnOnTerminal(words);
+  await asking.screen(question);
+  asking.child.terminal?.close();
+  expect(await asking.child.exited).toBe(1);
+  expect((await program.run(["user", "list", "--json"])).json).toMatchObject([{ name: "alice", has_password: false }]);
+  surviving.close();
 });
 
 test("a terminal stopped with Ctrl-S blocks neither requests nor the shutdown", async () => {
