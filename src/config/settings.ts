@@ -215,6 +215,9 @@ export function readConfig(flags: Flags, env: Environment = process.env, files: 
   }
   if (values.database_url !== undefined && values.backup_schedule !== undefined)
     refuse("backup_schedule", "needs data in a file: back up PostgreSQL with pg_dump");
+  // Nothing says which of the two is meant.
+  if (values.database_url !== undefined && sources.data_dir === "flag")
+    refuse("database_url", "names other data than --data-dir: give one of them");
   if (!hasAll(values) || problems.length > 0) throw new DomainError("config", problems.join("; "));
   return { config: complete(values), sources, texts };
 }

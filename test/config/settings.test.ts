@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readConfig } from "../../src/config/settings.ts";
+import { type Environment, type Flags, readConfig } from "../../src/config/settings.ts";
 import { parseDuration } from "../../src/config/values.ts";
 
 const URL_OF_DATABASE = "postgres://ann:s3cr3t@db.example/podkeep";
@@ -51,6 +51,18 @@ test("a secret can come from a file; its variable takes precedence", () => {
   });
   const both = { ...env, PODKEEP_DATABASE_URL: "postgresql://other.example/" };
   expect(readConfig({}, both).config.location).toEqual({ url: "postgresql://other.example/" });
+});
+
+test("a data directory on the command line beside a PostgreSQL URL is refused: a command could change the wrong data", () => {
+  const refusal = (flags: Flags, env: Environment) => () => readConfig({ data_dir: "/copy", ...flags }, env);
+  const variable = { PODKEEP_DATABASE_URL: URL_OF_DATABASE };
+  const advice = "names other data than --data-dir: give one of them";
+  expect(refusal({}, variable)).toThrow(`PODKEEP_DATABASE_URL ${advice}`);
+  expect(refusal({ database_url: URL_OF_DATABASE }, {})).toThrow(`--database-url ${advice}`);
+  const { location } = readConfig({ data_dir: "/copy" }, { PODKEEP_DATABASE_URL: "" }).config;
+  expect(location).toEqual({ file: "/copy/podkeep.db" });
+  // As in the Docker image.
+  expect(readConfig({}, { ...variable, PODKEEP_DATA_DIR: "/data" }).config.location).toEqual({ url: URL_OF_DATABASE });
 });
 
 describe("the data directory is", () => {
