@@ -53,7 +53,7 @@ function runTests(provider: KastsAccount["provider"]): void {
     const port = await freePort();
     server = `http://127.0.0.1:${port}${path}`;
     program = openProgram(undefined, path ? { PODKEEP_PUBLIC_URL: server } : {});
-    await program.serve(["--port", String(port)]);
+    await program.serve([], port);
     await run("user", "create", "ann");
   }
   beforeEach(() => serve());

@@ -75,9 +75,9 @@ export function openFreshProgram(program: string[] = PROGRAM, more: Record<strin
     return { code, out, err, json: args.includes("--json") ? JSON.parse(code === 0 ? out : err || out) : null };
   }
 
-  /** Starts the server on a free port and waits until it listens. */
-  async function serve(args: string[] = []) {
-    const child = spawn(["serve", "--port", "0", ...args]);
+  /** Starts the server, on a free port if none is given, and waits until it listens. */
+  async function serve(args: string[] = [], port = 0) {
+    const child = spawn(["serve", "--port", String(port), ...args]);
     const reader = child.stdout.getReader();
     let log = "";
     /** Reads the log until it contains this. */
