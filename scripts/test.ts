@@ -11,8 +11,6 @@ import { PATIENCE } from "../test/support/patience.ts";
 const RECORDS = process.argv.includes("--record");
 /** More than there are cores: a third of a test is waiting. */
 const AT_ONCE = RECORDS ? 1 : availableParallelism() + 4;
-/** More parts than run at once, so that none ends long after the others if its files take longer than they did. */
-const PARTS = 4 * AT_ONCE;
 /** How many times as long the fault tests take in the long run. */
 const LONG_FAULTS = 6;
 
@@ -20,16 +18,28 @@ interface Engine {
   title: string;
   files: string;
   timings: string;
+  /**
+   * More parts of all engines than run at once, so that none ends long after the others if its files take longer than
+   * they did. Not more: a part takes seconds to start, to compile its code again, and for its server of PostgreSQL.
+   */
+  parts: number;
   env: Record<string, string>;
 }
 
 const ENGINES: Engine[] = [
-  { title: "SQLite", files: "test/**/*.test.ts", timings: "test/timings/sqlite.json", env: {} },
+  {
+    title: "SQLite",
+    files: "test/**/*.test.ts",
+    timings: "test/timings/sqlite.json",
+    parts: 4 * AT_ONCE,
+    env: {},
+  },
   {
     title: "PostgreSQL",
     // What PostgreSQL could answer in another way.
     files: "test/{http,services,model,apps}/**/*.test.ts",
     timings: "test/timings/postgres.json",
+    parts: AT_ONCE,
     // The model's worlds are fewer there, because each takes longer.
     env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: LONG ? "60" : "20" },
   },
@@ -54,8 +64,8 @@ async function split(engine: Engine): Promise<Part[]> {
   const timeOf = (file: string) =>
     (recorded[file] ?? UNKNOWN) * (LONG && file.startsWith("test/faults/") ? LONG_FAULTS : 1);
   const files = Array.from(new Bun.Glob(engine.files).scanSync()).sort((a, b) => timeOf(b) - timeOf(a));
-  const parts = Array.from({ length: PARTS }, (_, n): Part => {
-    return { name: `${engine.title}, part ${n + 1} of ${PARTS}`, engine, files: [], takes: 0 };
+  const parts = Array.from({ length: engine.parts }, (_, n): Part => {
+    return { name: `${engine.title}, part ${n + 1} of ${engine.parts}`, engine, files: [], takes: 0 };
   });
   for (const file of files) {
     const shortest = parts.reduce((least, part) => (part.takes < least.takes ? part : least));
