@@ -1,8 +1,13 @@
 // The page of an attacker, and what it sends with the user's cookies and Basic credentials.
+import { LONG } from "../faults/rounds.ts";
 import { EXAMPLES, encodeBody, fill, openWorld } from "../faults/two-users.ts";
+import { SEED } from "../support/seed.ts";
 
 export const PASSWORD = "correct horse battery";
 const EVIL = "https://evil.example/feed";
+/** Those that apps are let in with: localhost, and a name under it. In the usual run each browser has one of them. */
+const HOSTS = ["localhost", "tauri.localhost"];
+export const hostsFor = (browser: number) => (LONG ? HOSTS : [HOSTS[(SEED + browser) % 2] ?? ""]);
 /** Sends a form from a page, or a frame in it. */
 const SCRIPT = `<script>
   function send([action, enctype, name, value]) {
