@@ -20,4 +20,9 @@ case $arch in
 esac
 echo 'Installing the dependencies into node_modules, once ...' >&2
 npm install $with --no-save --no-audit --no-fund --loglevel=error | sed '/^>/d; /^$/d' >&2
-is_ready
+is_ready && exit
+if [ "$(npm config get ignore-scripts)" = true ]; then
+  echo 'npm ran no install scripts (ignore-scripts), and Bun needs its own. Run this, and repeat the command:' \
+    'npm rebuild --ignore-scripts=false' >&2
+fi
+exit 1

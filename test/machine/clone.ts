@@ -40,6 +40,15 @@ test("on a 32-bit system it says what podkeep needs, and installs nothing", () =
   expect(existsSync(join(clone, "node_modules"))).toBe(false);
 });
 
+test("if npm runs no install scripts, it says how Bun gets its own", () => {
+  const { code, err } = npm("start", "--ignore-scripts");
+  const [, advice = ""] = /(npm rebuild .*)/.exec(err) ?? [];
+  expect([code, advice]).toEqual([1, "npm rebuild --ignore-scripts=false"]);
+  expect(npm(...advice.split(" ").slice(1)).code).toBe(0);
+  expect(npm("run", "-s", "--ignore-scripts", "podkeep", "--", "--version").out).toContain(VERSION);
+  rmSync(join(clone, "node_modules"), { recursive: true });
+});
+
 test("with NODE_ENV=production the first command says that it installs, and runs", () => {
   const first = npm("run", "-s", "podkeep", "--", "--version");
   expect(first).toMatchObject({ code: 0, out: expect.stringContaining(VERSION) });
