@@ -219,7 +219,9 @@ export async function listDeviceFeeds(
   const { user_id } = actor;
   const { listed, readAt } = await context.database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
-    const safe = client ? feeds.filter(({ feed_url }) => isSafeAddress(feed_url)) : feeds;
+    const safe = client
+      ? (await mapInTurns(feeds, (feed) => (isSafeAddress(feed.feed_url) ? feed : []))).flat()
+      : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));

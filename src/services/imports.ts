@@ -79,6 +79,7 @@ function isPresent(set: WorkingSet, { feed, guid }: NewSubscription): boolean {
 }
 
 /** The feeds that a user is subscribed to. */
-export function exportFeeds({ database }: Context, { user_id }: Actor): Promise<OpmlFeed[]> {
-  return database.read((tx) => listSubscribed(tx, { user_id }));
+export async function exportFeeds({ database }: Context, { user_id }: Actor): Promise<OpmlFeed[]> {
+  const rows = await database.read((tx) => listSubscribed(tx, { user_id }));
+  return rows.map(({ feed_url, title }) => ({ feed_url, title }));
 }

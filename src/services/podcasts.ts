@@ -61,17 +61,18 @@ export async function listPodcasts(
   const subscribed = rows.filter((row) => row.is_subscribed === 1).length;
   const words = wordsOf(search);
   await nextTurn();
-  const found = rows.filter((row) => {
-    if ((row.is_subscribed === 1) !== is_subscribed) return false;
-    return words.length === 0 || hasWords(`${nameOf(row)} ${row.feed_url}`, words);
-  });
-  const named = await mapInTurns(found, withName);
+  const find = (row: (typeof rows)[number]) => {
+    if ((row.is_subscribed === 1) !== is_subscribed) return [];
+    const named = withName(row);
+    return words.length === 0 || hasWords(`${named.name} ${row.feed_url}`, words) ? named : [];
+  };
+  const named = (await mapInTurns(rows, find)).flat();
   await nextTurn();
   const asked = around ? Math.floor(countBefore(named, around) / per_page) + 1 : page;
-  const number = Math.max(1, Math.min(asked, Math.ceil(found.length / per_page)));
+  const number = Math.max(1, Math.min(asked, Math.ceil(named.length / per_page)));
   const shown = sortedPart(named, compareNames, (number - 1) * per_page, number * per_page);
   const podcasts = shown.map(({ podcast: { guid, feed_url, title } }) => ({ guid, feed_url, title }));
-  return { podcasts, number, matches: found.length, subscribed, unsubscribed: rows.length - subscribed };
+  return { podcasts, number, matches: named.length, subscribed, unsubscribed: rows.length - subscribed };
 }
 
 function countBefore(named: { name: string }[], podcast: Podcast): number {

@@ -119,5 +119,8 @@ export async function* readPages<Key, Row>(
 }
 
 /** All rows of pages. */
-export const joinPages = async <Row>(pages: AsyncIterable<Row[]>): Promise<Row[]> =>
-  (await Array.fromAsync(pages)).flat();
+export async function joinPages<Row>(pages: AsyncIterable<Row[]>): Promise<Row[]> {
+  const all: Row[][] = [];
+  for await (const page of pages) all.push(page);
+  return all.length === 1 ? (all[0] ?? []) : all.flat();
+}

@@ -1,29 +1,51 @@
 // Statements on subscriptions.
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, saveRows } from "./rows.ts";
+import { columnOf, joinPages, PAGE, readPages, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
-const ofUser = (db: Kysely<Schema>, p: Owner) =>
-  db.selectFrom("subscriptions").select(columnsOf("subscriptions")).where("user_id", "=", p.user_id);
-
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  ofUser(db, p).where("id", "in", columnOf(rows, "id")),
-);
-
-/** All subscriptions of a user, deleted ones too. */
-export const listSubscriptions = statement((db, p: Owner) => ofUser(db, p).orderBy("id"));
-
-/** What people see of a user's subscriptions that are not deleted. */
-export const listPresent = statement((db, p: Owner) =>
   db
     .selectFrom("subscriptions")
-    .select(["guid", "feed_url", "title", "is_subscribed"])
+    .select(columnsOf("subscriptions"))
     .where("user_id", "=", p.user_id)
-    .where("deleted", "is", null)
-    .orderBy("id"),
+    .where("id", "in", columnOf(rows, "id")),
+);
+
+type Page = Owner & { after: number };
+
+const pageOf = (db: Kysely<Schema>, p: Page) =>
+  db
+    .selectFrom("subscriptions")
+    .where("user_id", "in", [p.user_id])
+    .where("id", ">", p.after)
+    .orderBy("id")
+    .limit(sql.lit(PAGE));
+
+/** Makes a function that lists all subscriptions of pages. @param list lists those of a page */
+const listAll =
+  <Row extends { id: number }>(list: (tx: Tx, page: Page) => Promise<Row[]>) =>
+  (tx: Tx, { user_id }: Owner) =>
+    joinPages(
+      readPages(
+        0,
+        (after) => list(tx, { user_id, after }),
+        ({ id }) => id,
+      ),
+    );
+
+/** All subscriptions of a user, deleted ones too. */
+export const listSubscriptions = listAll(statement((db, p: Page) => pageOf(db, p).select(columnsOf("subscriptions"))));
+
+/** What people see of a user's subscriptions that are not deleted. */
+export const listPresent = listAll(
+  statement((db, p: Page) =>
+    pageOf(db, p)
+      .select(["id", "guid", "feed_url", "title", "is_subscribed"])
+      .where("deleted", "is", null),
+  ),
 );
 
 /** The subscription that has, or had, a guid, and the user's clock. */
@@ -46,14 +68,13 @@ export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: numb
 );
 
 /** Feeds that the user is subscribed to. */
-export const listSubscribed = statement((db, p: Owner) =>
-  db
-    .selectFrom("subscriptions")
-    .select(["feed_url", "title"])
-    .where("user_id", "in", [p.user_id])
-    .where("deleted", "is", null)
-    .where("is_subscribed", "=", sql.lit(1))
-    .orderBy("id"),
+export const listSubscribed = listAll(
+  statement((db, p: Page) =>
+    pageOf(db, p)
+      .select(["id", "feed_url", "title"])
+      .where("deleted", "is", null)
+      .where("is_subscribed", "=", sql.lit(1)),
+  ),
 );
 
 export const countSubscribed = statement((db, p: Owner) =>

@@ -1,6 +1,11 @@
 // The list of podcasts for people, beside the requests of others.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { actAsUser } from "../../src/services/actor.ts";
+import type { Database } from "../../src/db/database.ts";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import type { Context } from "../../src/services/context.ts";
+import { listDeviceFeeds } from "../../src/services/device-list.ts";
+import { previewRestore } from "../../src/services/earlier-lists.ts";
+import { exportFeeds } from "../../src/services/imports.ts";
 import { listPodcasts } from "../../src/services/podcasts.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { openTestApp } from "../support/app.ts";
@@ -24,5 +29,37 @@ test("requests come in between while a page of many podcasts is sorted", async (
   // PostgreSQL takes some for its response.
   expect(turns).toBeGreaterThan(2);
   expect((await listed).podcasts.map(({ feed_url }) => feed_url)).toEqual(urls.slice(75, 150));
+  await podkeep.close();
+});
+
+test.each<[string, (context: Context, actor: Actor) => Promise<unknown>]>([
+  ["the page", (...of) => listPodcasts(...of, { is_subscribed: true, search: "many", page: 1, per_page: 75 })],
+  ["a file of the list", exportFeeds],
+  ["an app's list", (...of) => listDeviceFeeds(...of, null)],
+  ["a preview", (context, actor) => previewRestore(context, actor, { as_of: context.clock.now() }, true)],
+])("%s is read some podcasts at a time, so that requests come in between", async (_, readList) => {
+  const podkeep = await openTestApp();
+  const { id } = await podkeep.user();
+  await addFeeds(
+    podkeep.app,
+    id,
+    Array.from({ length: 600 }, (_, n) => `https://many.example/${n}`),
+  );
+  const rows: number[] = [];
+  const read: Database["read"] = (work) =>
+    podkeep.app.database.read((tx) =>
+      work({
+        ...tx,
+        async execute(query) {
+          const found = await tx.execute(query);
+          rows.push(found.length);
+          return found;
+        },
+      }),
+    );
+  const database = Object.assign(Object.create(podkeep.app.database), { read });
+  await readList({ ...podkeep.app, database }, actAsUser(id));
+  expect(rows.reduce((all, count) => all + count, 0)).toBeGreaterThanOrEqual(600);
+  expect(Math.max(...rows)).toBeLessThanOrEqual(256);
   await podkeep.close();
 });
