@@ -2,13 +2,17 @@
 import { domainToUnicode } from "node:url";
 import { parseUrl } from "./url.ts";
 
-/** Host and path of a URL; only the host if it has a user, a password or a query. */
+/** Characters that people read of a URL. */
+const LONGEST = 300;
+
+/** Host and path of a URL; only the host if it has a user, a password or a query. A long one is cut. */
 export function readableUrl(feed_url: string): string {
   const url = parseUrl(feed_url);
   if (!url) return feed_url;
   const host = withoutWww(url);
   if (url.username || url.password || url.search) return `${host}/•••`;
-  return host + (url.pathname === "/" ? "" : url.pathname);
+  const text = host + (url.pathname === "/" ? "" : url.pathname);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
 const withoutWww = (url: URL) => readableHost(url).replace(/^www\./, "");

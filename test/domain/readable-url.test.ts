@@ -21,6 +21,7 @@ test.each([
   ["https://xn--hxajbheg2az3al.xn--jxalpdlp/", "παράδειγμα.δοκιμή"],
   ["https://xn--r8jz45g.jp/", "例え.jp"],
   ["https://xn--9t4b11yi5a.com/", "테스트.com"],
+  [`https://a.example/${"a".repeat(8000)}`, `a.example/${"a".repeat(290)}…`],
 ])("%s is called %s, in the letters of its host", (url, name) => expect(readableUrl(url)).toBe(name));
 
 test.each([
