@@ -63,7 +63,7 @@ async function exportFile(user: string, file: string | undefined, yes: boolean |
   const { feeds, text } = await withUser(command, user, async (app, actor) => {
     const feeds = await exportFeeds(app, actor);
     const date_created = new Date(app.clock.now()).toUTCString();
-    return { feeds, text: writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created }) };
+    return { feeds, text: [...writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created })].join("") };
   });
   if (file === undefined) {
     await printResult(command, { user, feeds: feeds.length, opml: text }, () => forOutput(text.trimEnd()));

@@ -118,26 +118,37 @@ function feedOf(attributes: unknown): OpmlFeed {
   return { feed_url: xmlurl || (type.toLowerCase() === "rss" ? url : ""), title: text || title || null };
 }
 
+/** Feeds of a part of a file: half a megabyte, if each has the longest feed URL. */
+const PART = 64;
+
 /**
- * Writes OPML 2.0, one feed per line, so that readOpml reads the same. A feed without a title gets its host name.
+ * Writes OPML 2.0 in parts, one feed per line, so that readOpml reads the same. A feed without a title gets its host name.
  * Feed URLs are kept exactly, except that characters which XML can't contain are percent-encoded.
  */
-export function writeOpml(feeds: OpmlFeed[], head: { title: string; date_created: string }): string {
-  const outlines = feeds.map(({ feed_url, title }) => {
-    const text = title || URL.parse(feed_url)?.hostname || feed_url;
-    const address = feed_url.toWellFormed().replace(NOT_XML, encodeURIComponent);
-    return `    <outline type="rss" text="${escaped(text)}" xmlUrl="${escaped(address)}"/>\n`;
-  });
-  return `<?xml version="1.0" encoding="UTF-8"?>
+export function* writeOpml(feeds: OpmlFeed[], head: { title: string; date_created: string }): Generator<string> {
+  yield `<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0">
   <head>
     <title>${escaped(head.title)}</title>
     <dateCreated>${escaped(head.date_created)}</dateCreated>
   </head>
   <body>
-${outlines.join("")}  </body>
+`;
+  for (let at = 0; at < feeds.length; at += PART) {
+    yield feeds
+      .slice(at, at + PART)
+      .map(outlineOf)
+      .join("");
+  }
+  yield `  </body>
 </opml>
 `;
+}
+
+function outlineOf({ feed_url, title }: OpmlFeed): string {
+  const text = title || URL.parse(feed_url)?.hostname || feed_url;
+  const address = feed_url.toWellFormed().replace(NOT_XML, encodeURIComponent);
+  return `    <outline type="rss" text="${escaped(text)}" xmlUrl="${escaped(address)}"/>\n`;
 }
 
 // In an attribute, XML readers turn plain tabs and line breaks into spaces.

@@ -20,7 +20,7 @@ import { parseArray, readElements } from "./json-elements.ts";
 import { MOST_DETAILS, mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
 import { streamText } from "./stream.ts";
 import { productOf } from "./user-agent.ts";
-import { sendText } from "./whole-lists.ts";
+import { sendParts, sendText, WRITTEN, writeArray } from "./whole-lists.ts";
 
 type Ctx = Context<HttpEnv>;
 
@@ -60,7 +60,16 @@ export async function sendFeedChanges(c: Ctx, app: App, client: Client | null): 
     since: sinceOf(c),
     peek: isHead(c),
   });
-  return sendText(c, JSON.stringify({ add, remove, timestamp }));
+  if (add.length + remove.length <= WRITTEN) return sendText(c, JSON.stringify({ add, remove, timestamp }));
+  return sendParts(c, writeChanges(add, remove, timestamp));
+}
+
+function* writeChanges(add: string[], remove: string[], timestamp: number): Generator<string> {
+  yield '{"add":';
+  yield* writeArray(add);
+  yield ',"remove":';
+  yield* writeArray(remove);
+  yield `,"timestamp":${timestamp}}`;
 }
 
 /**

@@ -12,7 +12,7 @@ import type { HttpEnv } from "../env.ts";
 import { listOf, requireFew, schemaFor } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
 import { readJson } from "../sync-requests.ts";
-import { sendText, waitInLine } from "../whole-lists.ts";
+import { sendArray, sendParts, waitInLine } from "../whole-lists.ts";
 import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
 
 /** A URL in a JSON list, or an object as in the list of a user. */
@@ -33,7 +33,7 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
       website: null,
       description: null,
     });
-    return sendText(c, JSON.stringify(feeds.map(describe)));
+    return sendArray(c, feeds.map(describe));
   });
   http.put(whole, requireUserInPath, (c) => receiveList(c, app, c.req.param("user")));
 
@@ -52,10 +52,18 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
 
 async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, file: string): Promise<Response> {
   const feeds = await listDeviceFeeds(app, c.get("actor"), client, { peek: c.req.raw.method === "HEAD" });
-  if (file.endsWith(".json")) return sendText(c, JSON.stringify(feeds.map(({ feed_url }) => feed_url)));
+  if (file.endsWith(".json"))
+    return sendArray(
+      c,
+      feeds.map(({ feed_url }) => feed_url),
+    );
   if (file.endsWith(".txt")) {
     // Hono leaves this type to the runtime, which forgets it if the response has a cookie.
-    return sendText(c, feeds.map(({ feed_url }) => `${feed_url}\n`).join(""), "text/plain; charset=utf-8");
+    return sendParts(
+      c,
+      feeds.values().map(({ feed_url }) => `${feed_url}\n`),
+      "text/plain; charset=utf-8",
+    );
   }
   return sendOpml(c, app, feeds);
 }

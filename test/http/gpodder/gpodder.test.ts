@@ -47,6 +47,8 @@ function appOf(agent: string | null, headers: Headers = basic()) {
 const subscriptions = "/api/2/subscriptions/ann/phone.json";
 const episodes = "/api/2/episodes/ann.json";
 
+const addressesIn = (opml: string) => [...opml.matchAll(/xmlUrl="([^"]*)"/g)].map(([, url]) => url);
+
 /** The feed URLs in the list of a user. */
 const urlsIn = ({ body }: Answer) => body.map(({ url }: { url: string }) => url);
 
@@ -363,6 +365,18 @@ describe("gPodder", () => {
     expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([A, B]);
     expect((await app("PUT", "/subscriptions/ann.txt", `${A}\n`)).status).toBe(200);
     expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([A]);
+  });
+
+  test("is whole in every form, also if it is so long that it is sent in parts", async () => {
+    const app = appOf(GPODDER);
+    const add = Array.from({ length: 600 }, (_, n) => `https://${n}.example/${"x".repeat(2000)}`);
+    await app("POST", subscriptions, { add, remove: [] });
+    expect((await app("GET", "/subscriptions/ann/phone.json")).body).toEqual(add);
+    expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual(add);
+    expect((await app("GET", "/subscriptions/ann.txt")).body).toBe(`${add.join("\n")}\n`);
+    expect(addressesIn((await app("GET", "/subscriptions/ann.opml")).body)).toEqual(add);
+    const changes = await app("GET", "/api/2/subscriptions/ann/tablet.json?since=0");
+    expect(changes.body).toEqual({ add, remove: [], timestamp: expect.any(Number) });
   });
 
   test("gets each kind of list with its type", async () => {
