@@ -219,9 +219,8 @@ export async function listDeviceFeeds(
   const { user_id } = actor;
   const { listed, readAt } = await context.database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
-    const safe = client
-      ? (await mapInTurns(feeds, (feed) => (isSafeAddress(feed.feed_url) ? feed : []))).flat()
-      : feeds;
+    const isSafe = await mapInTurns(client ? feeds : [], ({ feed_url }) => isSafeAddress(feed_url));
+    const safe = client ? feeds.filter((_, n) => isSafe[n]) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));

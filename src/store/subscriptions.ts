@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, joinPages, PAGE, readPages, saveRows } from "./rows.ts";
+import { columnOf, PAGE, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -27,14 +27,15 @@ const pageOf = (db: Kysely<Schema>, p: Page) =>
 /** Makes a function that lists all subscriptions of pages. @param list lists those of a page */
 const listAll =
   <Row extends { id: number }>(list: (tx: Tx, page: Page) => Promise<Row[]>) =>
-  (tx: Tx, { user_id }: Owner) =>
-    joinPages(
-      readPages(
-        0,
-        (after) => list(tx, { user_id, after }),
-        ({ id }) => id,
-      ),
-    );
+  async (tx: Tx, { user_id }: Owner): Promise<Row[]> => {
+    let page = await list(tx, { user_id, after: 0 });
+    const all = page;
+    for (let last = page.at(-1); last && page.length === PAGE; last = page.at(-1)) {
+      page = await list(tx, { user_id, after: last.id });
+      all.push(...page);
+    }
+    return all;
+  };
 
 /** All subscriptions of a user, deleted ones too. */
 export const listSubscriptions = listAll(statement((db, p: Page) => pageOf(db, p).select(columnsOf("subscriptions"))));
@@ -42,9 +43,7 @@ export const listSubscriptions = listAll(statement((db, p: Page) => pageOf(db, p
 /** What people see of a user's subscriptions that are not deleted. */
 export const listPresent = listAll(
   statement((db, p: Page) =>
-    pageOf(db, p)
-      .select(["id", "guid", "feed_url", "title", "is_subscribed"])
-      .where("deleted", "is", null),
+    pageOf(db, p).select(["id", "guid", "feed_url", "title", "is_subscribed"]).where("deleted", "is", null),
   ),
 );
 
