@@ -71,7 +71,7 @@ export function readExport(text: string): Moving {
   const episodes = new Map(tables.episodes.map((row) => [row.id, row]));
   const read = (row: Place, action: string, sent_at: number, device: string | null) => {
     const episode = episodes.get(row.episode);
-    const podcast = episode?.feed_url ?? feeds.get(episode?.podcast ?? 0);
+    const podcast = feeds.get(episode?.podcast ?? 0) ?? episode?.feed_url;
     const { started, position, total } = row;
     const named = { podcast, episode: episode?.url, guid: episode?.guid };
     return readAction({ ...named, device, action, started, position, total }, sent_at);

@@ -159,3 +159,18 @@ test("podkeep's own file brings each stretch as it was: with pauses, on two devi
   expect(await plays(here.actor)).toEqual(await plays(there.actor));
   expect(await begun(here.actor)).toEqual(await begun(there.actor));
 });
+
+test("podkeep's own file brings what was listened to of a podcast that was merged, to the podcast that stayed", async () => {
+  const [there, here] = [await open(), await open()];
+  const [OLD, NEW] = ["https://old.example/rss", "https://new.example/rss"];
+  const [{ guid }, { guid: new_guid }] = [await there.user.add(OLD), await there.user.add(NEW)];
+  await there.move({ actions: [{ ...at(100, START - 5000), feed_url: OLD }] });
+  await there.user.request("PATCH", `/subscriptions/${guid}`, { new_guid });
+  await here.move(readExport(await fileOf(there.actor)));
+  const feeds = async (actor: Actor) => [
+    ...(await listBegun(podkeep.app, actor, 10)).map(({ feed_url }) => feed_url),
+    ...(await listPlays(podkeep.app, actor, { limit: 10 })).plays.map(({ feed_url }) => feed_url),
+  ];
+  expect(await feeds(there.actor)).toEqual([NEW, NEW]);
+  expect(await feeds(here.actor)).toEqual([NEW, NEW]);
+});
