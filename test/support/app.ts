@@ -137,7 +137,7 @@ export async function openTestApp(
   };
   const ids = countingIds();
   const store = await createStore(folder);
-  const { config } = readConfig({ ...store.settings, ...settings }, {});
+  const { config } = readConfig(settings.database_url ? settings : { ...store.settings, ...settings }, {});
   const open = () => openApp(config, { clock, ids, hashing: CHEAP, ...given });
   let users = 0;
 
