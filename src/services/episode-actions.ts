@@ -6,11 +6,15 @@ import { readFeedHash } from "../domain/feed-url.ts";
 import type { SyncWindow } from "../domain/sync-window.ts";
 import {
   anyArrived,
+  findLaterArrival,
   listArrived,
   listArrivedEpisodes,
   listArrivedEpisodesOf,
+  listArrivedEpisodesOfLong,
   listArrivedOf,
+  listArrivedOfLong,
 } from "../store/episode-actions.ts";
+import { countEpisodesOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
@@ -85,23 +89,52 @@ async function* readPages(
   { start, own, clock: end }: SyncWindow,
 ): AsyncGenerator<ToldAction[]> {
   const except = exceptOwn(identified, own);
-  const [list, listOf] = aggregated ? [listArrivedEpisodes, listArrivedEpisodesOf] : [listArrived, listArrivedOf];
   const readPage = (after: number) =>
     database.read(async (tx) => {
       const span = { user_id, start: after, end, client: except, limit: PAGE };
-      const rows =
-        feed_url === null
-          ? await list(tx, span)
-          : await listOf(tx, { ...span, podcast: await findPodcast(tx, user_id, feed_url) });
-      return { rows, write: await findWriter(tx, user_id, client, rows) };
+      const read = feed_url === null ? readAll : readOf(await findPodcast(tx, user_id, feed_url));
+      const { rows, to } = await read(tx, span, aggregated);
+      return { rows, to, write: await findWriter(tx, user_id, client, rows) };
     });
-  for (let after: number | undefined = start; after !== undefined; ) {
+  for (let after: number | null = start; after !== null; ) {
     if (after !== start) await nextTurn();
-    const { rows, write } = await readPage(after);
-    after = rows.length === PAGE ? rows.at(-1)?.arrived_at : undefined;
+    const { rows, to, write } = await readPage(after);
+    after = to;
     if (rows.length > 0) yield rows.map((row) => ({ ...row, feed_url: write(row) }));
   }
 }
+
+type Span = Parameters<typeof listArrived>[1];
+type Row = Awaited<ReturnType<typeof listArrived>>[number];
+
+/** `to` is when the last action arrived that was examined; null if none is left. */
+type ReadSpan = (tx: Tx, span: Span, aggregated: boolean) => Promise<{ rows: Row[]; to: number | null }>;
+
+const lastOf = (rows: Row[]) => (rows.length === PAGE ? (rows.at(-1)?.arrived_at ?? null) : null);
+
+const readAll: ReadSpan = async (tx, span, aggregated) => {
+  const rows = await (aggregated ? listArrivedEpisodes : listArrived)(tx, span);
+  return { rows, to: lastOf(rows) };
+};
+
+/** Episodes of a podcast that are all read for each page, and actions of which those of a podcast with more are sought. */
+const FEW = 1000;
+const EXAMINED = 5000;
+
+const readOf =
+  (podcast: number): ReadSpan =>
+  async (tx, span, aggregated) => {
+    const { user_id, start: after, end } = span;
+    const [counted] = await countEpisodesOf(tx, { user_id, podcast, most: FEW + 1 });
+    if (Number(counted?.count) <= FEW) {
+      const rows = await (aggregated ? listArrivedEpisodesOf : listArrivedOf)(tx, { ...span, podcast });
+      return { rows, to: lastOf(rows) };
+    }
+    const [last] = await findLaterArrival(tx, { user_id, after, skip: EXAMINED - 1 });
+    const examined = { ...span, podcast, end: Math.min(last?.arrived_at ?? end, end) };
+    const rows = await (aggregated ? listArrivedEpisodesOfLong : listArrivedOfLong)(tx, examined);
+    return { rows, to: lastOf(rows) ?? (examined.end < end ? examined.end : null) };
+  };
 
 /** How to write the feed URLs of rows to a client: those of feeds that are in no list as they are. */
 async function findWriter(

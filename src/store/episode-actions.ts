@@ -49,9 +49,14 @@ const told = (db: Kysely<Schema>, p: Span & { limit: number }, arrived = ARRIVED
     .orderBy("action.arrived_at")
     .limit(limitTo(p.limit));
 
-const toldOfOne = (db: Kysely<Schema>, p: Span & { limit: number; podcast: number }) =>
-  // With a sign, it is no column that SQLite could search by: it would walk all that arrived.
+type OfPodcast = Span & { limit: number; podcast: number };
+
+// With a sign, it is no column that SQLite could search by. It would walk all that arrived:
+const toldOfOne = (db: Kysely<Schema>, p: OfPodcast) =>
   told(db, p, sql<number>`+action.arrived_at`).where("episodes.podcast", "=", p.podcast);
+// or sort all that the podcast has.
+const toldOfLong = (db: Kysely<Schema>, p: OfPodcast) =>
+  told(db, p).where(sql<number>`+episodes.podcast`, "=", p.podcast);
 
 /** Of each episode its play, and the latest of all else that was done with it, if that came later. */
 const latestOf = (actions: ReturnType<typeof told>, p: Owner) =>
@@ -80,14 +85,15 @@ const latestOf = (actions: ReturnType<typeof told>, p: Owner) =>
 
 /** What arrived after `start` up to `end`, in that order. */
 export const listArrived = statement(told);
-/** The same of one podcast. */
+/** The same of one podcast: reads all of its episodes. */
 export const listArrivedOf = statement(toldOfOne);
+/** The same: reads all that arrived in that time. */
+export const listArrivedOfLong = statement(toldOfLong);
 /** The latest of it. */
 export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) => latestOf(told(db, p), p));
 /** The latest of one podcast. */
-export const listArrivedEpisodesOf = statement((db, p: Span & { limit: number; podcast: number }) =>
-  latestOf(toldOfOne(db, p), p),
-);
+export const listArrivedEpisodesOf = statement((db, p: OfPodcast) => latestOf(toldOfOne(db, p), p));
+export const listArrivedEpisodesOfLong = statement((db, p: OfPodcast) => latestOf(toldOfLong(db, p), p));
 
 /** Inserts actions, or replaces those of the same kind on the same episode. */
 export const saveActions = saveRows("episode_actions", ["user_id"]);
@@ -140,6 +146,18 @@ export const findArrival = statement((db, p: Owner & { to: number; skip: number 
     .where("user_id", "in", [p.user_id])
     .where("arrived_at", "<", p.to)
     .orderBy("arrived_at", "desc")
+    .limit(sql.lit(1))
+    .offset(limitTo(p.skip)),
+);
+
+/** When the action arrived that comes `skip` actions after the first one that arrived after `after`. */
+export const findLaterArrival = statement((db, p: Owner & { after: number; skip: number }) =>
+  db
+    .selectFrom("episode_actions")
+    .select("arrived_at")
+    .where("user_id", "in", [p.user_id])
+    .where("arrived_at", ">", p.after)
+    .orderBy("arrived_at")
     .limit(sql.lit(1))
     .offset(limitTo(p.skip)),
 );

@@ -60,6 +60,13 @@ export const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =
     .where("episodes.user_id", "=", p.user_id)
     .where("episodes.podcast", "=", p.podcast);
 
+/** How many episodes a podcast has; at most `most` are counted. */
+export const countEpisodesOf = statement((db, p: Owner & { podcast: number; most: number }) =>
+  db
+    .selectFrom(episodesOf(db, p).limit(limitTo(p.most)).as("counted"))
+    .select((row) => row.fn.countAll<number>().as("count")),
+);
+
 /** All episodes of these podcasts. */
 export const listEpisodesOf = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>
   withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"])),

@@ -7,14 +7,18 @@ import {
   anyArrived,
   deleteActionsOf,
   findArrival,
+  findLaterArrival,
   listArrived,
   listArrivedEpisodes,
   listArrivedEpisodesOf,
+  listArrivedEpisodesOfLong,
   listArrivedOf,
+  listArrivedOfLong,
   listBegun,
   renewActions,
 } from "../../src/store/episode-actions.ts";
 import {
+  countEpisodesOf,
   deleteEpisodesOf,
   findEpisodesByGuid,
   findEpisodesByUrl,
@@ -226,6 +230,10 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
   ["episodes that changed", "arrived_at", (tx) => listArrivedEpisodes(tx, span())],
   ["actions of one podcast that arrived", "podcast", (tx) => listArrivedOf(tx, { ...span(), start: 0, podcast: 1 })],
   ["episodes of one podcast", "podcast", (tx) => listArrivedEpisodesOf(tx, { ...span(), start: 0, podcast: 1 })],
+  ["actions of a long podcast", "arrived_at", (tx) => listArrivedOfLong(tx, { ...span(), podcast: 1 })],
+  ["episodes of a long podcast", "arrived_at", (tx) => listArrivedEpisodesOfLong(tx, { ...span(), podcast: 1 })],
+  ["the end of a part of actions", "arrived_at", (tx) => findLaterArrival(tx, { user_id, after: 1, skip: 99 })],
+  ["how many episodes a podcast has", "podcast", (tx) => countEpisodesOf(tx, { user_id, podcast: 1, most: 1001 })],
   [
     "episodes by guid",
     "guid_key",
@@ -376,5 +384,5 @@ test.each(STATEMENTS)("an index finds %s", async (_, column, run) => {
     : new RegExp(`USING .*\\((user_id=\\? AND .*)?${column}[=><]`);
   expect(plan).toMatch(condition);
   // Rows of the statement itself are walked.
-  expect(plan).not.toMatch(/Seq Scan|SCAN (?!\d* ?CONSTANT|\d+-ROW VALUES|wanted|renewed|begun|\(subquery)/);
+  expect(plan).not.toMatch(/Seq Scan|SCAN (?!\d* ?CONSTANT|\d+-ROW VALUES|wanted|renewed|begun|counted|\(subquery)/);
 });

@@ -215,6 +215,26 @@ test("a GET of 20,000 actions is one JSON text, sent in pieces", async () => {
   expect(Math.max(...pieces)).toBeLessThan(250_000);
 });
 
+test.each(["", "&aggregated=true"])(
+  "a GET of one podcast among thousands of actions has all of its own%s",
+  async (query) => {
+    const actions = Array.from({ length: 16_500 }, (_, n) => ({
+      podcast: n % 11 === 0 ? A : n % 400 === 1 ? "https://few.example/rss" : B,
+      episode: `https://cdn.example/${n}.mp3`,
+      action: "play",
+      timestamp: "2025-12-31T23:00:00",
+      position: 5,
+    }));
+    await appOf("AntennaPod/3.5.0")("POST", episodes, actions);
+    for (const podcast of [A, B, "https://few.example/rss"]) {
+      const path = `${episodes}?since=0&podcast=${encodeURIComponent(podcast)}${query}`;
+      const { body } = await appOf("gPodder/3.11")("GET", path);
+      const urls = body.actions.map(({ episode }: { episode: string }) => episode);
+      expect(urls).toEqual(actions.flatMap((one) => (one.podcast === podcast ? one.episode : [])));
+    }
+  },
+);
+
 test.each(["-1e300", "-1e16", "1e300", '"0000-01-01T00:00:00+10:00"', '"9999-12-31T23:00:00-10:00"'])(
   "an action with the impossible time %s counts from its arrival, and every device reads it",
   async (time) => {
