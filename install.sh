@@ -112,8 +112,8 @@ next() {
     "${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/podkeep.service"; do
     grep -qs "^ExecStart=\"*$bin/podkeep\"* serve" "$unit" || continue
     case "$unit" in
-      */systemd/user/*) echo "Next: systemctl --user restart podkeep, so that the service runs this version" ;;
-      *) echo "Next: sudo systemctl restart podkeep, so that the service runs this version" ;;
+      */systemd/user/*) echo "Next: $bin/podkeep service install --user, so that the service is of this version" ;;
+      *) echo "Next: sudo $bin/podkeep service install, so that the service is of this version" ;;
     esac
     return
   done

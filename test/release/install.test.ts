@@ -112,9 +112,9 @@ test("at an upgrade it says how the service gets the new version, otherwise how 
   const units = join(folder, "home/.config/systemd/user");
   mkdirSync(units, { recursive: true });
   writeFileSync(join(units, "podkeep.service"), `[Service]\nExecStart="${bin}/podkeep" serve\n`);
-  expect(install().said).toContain("Next: systemctl --user restart podkeep");
+  expect(install().said).toContain(`Next: ${bin}/podkeep service install --user, so that`);
   writeFileSync(join(units, "podkeep.service"), '[Service]\nExecStart="/opt/podkeep" serve\n');
-  expect(install().said).toContain("podkeep service install");
+  expect(install().said).toContain("podkeep service install --user to have");
 });
 
 test("from a pipe it installs nothing from the current directory, where anybody may have put files", () => {
