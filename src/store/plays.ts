@@ -46,8 +46,8 @@ export const extendPlays = bulkStatement(
       returning plays.episode`,
 );
 
-/** Inserts plays. Those that exist get all new fields. */
-export const savePlays = saveRows("plays", ["user_id"]);
+/** Inserts plays, or makes those that exist longer. */
+export const savePlays = saveRows("plays", ["user_id"], [], ["episode", "client"]);
 
 /** Gives the plays of one episode to another. */
 export const movePlays = statement((db, p: Owner & { from: number; into: number }) =>

@@ -18,6 +18,14 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
+const logSize = () => statSync(`${databaseFile(server.app.config)}-wal`).size;
+
+async function pagesOf(work: () => Promise<unknown>): Promise<number> {
+  const before = logSize();
+  await work();
+  return Math.round((logSize() - before) / 1048);
+}
+
 test("a large upload writes its pages once, to the log, and nothing to temporary files", async () => {
   const ann = await server.user("ann");
   const add = (from: number) => {
@@ -25,12 +33,11 @@ test("a large upload writes its pages once, to the log, and nothing to temporary
     return ann.request("POST", "/subscriptions", { subscriptions });
   };
   await add(0);
-  const log = () => statSync(`${databaseFile(server.app.config)}-wal`).size;
   // The whole process, as Linux counts it.
   const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
-  const before = [log(), written()] as const;
+  const before = [logSize(), written()] as const;
   expect((await add(1000)).status).toBe(200);
-  expect(written() - before[1]).toBeLessThan(1.5 * (log() - before[0]));
+  expect(written() - before[1]).toBeLessThan(1.5 * (logSize() - before[0]));
 });
 
 test("uploads that change nothing write nothing", async () => {
@@ -65,16 +72,25 @@ test("of the reads of one sync, only the first notes when the device synced", as
   server.clock.advance(3_600_000);
   const played = play(10, { sent_at: server.clock.now(), device: "tablet" });
   await uploadActions(server.app, tablet.actor, tablet.client, [played]);
-  const log = () => statSync(`${databaseFile(server.app.config)}-wal`).size;
-  const pagesOf = async (read: () => Promise<unknown>) => {
-    const before = log();
-    await read();
-    return Math.round((log() - before) / 1048);
-  };
   // How far it read, the client, the device, and the user's clock.
   expect(await pagesOf(() => readPodcasts(podcasts.timestamp))).toBe(4);
   server.clock.advance(5000);
   expect(await pagesOf(() => readPlays(plays.timestamp))).toBe(2);
+});
+
+test("what an app uploads of one play with pauses writes the play, and not where its episode is found", async () => {
+  const actor = actAsUser((await server.user("ann")).id, null, "phone");
+  const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
+  const upload = (...positions: number[]) => {
+    server.clock.advance(1000);
+    const reports = positions.map((to) =>
+      play(to, { started: to - 10, sent_at: server.clock.now() - 90_000 + to * 1000 }),
+    );
+    return uploadActions(server.app, actor, client, reports);
+  };
+  await upload(10);
+  // The play, its action twice, by episode and by arrival, and the user's clock.
+  expect(await pagesOf(() => upload(20, 30))).toBe(4);
 });
 
 test("devices that read whole lists in turn write once what they have read", async () => {
