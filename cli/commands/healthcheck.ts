@@ -1,6 +1,6 @@
 // `podkeep healthcheck`: readiness of the local server, for containers without curl.
 import type { Command } from "commander";
-import { localUrl } from "../../src/config/local-url.ts";
+import { directUrl } from "../../src/config/local-url.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { ADDRESS_SETTINGS, addSettings, availableSettings } from "../flags.ts";
 import { printResult } from "../terminal/output.ts";
@@ -18,7 +18,7 @@ export function addHealthcheckCommand(program: Command): void {
 }
 
 async function checkHealth(command: Command): Promise<void> {
-  const url = `${localUrl(availableSettings(command).config)}/readyz`;
+  const url = `${directUrl(availableSettings(command).config)}/readyz`;
   let status: number;
   try {
     ({ status } = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) }));

@@ -8,3 +8,15 @@ export function localUrl({ host, port }: Pick<Config, "host" | "port">): string 
   const name = WILDCARDS[host] ?? host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
+
+/**
+ * The same, for requests. They go past the proxies of the environment, which Podman takes from its machine into each
+ * container, and Docker from its settings.
+ */
+export function directUrl(address: Pick<Config, "host" | "port">): string {
+  const url = localUrl(address);
+  const { no_proxy, NO_PROXY } = process.env;
+  // The runtime reads NO_PROXY only if the other is missing.
+  process.env["no_proxy"] = [no_proxy ?? NO_PROXY ?? "", new URL(url).hostname].join();
+  return url;
+}

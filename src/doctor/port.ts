@@ -1,6 +1,6 @@
 // The server's port on this machine.
 import { createServer } from "node:net";
-import { localUrl } from "../config/local-url.ts";
+import { directUrl } from "../config/local-url.ts";
 import type { Config } from "../config/settings.ts";
 import { parseListen } from "../config/values.ts";
 import { reasonOf } from "../errors.ts";
@@ -10,7 +10,7 @@ import { ask, isOurs, TIMEOUT } from "./request.ts";
 /** @param token one that is in the database; null to leave out whether the server there uses that database */
 export async function checkPort({ host, port }: Pick<Config, "host" | "port">, token: string | null): Promise<Finding> {
   if (port === 0) return ok("port", "a free one at each start");
-  const url = localUrl({ host, port });
+  const url = directUrl({ host, port });
   const other = "Stop the other program, or set PODKEEP_PORT";
   try {
     const response = await ask(url);
@@ -28,7 +28,7 @@ export async function checkMetricsPort({ metrics_listen }: Pick<Config, "metrics
   if (metrics_listen === undefined) return [];
   const { host, port } = parseListen(metrics_listen);
   const about = "metrics port";
-  const url = localUrl({ host, port });
+  const url = directUrl({ host, port });
   const reason = port === 0 ? null : await whyNotListen(host, port);
   if (reason === null) return [ok(about, port === 0 ? "a free one at each start" : `nothing listens at ${url} now`)];
   const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(TIMEOUT) }).catch(() => null);

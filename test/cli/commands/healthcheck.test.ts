@@ -4,7 +4,7 @@ import { openSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { runSql } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, PROGRAM } from "../../support/program.ts";
 
 let program: ReturnType<typeof openProgram>;
 beforeEach(() => {
@@ -20,6 +20,20 @@ test("healthcheck exits with 0 while the server is ready", async () => {
   await server.stop();
   const ran = await program.run(["healthcheck", ...portOf(server.address)]);
   expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("does not respond") });
+});
+
+test("healthcheck and doctor reach the server of a container that has its machine's proxy", async () => {
+  const refuse = () => new Response("no such host", { status: 502 });
+  const proxy = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: refuse });
+  const proxied = openProgram(PROGRAM, { HTTP_PROXY: proxy.url.href, NO_PROXY: "internal.example.org" });
+  const server = await proxied.serve();
+  expect(await proxied.run(["healthcheck", ...portOf(server.address)])).toMatchObject({ code: 0 });
+  expect((await proxied.run(["doctor", ...portOf(server.address)])).out).toContain(
+    `podkeep responds at ${server.address}`,
+  );
+  await server.stop();
+  proxied.close();
+  await proxy.stop(true);
 });
 
 test("a server whose database was moved is live but not ready, and its log says why", async () => {
