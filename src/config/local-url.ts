@@ -1,7 +1,8 @@
 // The URL of the server on this machine.
 import type { Config } from "./settings.ts";
 
-const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+// A server on :: is reached by IPv4 too, and by that alone where IPv6 is off.
+const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "localhost" };
 
 /** The server's URL on this machine: loopback if it listens on all addresses. */
 export function localUrl({ host, port }: Pick<Config, "host" | "port">): string {

@@ -12,6 +12,9 @@ beforeEach(() => {
 });
 afterEach(() => program.close());
 
+const IPV6_OFF = "ip link set lo up && echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6";
+const CAN_UNSHARE = Bun.which("unshare") !== null && Bun.spawnSync(["unshare", "-rn", "sh", "-c", IPV6_OFF]).success;
+
 const portOf = (address: string) => ["--port", new URL(address).port];
 
 test("healthcheck exits with 0 while the server is ready", async () => {
@@ -34,6 +37,16 @@ test("healthcheck and doctor reach the server of a container that has its machin
   await server.stop();
   proxied.close();
   await proxy.stop(true);
+});
+
+test.skipIf(!CAN_UNSHARE)("healthcheck reaches a server on :: where IPv6 is off, as in a container of Docker", async () => {
+  const without = openProgram(["unshare", "-rn", "sh", "-c", `${IPV6_OFF} && exec "$@"`, "sh", ...PROGRAM]);
+  const server = await without.serve(["--host", "::"], 8042);
+  const there = openProgram(["nsenter", `--target=${server.child.pid}`, "-U", "-n", "--preserve-credentials", ...PROGRAM]);
+  expect(await there.run(["healthcheck", "--host", "::"])).toMatchObject({ code: 0 });
+  await server.stop();
+  without.close();
+  there.close();
 });
 
 test("a server whose database was moved is live but not ready, and its log says why", async () => {
