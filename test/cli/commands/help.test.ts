@@ -142,7 +142,7 @@ test("a guide fills the terminal's width up to 100 columns, with no empty lines 
 
 test("code in a guide can be copied, links name the command that prints their target", async () => {
   const text = Bun.stripANSI(await shownAt(100, "upgrades"));
-  expect(text).toMatch(/^ {4}sudo systemctl restart podkeep$/m);
+  expect(text).toMatch(/^ {4}sudo podkeep service install$/m);
   expect(text).toContain("the first time (podkeep help install)");
   expect(Bun.stripANSI(await shownAt(100, "backups"))).toContain("Litestream (https://litestream.io)");
 });
