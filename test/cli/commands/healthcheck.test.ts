@@ -39,10 +39,11 @@ test("healthcheck and doctor reach the server of a container that has its machin
   await proxy.stop(true);
 });
 
-test.skipIf(!CAN_UNSHARE)("healthcheck reaches a server on :: where IPv6 is off, as in a container of Docker", async () => {
+test.skipIf(!CAN_UNSHARE)("healthcheck reaches a server on :: where IPv6 is off, as in many containers", async () => {
   const without = openProgram(["unshare", "-rn", "sh", "-c", `${IPV6_OFF} && exec "$@"`, "sh", ...PROGRAM]);
   const server = await without.serve(["--host", "::"], 8042);
-  const there = openProgram(["nsenter", `--target=${server.child.pid}`, "-U", "-n", "--preserve-credentials", ...PROGRAM]);
+  const enter = ["nsenter", `--target=${server.child.pid}`, "-U", "-n", "--preserve-credentials"];
+  const there = openProgram([...enter, ...PROGRAM]);
   expect(await there.run(["healthcheck", "--host", "::"])).toMatchObject({ code: 0 });
   await server.stop();
   without.close();
