@@ -35,7 +35,7 @@ afterEach(async () => {
 
 /** Targets at a URL, each with a user of two tokens. In this process, because a command for each takes longer. */
 async function openTargets(url: string, { data }: Installation, env: Record<string, string>, count: number) {
-  const app = await openApp(readConfig({ data_dir: data }, env).config);
+  const app = await openApp(readConfig({}, { PODKEEP_DATA_DIR: data, ...env }).config);
   const targets: Target[] = [];
   for (let n = 0; n < count; n++) {
     const user = `user${n}`;

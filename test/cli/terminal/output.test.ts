@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readOpml } from "../../../src/domain/opml.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { openProgram, PROGRAM } from "../../support/program.ts";
+import { openFreshProgram, openProgram, PROGRAM } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -117,7 +117,7 @@ test.each([
 ])("a command that asks for %s ends if its terminal is gone, and changes nothing", async (_what, words, question) => {
   // As those do that were started by nohup.
   const nohup = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"];
-  const surviving = openProgram([...nohup, ...PROGRAM], { PODKEEP_DATA_DIR: program.data });
+  const surviving = openFreshProgram([...nohup, ...PROGRAM], { PODKEEP_DATA_DIR: program.data });
   const asking = surviving.spawnOnTerminal(words);
   await asking.screen(question);
   asking.child.terminal?.close();
