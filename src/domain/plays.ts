@@ -84,16 +84,11 @@ export function follows(report: PlayReport, before: Latest): boolean {
 
 /**
  * Finds what is to be kept of a report.
- * @param own the client's plays of the episode: of those that began no later, the latest, and all that had not ended before
+ * @param before the client's latest play of the episode that began no later
  * @returns the play that it makes longer, a new one, or null if it was reported before
  */
-export function keepPlay(own: readonly Play[], report: PlayReport, nextId: () => number): Play | null {
-  const earlier = own.filter(({ begun_at }) => begun_at <= report.at);
-  if (earlier.some((one) => isKnown(one, report))) return null;
-  const before = earlier.reduce<Play | undefined>(
-    (latest, one) => (latest && latest.begun_at > one.begun_at ? latest : one),
-    undefined,
-  );
+export function keepPlay(before: Play | undefined, report: PlayReport, nextId: () => number): Play | null {
+  if (before && isKnown(before, report)) return null;
   const { episode, client, at, position, total } = report;
   if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);

@@ -93,10 +93,14 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   const actor = writeActor(user.actor);
   for (const report of reports) {
     const own = plays.get(report.episode) ?? [];
-    const kept = keepPlay(own, report, user.nextPlay);
+    const before = own.reduce<Row | undefined>(
+      (best, one) => (one.begun_at <= report.at && (!best || one.begun_at >= best.begun_at) ? one : best),
+      undefined,
+    );
+    const kept = keepPlay(before, report, user.nextPlay);
     if (!kept) continue;
-    const longer = own.find(({ id }) => id === kept.id);
-    const row: Row = longer ? { ...longer, ...kept } : { arrived_at: user.clock(), ...actor, ...kept };
+    const isLonger = before && kept.id === before.id;
+    const row: Row = isLonger ? { ...before, ...kept } : { arrived_at: user.clock(), ...actor, ...kept };
     changed.set(row.id, row);
     plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
   }

@@ -5,7 +5,7 @@ import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { episodesOf } from "./episodes.ts";
 import { numbersOf, saveRows } from "./rows.ts";
 
-/** Of each client and episode, the latest play that began no later than `at`, and those that had not ended before. */
+/** Of each client and episode, the latest play that began no later than `at`. */
 export const findPlays = bulkStatement(
   (_, p: Owner, rows: { episode: number; client: number; at: number }[]) =>
     sql<Omit<PlayTable, "user_id">>`select plays.id, plays.episode, plays.client, plays.begun_at, plays.ended_at,
@@ -14,10 +14,10 @@ export const findPlays = bulkStatement(
       from (values ${numbersOf(rows, ["episode", "client", "at"])}) as wanted
       cross join plays
       where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.client = wanted.column2
-        and plays.begun_at <= wanted.column3 and (plays.ended_at >= wanted.column3 or plays.begun_at = (
+        and plays.begun_at = (
           select max(earlier.begun_at) from plays as earlier
           where earlier.user_id in (${p.user_id}) and earlier.episode = wanted.column1
-            and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3))`,
+            and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3)`,
 );
 
 type Extension = {
