@@ -75,6 +75,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const endWatch = watchFiles(app);
     await welcome(app, servers, options, show);
     systemd.ready();
+    compileSoon();
     const stopWatchdog = startWatchdog(app, systemd);
     const stop = async () => {
       stopWatchdog();
@@ -90,6 +91,14 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     for (const server of servers) await server.stop(true);
     throw error;
   }
+}
+
+/** Milliseconds after the start in which code still runs once. */
+const STARTING = 1000;
+
+/** The executable starts with a compiler that waits for code that runs often (scripts/build.ts). */
+function compileSoon(): void {
+  setTimeout(() => Bun.unsafe.setJITPolicy(1), STARTING).unref();
 }
 
 interface Opened {
