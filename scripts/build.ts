@@ -30,7 +30,7 @@ const englishOnly: BunPlugin = {
 
 const { outputs } = await Bun.build({
   // The program and its checkpoint thread, which must be in the same directory.
-  entrypoints: ["../cli/main.ts", "../src/db/sqlite/checkpoint-thread.ts"].map(
+  entrypoints: ["../cli/executable.ts", "../src/db/sqlite/checkpoint-thread.ts"].map(
     (file) => new URL(file, import.meta.url).pathname,
   ),
   naming: { entry: "[name].[ext]" },
