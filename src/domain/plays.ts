@@ -82,14 +82,23 @@ export function follows(report: PlayReport, before: Latest): boolean {
   );
 }
 
+/** Plays of an episode that a client begins at one time: more of them is skipping, and would be read with each report. */
+export const MOST_AT_ONCE = 16;
+
 /**
  * Finds what is to be kept of a report.
- * @param before the client's latest play of the episode that began no later
- * @returns the play that it makes longer, a new one, or null if it was reported before
+ * @param own the client's plays of the episode: all that began when the report was made, and the latest before them
+ * @returns the play that it makes longer, a new one, or null if it was reported before or is one of too many
  */
-export function keepPlay(before: Play | undefined, report: PlayReport, nextId: () => number): Play | null {
-  if (before && isKnown(before, report)) return null;
+export function keepPlay(own: readonly Play[], report: PlayReport, nextId: () => number): Play | null {
   const { episode, client, at, position, total } = report;
+  const earlier = own.filter(({ begun_at }) => begun_at <= at);
+  if (earlier.some((one) => isKnown(one, report))) return null;
+  if (earlier.filter(({ begun_at }) => begun_at === at).length >= MOST_AT_ONCE) return null;
+  const before = earlier.reduce<Play | undefined>(
+    (latest, one) => (latest && latest.begun_at > one.begun_at ? latest : one),
+    undefined,
+  );
   if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);
   const alone = at - ((position ?? 0) - (started ?? 0)) * 1000;

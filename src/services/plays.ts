@@ -1,7 +1,7 @@
 // Plays: keeping what was listened to.
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import type { Episode } from "../domain/episode-set.ts";
-import { follows, keepPlay, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
+import { follows, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
 import { findFirstPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { writeActor } from "./actor.ts";
@@ -80,46 +80,58 @@ async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Askin
 
 type Row = Awaited<ReturnType<typeof findPlays>>[number];
 
+type Time = Pick<PlayReport, "episode" | "client" | "at">;
+
+/**
+ * Reads the plays that keepPlay() needs for reports of one client.
+ * @returns by episode, in the order of arrival
+ */
+async function readPlays({ tx, user_id }: UserTx, reports: Time[]): Promise<Map<number, Row[]>> {
+  const asked = new Map(reports.map(({ episode, client, at }) => [`${episode} ${at}`, { episode, client, at }]));
+  const latest = await findPlays(tx, { user_id }, [...asked.values()]);
+  // A play that began as a report was made hides the one that ended with it.
+  const hiding = latest.flatMap(({ episode, begun_at }) => asked.get(`${episode} ${begun_at}`) ?? []);
+  const before = [...new Set(hiding)].map((one) => ({ ...one, at: one.at - 1 }));
+  const hidden = before.length > 0 ? await findPlays(tx, { user_id }, before) : [];
+  const plays = new Map([...hidden, ...latest].map((play) => [play.id, play]));
+  return Map.groupBy(
+    [...plays.values()].sort((a, b) => a.id - b.id),
+    ({ episode }) => episode,
+  );
+}
+
 async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   const { tx, user_id } = user;
   const reports = await extend(user, all);
   if (reports.length === 0) return;
-  const asked = reports
-    .filter((report) => !report.isNew && mayMeet(report))
-    .map(({ episode, client, at }) => ({ episode, client, at }));
-  const stored = await findPlays(tx, { user_id }, asked);
-  const plays = Map.groupBy(stored, ({ episode }) => episode);
+  const plays = await readPlays(
+    user,
+    reports.filter((report) => !report.isNew && mayMeet(report)),
+  );
   const changed = new Map<number, Row>();
   const actor = writeActor(user.actor);
   for (const report of reports) {
     const own = plays.get(report.episode) ?? [];
-    const before = own.reduce<Row | undefined>(
-      (best, one) => (one.begun_at <= report.at && (!best || one.begun_at >= best.begun_at) ? one : best),
-      undefined,
-    );
-    const kept = keepPlay(before, report, user.nextPlay);
+    const kept = keepPlay(own, report, user.nextPlay);
     if (!kept) continue;
-    const isLonger = before && kept.id === before.id;
-    const row: Row = isLonger ? { ...before, ...kept } : { arrived_at: user.clock(), ...actor, ...kept };
+    const shorter = own.find(({ id }) => id === kept.id);
+    const row: Row = shorter ? { ...shorter, ...kept } : { arrived_at: user.clock(), ...actor, ...kept };
     changed.set(row.id, row);
     plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
   }
   await savePlays(tx, { user_id }, [...changed.values()]);
 }
 
-/** Of plays that a client has as they were kept elsewhere, finds those that are not here. */
-export async function findNewPlays<Copied extends Omit<Play, "id">>(
-  { tx, user_id }: UserTx,
-  plays: Copied[],
-): Promise<Copied[]> {
-  const asked = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
-  const keyOf = (play: Omit<Play, "id">) => `${play.episode} ${play.begun_at} ${play.ended_at} ${play.position}`;
-  const known = new Set((await findPlays(tx, { user_id }, asked)).map(keyOf));
+/** Of plays that a client has as they were kept elsewhere, finds those that are not here, and not too many. */
+export async function findNewPlays<Copied extends Omit<Play, "id">>(user: UserTx, plays: Copied[]): Promise<Copied[]> {
+  const times = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
+  const known = new Map<number, Omit<Play, "id">[]>(await readPlays(user, times));
   return plays.filter((play) => {
-    const key = keyOf(play);
-    const isMissing = !known.has(key);
-    known.add(key);
-    return isMissing;
+    const own = known.get(play.episode) ?? [];
+    const begun = own.filter(({ begun_at }) => begun_at === play.begun_at);
+    const isMissing = !begun.some(({ ended_at, position }) => ended_at === play.ended_at && position === play.position);
+    if (isMissing) known.set(play.episode, [...own, play]);
+    return isMissing && begun.length < MOST_AT_ONCE;
   });
 }
 

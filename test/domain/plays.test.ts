@@ -21,8 +21,7 @@ const report = (at: number, started: number | null, position: number | null, mor
 function keep(...reports: PlayReport[]): Play[] {
   const plays = new Map<number, Play>();
   for (const one of reports) {
-    const before = [...plays.values()].findLast(({ begun_at }) => begun_at <= one.at);
-    const kept = keepPlay(before, one, () => plays.size + 1);
+    const kept = keepPlay([...plays.values()], one, () => plays.size + 1);
     if (kept) plays.set(kept.id, kept);
   }
   return [...plays.values()];
@@ -52,6 +51,8 @@ test("what was reported before changes nothing, also if it is part of a longer r
   expect(shown(keep(...reports, ...reports))).toEqual([[0, 20 * MINUTE, 0, 1200]]);
   const mark = report(30 * MINUTE, null, null);
   expect(keep(mark, mark)).toHaveLength(1);
+  const moved = report(20 * MINUTE, 1500, 1500);
+  expect(keep(...reports, moved, mark, ...reports, moved, mark)).toHaveLength(3);
 });
 
 test("a mark as played is a row without length", () => {

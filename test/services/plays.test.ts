@@ -88,6 +88,30 @@ test("each stretch is kept once if an app repeats what it played under an addres
   ]);
 });
 
+test("what an app reports of one second is kept once, also if the later of it is elsewhere", async () => {
+  const end = now();
+  const reports = [play(600, { sent_at: end }), play(900, { started: 900, sent_at: end }), play(60, { sent_at: end })];
+  for (const one of reports) await upload("phone", [one]);
+  const kept = await rowsOf();
+  expect(kept).toHaveLength(2);
+  for (const one of reports) await upload("phone", [one]);
+  await upload("phone", reports);
+  expect(await rowsOf()).toEqual(kept);
+});
+
+test("of very many reports of one second the first are kept, in one upload, in many, and again", async () => {
+  const end = now();
+  const skipped = Array.from({ length: 300 }, (_, n) => play(n + 1, { started: n + 1, sent_at: end }));
+  for (let n = 0; n < 2; n++) await upload("phone", skipped);
+  for (const one of skipped.slice(0, 20)) await upload("tablet", [one]);
+  const by = Map.groupBy(await rowsOf(), ([device]) => device);
+  expect(by.get("phone")).toHaveLength(16);
+  expect(by.get("tablet")).toHaveLength(16);
+  const later = now();
+  await upload("phone", [play(400, { started: 301, sent_at: later })]);
+  expect(await rowsOf()).toContainEqual(["phone", 301, 400, later]);
+});
+
 interface Stretch {
   device: string;
   episode: string;
