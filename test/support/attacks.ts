@@ -179,11 +179,14 @@ const slashes: Attack = {
   },
 };
 
-const plays: Attack = {
-  what: "30,000 plays of one URL under guids of their own",
+const plays: Attack[] = [
+  { what: "under guids of their own", differ: (n: number) => ({ guid: `h${n}` }) },
+  { what: "of one second", differ: (n: number) => ({ started: n + 1, position: n + 1 }) },
+].map(({ what, differ }) => ({
+  what: `30,000 plays of one URL ${what}`,
   async run(target) {
     const actions = Array.from({ length: 30_000 }, (_, n) =>
-      playOf("https://p.test/feed", "https://p.test/1.mp3", { guid: `h${n}` }),
+      playOf("https://p.test/feed", "https://p.test/1.mp3", differ(n)),
     );
     const { status, text } = await send(
       target,
@@ -194,7 +197,7 @@ const plays: Attack = {
     );
     requireThat(status === 200, `the upload is ${status}: ${text}`);
   },
-};
+}));
 
 /** Sends a form as a user who has signed in to the page. */
 async function submit({ url, user, tokens: [token = ""] }: Target, path: string, type: string, form: string) {
@@ -235,5 +238,5 @@ const brackets: Attack = {
 
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, plays, ...forms, brackets],
+  ...[slashes, ...plays, ...forms, brackets],
 ];
