@@ -33,22 +33,26 @@ export async function uploadActions(
   const hashes: FeedHashes = new Map();
   let upload: Upload | undefined;
   let clock = 0;
-  for (let start = 0; start === 0 || start < sent.length; start += BATCH) {
+  let start = 0;
+  do {
     if (start > 0) await nextTurn();
+    let taken = 0;
     const batch = sent.slice(start, start + BATCH);
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
       const invents = begun.arrival.sendsAll && client?.habits.inventsStarts === true;
       const actions = invents ? batch.map((one) => ({ ...one, started: one.position })) : batch;
-      const { set, arrived } = await addActions(user, client, actions, arrival, hashes);
-      await saveEpisodeSet(user, set);
-      await keepPlays(user, client, arrived, arrival, context);
+      const added = await addActions(user, client, actions, arrival, hashes);
+      await saveEpisodeSet(user, added.set);
+      await keepPlays(user, client, added.arrived, arrival, context);
+      taken = added.taken;
       clock = user.clock();
       if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.after);
       return begun;
     });
-  }
+    start += taken;
+  } while (start < sent.length);
   return client ? (upload?.cursor.last?.given ?? 0) : givenToUnknown(clock);
 }
 
@@ -74,7 +78,11 @@ async function beginUpload(user: UserTx, client: Client | null, now: number): Pr
   return { arrival, cursor };
 }
 
-/** Finds what actions change, without saving it. @param set what those before changed, if that was not saved */
+/**
+ * Finds what actions change, without saving it.
+ * @param set what those before changed, if that was not saved
+ * @returns how many are taken: at least one, and the others are for another transaction
+ */
 export async function addActions(
   user: UserTx,
   client: Client | null,
@@ -83,7 +91,7 @@ export async function addActions(
   hashes: FeedHashes,
   set = new EpisodeSet([], user.nextEpisode),
 ) {
-  const named = await loadNamed(user, client, sent, hashes, set);
+  const { named, taken } = await loadNamed(user, client, sent, hashes, set);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
   const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
@@ -93,13 +101,13 @@ export async function addActions(
     const episode = set.present(one.episode);
     return { ...one, episode, isNew: one.isNew && episode === one.episode };
   });
-  return { set, arrived: present };
+  return { set, arrived: present, taken };
 }
 
 /** What says which episode is meant. */
 type Naming = Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">;
 
-/** Loads the episodes that are named into a set, and finds the podcast of each. */
+/** Loads the episodes that are named into a set, and finds the podcast of each. @returns `taken` as addActions() does */
 export async function loadNamed<Action extends Naming>(
   user: UserTx,
   client: Client | null,
@@ -108,7 +116,7 @@ export async function loadNamed<Action extends Naming>(
   set: EpisodeSet,
 ) {
   await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
-  const named = await findPodcasts(user, sent, hashes);
+  const { named, taken } = await findPodcasts(user, sent, hashes);
   const wanted = named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
     [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
   );
@@ -121,25 +129,32 @@ export async function loadNamed<Action extends Naming>(
       set.tellAgain(set.present(episode), user.nextTimestamp);
     }
   }
-  return named;
+  return { named, taken };
 }
+
+/** Times that an episode's URL is looked for in a podcast in one transaction: 20 ms. */
+const MOST_LOOKS = 60_000;
 
 /**
  * Finds the podcasts of actions, and leaves out those whose feed URL is not valid. If an episode's URL says which one is
  * meant, `waiting` is where the episode was before any list had it.
  */
-async function findPodcasts<Action extends Naming>({ tx, user_id }: UserTx, sent: Action[], hashes: FeedHashes) {
-  const read = sent.flatMap((action) => {
+async function findPodcasts<Action extends Naming>(user: UserTx, sent: Action[], hashes: FeedHashes) {
+  const { tx, user_id } = user;
+  const valid = sent.flatMap((action) => {
     const feed = hashes.get(action.feed_url);
     return feed === undefined ? [] : [{ action, feed }];
   });
-  const feeds = rowsOf("feed", columnOf(read, "feed"));
+  const feeds = rowsOf("feed", columnOf(valid, "feed"));
   const rows = await findFeeds(tx, { user_id }, feeds);
   const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
   const left = new Set(rows.filter(({ left_at }) => left_at !== null).map(({ feed: hash }) => hash));
+  const unlisted = valid.filter(({ feed }) => !subscriptions.has(feed));
+  const next = unlisted[Math.ceil(MOST_LOOKS / Math.max(1, user.subscriptions()))];
+  const read = next ? valid.slice(0, valid.indexOf(next)) : valid;
   const urls = read.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
   const others = await findPodcastsByUrl(tx, { user_id }, rowsOf("url_key", urls));
-  return read.map(({ action, feed }) => {
+  const named = read.map(({ action, feed }) => {
     const subscription = subscriptions.get(feed) ?? onlyOne(others, action.episode_url);
     const podcast: Podcast =
       subscription === undefined
@@ -148,6 +163,7 @@ async function findPodcasts<Action extends Naming>({ tx, user_id }: UserTx, sent
     const waiting = subscription === undefined || subscriptions.has(feed) ? [] : [waitingPodcast(feed)];
     return { action, podcast, waiting, isLeft: left.has(feed) };
   });
+  return { named, taken: next ? sent.indexOf(next.action) : sent.length };
 }
 
 /** The one subscription that has an episode of this URL: some apps name another feed, or the episode itself. */

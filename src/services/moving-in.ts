@@ -154,23 +154,26 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
     const arrival = arrivalOf(copy, user);
     return { arrival, ...(await addActions(user, null, actions, arrival, hashes, set)) };
   };
-  const { arrived } = dry_run
+  const { arrived, taken } = dry_run
     ? await rehearse(context, actor, (user) => read(user, rehearsed))
     : await transact(context, actor, async (user) => {
-        const { arrival, set, arrived } = await read(user);
+        const { arrival, set, arrived, taken } = await read(user);
         await saveEpisodeSet(user, set);
         if (isTimed) await keepPlays(user, null, arrived, arrival, context);
-        return { arrived };
+        return { arrived, taken };
       });
-  return arrived.filter(({ isStored }) => isStored).length;
+  const stored = arrived.filter(({ isStored }) => isStored).length;
+  if (taken === actions.length) return stored;
+  return stored + (await copyActions(context, copy, { actions: actions.slice(taken), isTimed }));
 }
 
 /** @returns how many are new */
-async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, plays: Moving["plays"]): Promise<number> {
+async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]): Promise<number> {
+  const { actor, dry_run, hashes } = copy;
   const client = clientOf(actor);
   const read = async (user: UserTx) => {
     const set = new EpisodeSet([], user.nextEpisode);
-    const named = await loadNamed(user, null, plays, hashes, set);
+    const { named, taken } = await loadNamed(user, null, plays, hashes, set);
     const meant = named.map(({ action, podcast }) => {
       return { action, episode: set.find(podcast.podcast, action.guid, action.episode_url) };
     });
@@ -178,18 +181,21 @@ async function storePlays(context: Context, { actor, dry_run, hashes }: Copy, pl
       const { begun_at, sent_at: ended_at, started, position, total } = normalizeAction(action);
       return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];
     });
-    return { set, missing: await findNewPlays(user, found), others: named.length - found.length };
+    return { set, missing: await findNewPlays(user, found), others: named.length - found.length, taken };
   };
-  if (dry_run) {
-    const { missing, others } = await rehearse(context, actor, read);
-    return missing.length + others;
-  }
-  return transact(context, actor, async (user) => {
-    const { set, missing } = await read(user);
-    await saveEpisodeSet(user, set);
-    await copyPlays(user, missing);
-    return missing.length;
-  });
+  const { stored, taken } = dry_run
+    ? await rehearse(context, actor, async (user) => {
+        const { missing, others, taken } = await read(user);
+        return { stored: missing.length + others, taken };
+      })
+    : await transact(context, actor, async (user) => {
+        const { set, missing, taken } = await read(user);
+        await saveEpisodeSet(user, set);
+        await copyPlays(user, missing);
+        return { stored: missing.length, taken };
+      });
+  if (taken === plays.length) return stored;
+  return stored + (await storePlays(context, copy, plays.slice(taken)));
 }
 
 /** The source stands for a client, so that the same is known again. */

@@ -17,6 +17,8 @@ export interface UserTx {
   clock(): number;
   /** Moves the user's clock on, so that no later change has a timestamp up to this one. */
   moveClock(timestamp: number): void;
+  /** How many subscriptions there ever were. */
+  subscriptions(): number;
   nextSubscription(): number;
   nextDeletion(): number;
   nextEpisode(): number;
@@ -93,6 +95,7 @@ function counting(row: Counters, wall: Context["clock"]) {
     moveClock: (timestamp: number) => {
       counters.clock = Math.max(counters.clock, timestamp);
     },
+    subscriptions: () => counters.last_subscription,
     nextSubscription: () => ++counters.last_subscription,
     nextDeletion: () => ++counters.last_deletion,
     nextEpisode: () => ++counters.last_episode,

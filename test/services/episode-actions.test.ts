@@ -294,6 +294,27 @@ test("a position that came for a feed in no list is told as the subscription's o
   expect((await read(phone, { since: told.timestamp })).actions).toEqual([]);
 });
 
+test("episodes are found by their URLs in a long list, whichever feed an app names", async () => {
+  const feeds = Array.from({ length: 3000 }, (_, n) => `https://long.example/${n}/rss`);
+  await addSubscriptions(
+    podkeep.app,
+    ann,
+    feeds.map((feed_url) => ({ feed: validFeed(feed_url), guid: null })),
+  );
+  const heard = feeds.slice(0, 300);
+  const places = (position: number, feedOf: (feed_url: string) => string) =>
+    heard.map((one, n) =>
+      play(position, { feed_url: feedOf(one), episode_url: `${one}/1.mp3`, guid: null, sent_at: position * 1000 + n }),
+    );
+  const { timestamp } = await read(clientOf("tablet"));
+  await upload(clientOf("phone"), ...places(100, (one) => one));
+  // More than one transaction may look for in a list of this length.
+  await upload(clientOf("laptop", "PinePods"), ...places(200, (one) => `${one}/1.mp3`));
+  const { actions } = await read(clientOf("tablet"), { since: timestamp, aggregated: true });
+  expect(actions.map(({ feed_url }) => feed_url).sort()).toEqual(heard.toSorted());
+  expect(new Set(actions.map(({ position }) => position))).toEqual(new Set([200]));
+});
+
 test("an app that may report its whole list with each sync is not told all positions each time", async () => {
   await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));

@@ -54,6 +54,24 @@ test("a place without a time, and one of the future, are older than everything h
   expect(await place()).toBe(100);
 });
 
+test("all places and plays come into an account with a long list, from feeds that are in no list too", async () => {
+  const { actor, move } = await open();
+  const feeds = Array.from({ length: 3000 }, (_, n) => ({
+    feed_url: `https://long.example/${n}`,
+    title: null,
+    guid: null,
+  }));
+  await move({ feeds });
+  const elsewhere = (n: number) => ({ feed_url: `https://other.example/${n}`, episode_url: `https://e.example/${n}` });
+  const actions = Array.from({ length: 300 }, (_, n) => play(5, { ...elsewhere(n), sent_at: START - 5000 }));
+  const plays = actions.map((action) => ({ ...action, begun_at: START - 20_000, started: 0 }));
+  const moving = { ...nothingFrom("old.example"), actions, plays };
+  const results = [];
+  for (const dry_run of [true, false, true]) results.push(await moveIn(podkeep.app, actor, moving, { dry_run }));
+  expect(results.map(({ stored }) => stored)).toEqual([600, 600, 0]);
+  expect((await listPlays(podkeep.app, actor, { limit: 1000 })).plays).toHaveLength(300);
+});
+
 test("of two places in one second the one that came last there counts, at each run", async () => {
   const { move, place } = await open();
   const actions = [at(100, START - 5000), at(300, START - 5000)];
