@@ -67,9 +67,29 @@ export const countEpisodesOf = statement((db, p: Owner & { podcast: number; most
     .select((row) => row.fn.countAll<number>().as("count")),
 );
 
-/** All episodes of these podcasts. */
-export const listEpisodesOf = bulkStatement((_, p: Owner, rows: { podcast: number }[]) =>
-  withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"])),
+/** Episodes of these podcasts, at most `limit` rows. */
+export const listEpisodesOf = bulkStatement(
+  (_, p: Owner & { limit: number }, rows: { podcast: number }[]) =>
+    sql<EpisodeRow>`${withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"]))}
+      limit ${limitTo(p.limit)}`,
+);
+
+/** An episode of the podcast that gets others which has the same number in a column. */
+const sharing = (p: Owner & { into: number }, column: "guid_key" | "url_key") =>
+  sql`select 1 from episodes as other where other.user_id in (${p.user_id}) and other.podcast = ${p.into}
+    and other.${sql.ref(column)} = episodes.${sql.ref(column)}`;
+
+/**
+ * Gives a podcast the episodes of another one, as EpisodeSet.take() does, but for those of which only that can say what
+ * becomes of them: which it may have too, and whose URL means another one or may be a guid.
+ */
+export const moveEpisodes = statement(
+  (_, p: Owner & { from: number; into: number; feed_url: string | null }) =>
+    sql<never>`update episodes set podcast = ${p.into},
+        feed_url = case when cast(${p.feed_url} as text) is null then null else coalesce(feed_url, ${p.feed_url}) end
+      where user_id = ${p.user_id} and podcast = ${p.from}
+        and url_key is not null and (url like 'http:%' or url like 'https:%')
+        and not exists (${sharing(p, "guid_key")}) and not exists (${sharing(p, "url_key")})`,
 );
 
 /** In which subscriptions the user has episodes with these URLs: asks each subscription for each URL. */

@@ -49,9 +49,11 @@ export const extendPlays = bulkStatement(
 /** Inserts plays, or makes those that exist longer. */
 export const savePlays = saveRows("plays", ["user_id"], [], ["episode", "client"]);
 
-/** Gives the plays of one episode to another. */
-export const movePlays = statement((db, p: Owner & { from: number; into: number }) =>
-  db.updateTable("plays").set({ episode: p.into }).where("user_id", "=", p.user_id).where("episode", "=", p.from),
+/** Gives the plays of episodes to others. */
+export const movePlays = bulkStatement(
+  (_, p: Owner, rows: { from: number; into: number }[]) =>
+    sql<never>`update plays set episode = wanted.column2 from (values ${numbersOf(rows, ["from", "into"])}) as wanted
+      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1`,
 );
 
 /** Deletes the plays of all episodes of a podcast. */

@@ -130,37 +130,121 @@ test("after a merge, an episode that both podcasts had has one place: the later 
   expect((await read(null, { feed_url: A })).actions.filter(({ kind }) => kind === "play")).toHaveLength(2);
 });
 
-test.each([
-  { way: "one moves to the other's feed", news: 2 },
-  { way: "one gets the other's guid", news: 1 },
-])("after a restore that undoes a merge ($way), each podcast has its places and plays again", async ({ way, news }) => {
-  const [guid, other] = [await subscribe(A), await subscribe(B)];
-  const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
-  const uploadBoth = (position: number) =>
-    upload(
-      phone,
-      ...[A, B].map((feed_url) => {
-        const episode = { feed_url, guid: feed_url, episode_url: `${feed_url}/1.mp3` };
-        return play(position, { ...episode, started: 0, sent_at: podkeep.clock.now() });
-      }),
-    );
-  await uploadBoth(1);
-  const as_of = podkeep.clock.now();
-  podkeep.clock.advance(60_000);
-  await patchSubscription(podkeep.app, ann, guid, way.includes("guid") ? { new_guid: other } : { feed: validFeed(B) });
-  await uploadBoth(2);
-  podkeep.clock.advance(60_000);
-  const { timestamp: since } = await read(tablet);
-  await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
-  podkeep.clock.advance(60_000);
-  const placesOf = async (client: Client, since = 0) =>
-    (await read(client, { since })).actions.map(({ feed_url, guid, position }) => [feed_url, guid, position]).sort();
-  const places = [A, B].map((feed) => [feed, feed, 2]);
-  expect(await placesOf(clientOf("desktop"))).toEqual(places);
-  expect(await placesOf(tablet, since)).toEqual(places.slice(0, news));
-  const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann))).flat();
-  expect(plays.map(({ feed_url, guid }) => [feed_url, guid]).sort()).toEqual([A, B].map((feed) => [feed, feed]));
+const named = fc.record({
+  feed_url: fc.constantFrom(A, B),
+  guid: fc.constantFrom(null, "g1", "g2", "https://x.example/g3"),
+  // Some apps write the guid in place of the URL.
+  episode_url: fc.constantFrom(
+    "https://x.example/1",
+    "http://x.example/1",
+    "https://x.example/2",
+    "HTTP://x.example/3",
+    "g1",
+  ),
+  kind: fc.constantFrom("play" as const, "play" as const, "new" as const),
+  position: fc.integer({ min: 1, max: 3000 }),
 });
+
+test.each([
+  { way: "its feed enters the list", listed: [B], move: () => subscribe(A) },
+  {
+    way: "it is merged",
+    listed: [A, B],
+    move: async ([guid = ""]: string[]) => patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) }),
+  },
+])(
+  "of a podcast with more than a thousand episodes, each is where it is in a short one when $way",
+  async ({ listed, move }) => {
+    const many = [A, B].flatMap((feed_url, which) =>
+      Array.from({ length: 1100 }, (_, n) =>
+        play(5, {
+          feed_url,
+          guid: n % 2 ? `${which} ${n}` : null,
+          episode_url: `https://many.example/${which}/${n}`,
+          sent_at: n,
+        }),
+      ),
+    );
+    const outcomes = async (actions: EpisodeAction[], others: EpisodeAction[]) => {
+      ann = actAsUser((await podkeep.user()).id);
+      const guids = [];
+      for (const feed of listed) guids.push(await subscribe(feed));
+      await upload(clientOf("tablet"), ...others);
+      for (const one of actions) await upload(clientOf("phone"), one);
+      await move(guids);
+      const shown = [];
+      for (const again of [false, true]) {
+        if (again)
+          await upload(clientOf("laptop"), ...actions.map((one) => ({ ...one, sent_at: one.sent_at + 60_000 })));
+        const told = (await read(clientOf("desktop"))).actions.filter(({ episode_url: url }) => !url.includes("many"));
+        const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann, {}))).flat();
+        shown.push(
+          told.map(({ feed_url, guid, episode_url, kind, position }) =>
+            [feed_url, guid, episode_url, kind, position].join(),
+          ),
+          plays
+            .filter(({ episode_url }) => !episode_url.includes("many"))
+            .map(({ feed_url, episode_url, ended_at, position }) => [feed_url, episode_url, ended_at, position].join()),
+        );
+        expect((await read(clientOf("desktop"))).actions).toHaveLength(told.length + others.length);
+      }
+      return shown.map((lines) => lines.sort());
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(named, { minLength: 1, maxLength: 12 }), async (sessions) => {
+        podkeep.clock.advance(86_400_000);
+        const start = Math.floor(podkeep.clock.now() / 1000) * 1000 - 3_600_000;
+        const actions = sessions.map((one, n) => play(one.position, { ...one, sent_at: start + n * 60_000 }));
+        expect(await outcomes(actions, many)).toEqual(await outcomes(actions, []));
+      }),
+      { numRuns: Math.ceil(RUNS / 2) },
+    );
+  },
+);
+
+test.each([
+  { way: "one moves to the other's feed", news: 2, count: 1 },
+  { way: "one gets the other's guid", news: 1, count: 1 },
+  { way: "one of very many episodes moves to the other's feed", news: 2, count: 1100 },
+])(
+  "after a restore that undoes a merge ($way), each podcast has its places and plays again",
+  async ({ way, news, count }) => {
+    const [guid, other] = [await subscribe(A), await subscribe(B)];
+    const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
+    const episodes = [A, B].map((feed_url) =>
+      Array.from({ length: count }, (_, n) => ({
+        feed_url,
+        guid: `${feed_url} ${n}`,
+        episode_url: `${feed_url}/${n}.mp3`,
+      })),
+    );
+    const uploadBoth = (position: number) => {
+      const sent_at = podkeep.clock.now();
+      return upload(phone, ...episodes.flat().map((episode) => play(position, { ...episode, started: 0, sent_at })));
+    };
+    await uploadBoth(1);
+    const as_of = podkeep.clock.now();
+    podkeep.clock.advance(60_000);
+    await patchSubscription(
+      podkeep.app,
+      ann,
+      guid,
+      way.includes("guid") ? { new_guid: other } : { feed: validFeed(B) },
+    );
+    await uploadBoth(2);
+    podkeep.clock.advance(60_000);
+    const { timestamp: since } = await read(tablet);
+    await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
+    podkeep.clock.advance(60_000);
+    const placesOf = async (client: Client, since = 0) =>
+      (await read(client, { since })).actions.map(({ feed_url, guid, position }) => [feed_url, guid, position]).sort();
+    const places = episodes.map((own) => own.map(({ feed_url, guid }) => [feed_url, guid, 2]).sort());
+    expect(await placesOf(clientOf("desktop"))).toEqual(places.flat());
+    expect(await placesOf(tablet, since)).toEqual(places.slice(0, news).flat());
+    const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann))).flat();
+    expect(plays.map(({ feed_url, guid }) => [feed_url, guid, 2]).sort()).toEqual(places.flat());
+  },
+);
 
 test("devices, also the one that sent them, get the places of a feed again when it moves, is merged or is subscribed again", async () => {
   const guid = await subscribe(A);

@@ -24,6 +24,7 @@ import {
   findEpisodesByUrl,
   findPodcastsByUrl,
   listEpisodesOf,
+  moveEpisodes,
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
@@ -31,7 +32,7 @@ import { findHoldings, listToResend } from "../../src/store/holdings.ts";
 import { sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlays, listPlaysOfEpisode } from "../../src/store/play-list.ts";
-import { extendPlays, findPlays } from "../../src/store/plays.ts";
+import { extendPlays, findPlays, movePlays } from "../../src/store/plays.ts";
 import { findActions } from "../../src/store/sync-actions.ts";
 import {
   findEntities,
@@ -264,8 +265,13 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
         many((n) => ({ url_key: n })),
       ),
   ],
-  ["episodes of a podcast", "podcast", (tx) => listEpisodesOf(tx, owner(), [{ podcast: 1 }])],
+  ["episodes of a podcast", "podcast", (tx) => listEpisodesOf(tx, { user_id, limit: 1000 }, [{ podcast: 1 }])],
   ["actions of a podcast", "podcast", (tx) => deleteActionsOf(tx, { user_id, podcast: 1 })],
+  [
+    "the episodes of a podcast that is merged",
+    "podcast",
+    (tx) => moveEpisodes(tx, { user_id, from: 1, into: 2, feed_url: "https://a.example/rss" }),
+  ],
   ["what a deletion removes", "podcast", (tx) => deleteEpisodesOf(tx, { user_id, podcast: 1 })],
   [
     "actions to tell again",
@@ -295,6 +301,16 @@ const STATEMENTS: [what: string, column: string, run: (tx: Tx) => Promise<unknow
   ],
   ["what is begun", "arrived_at", (tx) => listBegun(tx, { user_id, from: EPISODES - 1000, to: EPISODES, limit: 50 })],
   ["where a part of the actions begins", "arrived_at", (tx) => findArrival(tx, { user_id, to: EPISODES, skip: 99 })],
+  [
+    "plays of joined episodes",
+    "episode",
+    (tx) =>
+      movePlays(
+        tx,
+        owner(),
+        many((n) => ({ from: n, into: n + 1 })),
+      ),
+  ],
   ["plays of an episode", "episode", (tx) => listPlaysOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
   [
     "the latest play of each episode",
